@@ -1,0 +1,2 @@
+//! Vault Steward.
+pub mod note;

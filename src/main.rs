@@ -1,0 +1,2 @@
+//! `steward`: reads arguments and hands over to `cli`.
+fn main() {}

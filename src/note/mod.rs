@@ -1,0 +1,3 @@
+//! A note as text.
+pub mod fold;
+pub mod path;

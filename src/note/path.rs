@@ -1,0 +1,303 @@
+//! Where a thing is in the vault: a path that cannot point outside it.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::note::fold;
+
+/// The longest name a file system here can hold, in bytes of UTF-8 (ext4, APFS and NTFS agree).
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// The longest path accepted, in bytes (`PATH_MAX` on Linux).
+pub const MAX_PATH_BYTES: usize = 4096;
+
+/// A path inside the vault, relative to its root, `/` between components.
+///
+/// Invariant: no component is empty, `.` or `..`, none holds `/` or NUL, and there is no leading
+/// or trailing slash. The empty path is the vault's root. Whoever receives one may stop worrying
+/// about traversal; protection, symlinks and existence are decided by `vault`.
+///
+/// A clone is a reference count.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VaultPath(Arc<str>);
+
+/// Why a text is no path into the vault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// `..` that climbs above the root, an absolute path elsewhere, a drive or a URL.
+    #[error("`{path}` leads out of the vault")]
+    Outside {
+        /// The path as given.
+        path: String,
+    },
+    /// Structure that no path can have.
+    #[error("`{path}` is not a usable path: {reason}")]
+    Invalid {
+        /// The path as given, control characters escaped.
+        path: String,
+        /// What is wrong with it, in words that can be acted on.
+        reason: String,
+    },
+}
+
+impl VaultPath {
+    /// The vault's root, the empty path.
+    pub fn root() -> Self {
+        Self(Arc::from(""))
+    }
+
+    /// Takes a path as a person, a model or a microphone gives it.
+    ///
+    /// Accepted and normalised: surrounding blanks and quotes, a leading `/` or `./`, `\` for `/`,
+    /// repeated and trailing slashes, NFD for NFC, U+00A0 and U+202F for space. `vault_root` is
+    /// where the vault lies on this machine: an absolute path below it is taken as relative.
+    ///
+    /// # Errors
+    /// [`PathError::Outside`] for whatever leaves the vault; [`PathError::Invalid`] for NUL,
+    /// control characters, `..` that stays inside (the plain path is asked for instead), a name
+    /// over 255 bytes or a path over 4,096.
+    pub fn parse(input: &str, vault_root: Option<&str>) -> Result<Self, PathError> {
+        let trimmed = strip_quotes(input);
+        let invalid = |reason: &str| PathError::Invalid {
+            path: input.chars().take(200).flat_map(show).collect(),
+            reason: reason.to_owned(),
+        };
+        let outside =
+            || PathError::Outside { path: input.chars().take(200).flat_map(show).collect() };
+        if let Some(c) = trimmed.chars().find(|c| c.is_control()) {
+            return Err(invalid(&format!("it holds the control character U+{:04X}", c as u32)));
+        }
+        if trimmed.len() > MAX_PATH_BYTES {
+            return Err(invalid("it is longer than 4,096 bytes"));
+        }
+        let normal = fold::normal(trimmed).replace('\\', "/");
+        let inside = vault_root.and_then(|root| strip_root(&normal, &fold::normal(root)));
+        if inside.is_none() && looks_absolute(&normal) {
+            return Err(outside());
+        }
+        let mut components: Vec<&str> = Vec::new();
+        let mut climbed = false;
+        for component in inside.unwrap_or(&normal).split('/') {
+            match component {
+                "" | "." => {}
+                ".." if components.pop().is_some() => climbed = true,
+                ".." => return Err(outside()),
+                name if name.len() > MAX_NAME_BYTES => {
+                    return Err(invalid(&format!(
+                        "the name `{}…` has {} bytes; a name can have {MAX_NAME_BYTES}",
+                        name.chars().take(24).collect::<String>(),
+                        name.len()
+                    )));
+                }
+                name => components.push(name),
+            }
+        }
+        let path = Self(components.join("/").into());
+        if climbed {
+            return Err(invalid(&format!("it climbs with `..`; say `{path}` instead")));
+        }
+        Ok(path)
+    }
+
+    /// Where `..` in `input` would lead, if it stays inside the vault: lets a caller see that a
+    /// refused detour aims at something protected, and say so.
+    pub fn parse_climbing(input: &str) -> Option<Self> {
+        let normal = fold::normal(strip_quotes(input)).replace('\\', "/");
+        let mut components: Vec<&str> = Vec::new();
+        for component in normal.split('/') {
+            match component {
+                "" | "." => {}
+                ".." => {
+                    components.pop()?;
+                }
+                name => components.push(name),
+            }
+        }
+        Self::from_disk(&components.join("/"))
+    }
+
+    /// Takes a path that was read from the disk or made from such: any spelling, nothing
+    /// normalised. `None` if the structure of a [`VaultPath`] is not there.
+    pub fn from_disk(path: &str) -> Option<Self> {
+        let sound = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
+        (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
+    }
+
+    /// The path as text; empty for the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the vault's root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last component; empty for the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The last component without its extension: `a/b.c.md` gives `b.c`.
+    pub fn stem(&self) -> &str {
+        let name = self.name();
+        match name.rfind('.') {
+            Some(dot) if dot > 0 => &name[..dot],
+            _ => name,
+        }
+    }
+
+    /// The last component's extension without the dot, as spelt; `None` for `a`, `.a` and `a.`.
+    pub fn extension(&self) -> Option<&str> {
+        let name = self.name();
+        match name.rfind('.') {
+            Some(dot) if dot > 0 && dot + 1 < name.len() => Some(&name[dot + 1..]),
+            _ => None,
+        }
+    }
+
+    /// Whether this names a Markdown note (`.md` in any case).
+    pub fn is_note(&self) -> bool {
+        self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+    }
+
+    /// The folder this lies in; `None` for the root itself.
+    pub fn parent(&self) -> Option<Self> {
+        match self.0.rfind('/') {
+            Some(slash) => Some(Self(Arc::from(&self.0[..slash]))),
+            None if self.is_root() => None,
+            None => Some(Self::root()),
+        }
+    }
+
+    /// The components from the root down.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|name| !name.is_empty())
+    }
+
+    /// This path with one more component. `None` if `name` is not a single component.
+    pub fn join(&self, name: &str) -> Option<Self> {
+        if name.contains('/') {
+            return None;
+        }
+        match self.is_root() {
+            true => Self::from_disk(name).filter(|path| !path.is_root()),
+            false => Self::from_disk(&format!("{}/{name}", self.0)),
+        }
+    }
+
+    /// Whether this is `folder` or lies in it, by whole components.
+    pub fn is_within(&self, folder: &VaultPath) -> bool {
+        self.relative_to(folder).is_some()
+    }
+
+    /// What is left of this path below `folder`; empty if they are equal, `None` if this lies
+    /// elsewhere.
+    pub fn relative_to(&self, folder: &VaultPath) -> Option<&str> {
+        if folder.is_root() {
+            return Some(&self.0);
+        }
+        let rest = self.0.strip_prefix(&*folder.0)?;
+        match rest.strip_prefix('/') {
+            Some(below) => Some(below),
+            None if rest.is_empty() => Some(rest),
+            None => None,
+        }
+    }
+
+    /// The key under which all spellings of this path are equal; see [`fold::fold_key`].
+    pub fn fold_key(&self) -> String {
+        fold::fold_key(&self.0)
+    }
+}
+
+impl fmt::Display for VaultPath {
+    /// The path with control and invisible characters escaped, `/` for the root.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_root() {
+            return f.write_str("/");
+        }
+        self.0.chars().flat_map(show).try_for_each(|c| fmt::Write::write_char(f, c))
+    }
+}
+
+impl fmt::Debug for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VaultPath({:?})", &*self.0)
+    }
+}
+
+impl Borrow<str> for VaultPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for VaultPath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a character is drawn as nothing or turns the writing direction: harmless in a file,
+/// misleading in a name or a message.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A character as it is safe to print: control and invisible ones escaped. U+200D and U+200C stay,
+/// since emoji and several scripts are spelt with them.
+pub fn show(c: char) -> impl Iterator<Item = char> {
+    let escape = c.is_control() || (is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}'));
+    let (escaped, plain) = if escape { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    escaped.into_iter().flatten().chain(plain)
+}
+
+fn strip_quotes(input: &str) -> &str {
+    const PAIRS: [(char, char); 6] =
+        [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')];
+    let mut text = input.trim();
+    while let Some(inner) = PAIRS
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))
+        .filter(|inner| !inner.is_empty())
+    {
+        text = inner.trim();
+    }
+    text
+}
+
+/// The part of an absolute path below the vault's root, compared component by component.
+fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    let root = root.trim_end_matches('/');
+    if root.is_empty() {
+        return None;
+    }
+    let rest = path.strip_prefix(root)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// Absolute forms that cannot be meant as "from the vault's root". A single leading slash can: it
+/// is how models write vault paths, unless its first folder is one of the system's own.
+fn looks_absolute(path: &str) -> bool {
+    const SYSTEM: [&str; 18] = [
+        "bin", "boot", "dev", "etc", "home", "lib", "lib64", "mnt", "opt", "private", "proc",
+        "root", "run", "sbin", "sys", "tmp", "usr", "var",
+    ];
+    let mut letters = path.chars();
+    let drive = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && letters.next() == Some(':')
+        && matches!(letters.next(), None | Some('/'));
+    let scheme = path.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')
+    });
+    let scheme = scheme || path.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("file:/"));
+    let home = path == "~" || path.starts_with("~/");
+    let share = path.starts_with("//");
+    let system = path.strip_prefix('/').and_then(|rest| rest.split('/').next());
+    drive || scheme || home || share || system.is_some_and(|first| SYSTEM.contains(&first))
+}
