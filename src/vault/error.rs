@@ -200,7 +200,7 @@ impl VaultError {
             }
             Self::Path(PathError::Invalid { .. }) => return None,
             Self::Name { fault, .. } => {
-                format!("try `{}`", fault.suggestion())
+                format!("try `{}`", fault.suggestion)
             }
             Self::NotFound { near, .. } if near.is_empty() => {
                 "list_files shows what is there".to_owned()

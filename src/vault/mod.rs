@@ -47,7 +47,7 @@ pub use error::VaultError;
 pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
-pub use revision::Revision;
+pub use revision::{NoRevision, Revision};
 pub use save::{Before, Saved, Staged, Writer};
 pub use trash::Trashed;
 pub use watch::Watching;

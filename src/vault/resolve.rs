@@ -246,8 +246,17 @@ impl Vault {
             }
             Err(error) => return Err(error),
         }
+        Ok(Place::Free(self.new_path(asked)?))
+    }
+
+    /// The path that something new at `asked` would have, whatever is there: folders as they are
+    /// spelt on disk, the last name as given and checked.
+    ///
+    /// # Errors
+    /// As [`Self::resolve_new`].
+    pub fn new_path(&self, asked: &str) -> Result<VaultPath, VaultError> {
         let path = self.parse(asked)?;
-        let mut parent = path.parent().expect("the root exists");
+        let Some(mut parent) = path.parent() else { return Ok(path) };
         let mut new = vec![path.name().to_owned()];
         let existing = loop {
             if parent.is_root() {
@@ -269,7 +278,21 @@ impl Vault {
             }
             free = free.join(name).expect("a checked name is a component");
         }
-        Ok(Place::Free(free))
+        Ok(free)
+    }
+
+    /// Where the link at a path leads, in words; `None` if it is no link.
+    pub fn link_target(&self, path: &VaultPath) -> Option<String> {
+        let catalogue = self.catalogue();
+        Some(match catalogue.get(path.as_str())?.target.as_deref()? {
+            LinkTarget::Inside(target) => format!("`{target}`"),
+            LinkTarget::Outside => "a place outside the vault; it is never followed".to_owned(),
+        })
+    }
+
+    /// What is at a listed path now, a final link not followed; the catalogue learns of it.
+    pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
+        self.refresh(path)
     }
 }
 

@@ -6,7 +6,6 @@
 use super::catalogue::Catalogue;
 use super::dir::Kind;
 use super::protect::is_hidden;
-use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
 /// How many are shown.
@@ -113,12 +112,6 @@ fn letters(text: &str) -> u64 {
     text.chars().fold(0, |bits, c| bits | 1 << (c as u32 % 64))
 }
 
-/// Whether `path` is spelt like `asked` but for blanks, hyphens and underscores: used by tests.
-#[cfg(test)]
-fn sounds_like(path: &str, asked: &str) -> bool {
-    plain(strip_extension(&fold_key(path))) == plain(strip_extension(&fold_key(asked)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +153,5 @@ mod tests {
         }
         let path = VaultPath::parse("quantum chromodynamics", None).expect("sound");
         assert_eq!(super::near(&catalogue, &path, false), []);
-        assert!(sounds_like("To-Do List.md", "to do list"));
     }
 }

@@ -18,7 +18,7 @@ mod platform;
 
 use std::io;
 
-pub(super) use platform::Folder;
+pub(super) use platform::{Folder, copy_attributes};
 
 use crate::note::path::VaultPath;
 
