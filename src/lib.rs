@@ -1,2 +1,4 @@
 //! Vault Steward.
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod note;
