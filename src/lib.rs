@@ -1,4 +1,7 @@
 //! Vault Steward.
+
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod index;
 pub mod journal;
 pub mod note;
