@@ -1,3 +1,4 @@
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 //! Vault Steward.
 
 #[doc(hidden)]
