@@ -23,6 +23,11 @@ pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     if patch.len() > MAX_PATCH_BYTES {
         return Err(PatchError::TooLarge { bytes: patch.len() });
     }
+    if let Some(at) = patch.find('\0') {
+        let line = 1 + patch[..at].bytes().filter(|&byte| byte == b'\n').count();
+        let reason = "a NUL would make the file binary";
+        return Err(PatchError::Malformed { line, reason, text: String::new() });
+    }
     let eol = Eol::last_in(patch).unwrap_or(Eol::Lf);
     let mut parser = Parser { rest: patch, line: 1, lines: 0, eol };
     let mut files = Vec::new();
