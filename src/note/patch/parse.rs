@@ -18,7 +18,7 @@ const MAX_LINES: usize = 500_000;
 ///
 /// # Errors
 /// What is no unified diff, is malformed, renames files, or names one twice. Whether it fits the
-/// files is for [`super::apply`] to say, whether the paths are any good for whoever resolves them.
+/// files is for [`super::apply()`] to say, whether the paths are any good for whoever resolves them.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     if patch.len() > MAX_PATCH_BYTES {
         return Err(PatchError::TooLarge { bytes: patch.len() });
