@@ -51,7 +51,7 @@ pub enum CallError {
 pub(super) type Call = fn(&Context, Value) -> Result<Answer<Value>, ToolError>;
 
 pub(super) fn definition<T: Tool>() -> Definition {
-    let input_schema = schema_of::<T::Input>();
+    let input_schema = schema_of::<T::Input>(without_null);
     let description = input_schema["description"].as_str().unwrap_or_default().to_owned();
     Definition {
         name: T::NAME,
@@ -61,17 +61,17 @@ pub(super) fn definition<T: Tool>() -> Definition {
         idempotent: T::IDEMPOTENT,
         heavy: T::HEAVY,
         input_schema,
-        output_schema: schema_of::<T::Output>(),
+        output_schema: schema_of::<T::Output>(plain),
     }
 }
 
 /// A schema with everything in one place, since models read references badly, and without formats
 /// such as `uint64` that checkers of JSON Schema do not know.
-fn schema_of<T: JsonSchema>() -> Value {
+fn schema_of<T: JsonSchema>(transform: fn(&mut Schema)) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.transforms.push(Box::new(schemars::transform::RecursiveTransform(plain)));
+    settings.transforms.push(Box::new(schemars::transform::RecursiveTransform(transform)));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
@@ -82,7 +82,17 @@ fn schema_of<T: JsonSchema>() -> Value {
 
 fn plain(schema: &mut Schema) {
     schema.remove("format");
-    // An optional argument is simply left out; `null` beside its type only confuses models.
+    if let Some(description) = schema.get("description").and_then(Value::as_str) {
+        // Doc comments are wrapped for reading code; a paragraph is one line on the wire.
+        let paragraphs: Vec<String> =
+            description.split("\n\n").map(|text| text.replace('\n', " ")).collect();
+        schema.insert("description".to_owned(), paragraphs.join("\n\n").into());
+    }
+}
+
+/// An optional argument is simply left out; `null` beside its type only confuses models.
+fn without_null(schema: &mut Schema) {
+    plain(schema);
     let types = schema.get("type").and_then(Value::as_array).cloned();
     if let Some(types) = types {
         let rest: Vec<Value> = types.into_iter().filter(|kind| kind != "null").collect();
@@ -90,14 +100,20 @@ fn plain(schema: &mut Schema) {
             schema.insert("type".to_owned(), only.clone());
         }
     }
+    let one_of = schema.get("anyOf").and_then(Value::as_array).cloned();
+    if let Some(options) = one_of {
+        let rest: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
+        if let ([Value::Object(only)], 2) = (&rest[..], options.len()) {
+            schema.remove("anyOf");
+            for (key, value) in only {
+                if schema.get(key).is_none() {
+                    schema.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
     if schema.get("default") == Some(&Value::Null) {
         schema.remove("default");
-    }
-    if let Some(description) = schema.get("description").and_then(Value::as_str) {
-        // Doc comments are wrapped for reading code; a paragraph is one line on the wire.
-        let paragraphs: Vec<String> =
-            description.split("\n\n").map(|text| text.replace('\n', " ")).collect();
-        schema.insert("description".to_owned(), paragraphs.join("\n\n").into());
     }
 }
 

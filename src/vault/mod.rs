@@ -297,18 +297,20 @@ impl Vault {
 
     /// Reads the whole file at a resolved path.
     ///
-    /// A file that is empty although it was not a moment ago is read again for up to a second:
-    /// that is how another program's save in place looks from outside.
+    /// A file that was emptied a moment ago, or changes its size while it is read, is read again
+    /// for up to a second: that is how another program's save in place looks from outside.
     ///
     /// # Errors
     /// As [`Self::open_file`]; [`VaultError::TooLarge`] above [`Settings::max_file_bytes`].
     pub fn read(&self, path: &VaultPath) -> Result<FileContent, VaultError> {
-        let was_empty = self.catalogue().get(path.as_str()).is_none_or(|entry| entry.size == 0);
         let patience = Instant::now() + Duration::from_secs(1);
         loop {
             let (file, meta) = self.open_file(path)?;
             let content = self.read_open(path, file, meta)?;
-            if !content.bytes.is_empty() || was_empty || Instant::now() >= patience {
+            // Of another size than a moment before: read in the middle of being written.
+            let whole = content.bytes.len() as u64 == content.meta.size;
+            let believed = whole && !just_emptied(&content.meta);
+            if believed || Instant::now() >= patience {
                 self.saw(path, &content.meta);
                 return Ok(content);
             }
@@ -401,6 +403,15 @@ impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Vault").field("place", &self.0.place).finish_non_exhaustive()
     }
+}
+
+/// Whether an empty file looks like the middle of a save in place: changed within the last two
+/// seconds, and not when it was made.
+fn just_emptied(meta: &Meta) -> bool {
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+    let fresh = now.saturating_sub(meta.modified) < 2_000_000_000;
+    let made = meta.created.is_some_and(|made| meta.modified <= made);
+    meta.size == 0 && fresh && !made
 }
 
 /// Entries of protected folders looked at for one hard-linked file.

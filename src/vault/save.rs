@@ -153,7 +153,6 @@ impl<'a> Writer<'a> {
         before: Before,
     ) -> Result<Option<Target>, VaultError> {
         let stale = |current| VaultError::Stale { path: path.clone(), current };
-        let known = self.vault.catalogue().get(path.as_str()).map_or(0, |entry| entry.size);
         for attempt in 0.. {
             let (mut file, meta) = match folder.open_file(name) {
                 Ok(opened) => opened,
@@ -176,8 +175,8 @@ impl<'a> Writer<'a> {
             }
             let hashed = Revision::of_reader(&mut file);
             let revision = hashed.map_err(|error| VaultError::io("read", path, error))?;
-            // Empty although it was not: most likely the middle of another program's save.
-            if meta.size == 0 && known > 0 && attempt < PATIENCE {
+            // Most likely the middle of another program's save.
+            if super::just_emptied(&meta) && attempt < PATIENCE {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             }

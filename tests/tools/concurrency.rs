@@ -1,0 +1,194 @@
+//! Others who change the vault at the same moment (cases 67 to 72), and kills (case 79).
+//!
+//! Each episode has one loser and no lost text: what an editor wrote is in the note, or the
+//! steward's text is there and the editor's is what it was based on.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+use serde_json::json;
+use vault_steward::note::code::ErrorCode;
+
+use crate::vault::{TestVault, vault};
+
+const EPISODES: usize = 400;
+
+/// An editor saves while the steward edits: the editor's last text is never lost.
+fn race(save: fn(&Path, &str)) {
+    let vault = Arc::new(vault(&[("note.md", "base\n")]));
+    let note = vault.place.join("note.md");
+    let (mut refused, mut applied) = (0, 0);
+    for episode in 0..EPISODES {
+        fs::write(&note, "base\n").expect("reset");
+        vault.context.vault.rescan().expect("rescanned");
+        let revision = vault.ok("read_file", json!({ "path": "note" }))["revision"].clone();
+        let typed = format!("typed {episode}\n");
+        let start = Arc::new(Barrier::new(2));
+        let editor = std::thread::spawn({
+            let (start, note, typed) = (start.clone(), note.clone(), typed.clone());
+            move || {
+                start.wait();
+                for _ in 0..episode % 50 {
+                    std::hint::spin_loop();
+                }
+                save(&note, &typed);
+            }
+        });
+        start.wait();
+        let edit = json!({ "path": "note", "content": "steward\n", "expected_revision": revision });
+        let answer = vault.call("write_file", &edit);
+        editor.join().expect("the editor ends");
+        let text = fs::read_to_string(&note).expect("there");
+        match answer {
+            Ok(_) => applied += 1,
+            Err(error) => {
+                assert_eq!(error.code, ErrorCode::StaleRevision, "{}", error.text());
+                refused += 1;
+            }
+        }
+        // The editor saved last (its text is there), or before our write replaced nothing but the
+        // base; then its text must have been kept.
+        let kept = text == typed || vault.rescued().contains(&typed) || {
+            vault.context.vault.stop();
+            vault.rescued().contains(&typed)
+        };
+        assert!(kept, "episode {episode}: `{typed}` is lost, the note holds `{text}`");
+    }
+    assert_eq!(refused + applied, EPISODES);
+    let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+    assert_eq!(hidden, 0, "nothing is left behind");
+}
+
+#[test]
+fn an_editor_that_saves_in_place_loses_nothing() {
+    race(|note, text| fs::write(note, text).expect("saved"));
+}
+
+#[test]
+fn an_editor_that_saves_by_rename_loses_nothing() {
+    race(|note, text| {
+        let temp = note.with_extension("swp");
+        fs::write(&temp, text).expect("written");
+        fs::rename(&temp, note).expect("renamed");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn text_written_into_the_displaced_file_is_kept() {
+    let vault = vault(&[("note.md", "base\n")]);
+    let mut editor =
+        fs::File::options().append(true).open(vault.place.join("note.md")).expect("opened");
+    vault.ok("write_file", json!({ "path": "note", "content": "steward\n" }));
+    // The editor still holds the old file, and saves into it.
+    editor.write_all(b"typed late\n").expect("written");
+    vault.context.vault.stop();
+    assert_eq!(vault.rescued(), ["base\ntyped late\n"]);
+    let warnings = vault.context.vault.status().warnings;
+    assert!(warnings[0].contains("another program wrote to `note.md`"), "{warnings:?}");
+}
+
+#[test]
+fn callers_wait_for_each_other_and_none_overwrites_unseen() {
+    let vault = Arc::new(vault(&[("count.md", "0\n")]));
+    let done = Arc::new(AtomicUsize::new(0));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let (vault, done) = (vault.clone(), done.clone());
+            std::thread::spawn(move || {
+                while done.load(Ordering::SeqCst) < 100 {
+                    let read = vault.ok("read_file", json!({ "path": "count" }));
+                    let number: u64 =
+                        read["content"].as_str().expect("text").trim().parse().expect("a number");
+                    let write = json!({
+                        "path": "count", "content": format!("{}\n", number + 1),
+                        "expected_revision": read["revision"],
+                    });
+                    if vault.call("write_file", &write).is_ok() {
+                        done.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("ends"));
+    let total = done.load(Ordering::SeqCst);
+    assert_eq!(vault.content("count.md").trim(), total.to_string(), "no write was lost");
+}
+
+#[test]
+fn a_note_that_is_empty_for_a_moment_is_read_again() {
+    let vault = Arc::new(vault(&[("note.md", "full\n")]));
+    let note = vault.place.join("note.md");
+    let stop = Arc::new(AtomicBool::new(false));
+    let editor = std::thread::spawn({
+        let (note, stop) = (note.clone(), stop.clone());
+        move || {
+            while !stop.load(Ordering::SeqCst) {
+                // As an editor saves in place: emptied, then written.
+                fs::write(&note, "full\n").expect("saved");
+            }
+        }
+    });
+    for _ in 0..300 {
+        let read = vault.ok("read_file", json!({ "path": "note" }));
+        assert_eq!(read["content"], "full\n");
+    }
+    stop.store(true, Ordering::SeqCst);
+    editor.join().expect("ends");
+}
+
+/// Runs as a child of the next test: writes until it is killed.
+#[test]
+fn writer_to_be_killed() {
+    let Some(place) = std::env::var_os("STEWARD_TEST_KILLED") else { return };
+    let vault = TestVault::at(Path::new(&place), &[], |_| ());
+    for round in 0.. {
+        for note in 0..20 {
+            let text = format!("{round}\n").repeat(2_000);
+            vault.ok("write_file", json!({ "path": format!("{note}.md"), "content": text }));
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kill_leaves_every_note_old_or_new() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut left = 0;
+    for _ in 0..25 {
+        let mut child = std::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", "concurrency::writer_to_be_killed"])
+            .env("STEWARD_TEST_KILLED", folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it runs");
+        // Any moment will do; it varies with how far the child came.
+        while fs::read_dir(folder.path()).expect("listed").count() < 21 {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(7));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        for entry in fs::read_dir(folder.path()).expect("listed").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                let text = fs::read_to_string(entry.path()).expect("read");
+                let first = text.lines().next().expect("never empty");
+                assert!(text.lines().all(|line| line == first), "{name} is torn");
+                assert_eq!(text.lines().count(), 2_000, "{name} is cut");
+            } else if name.starts_with(".~vs") {
+                left += 1;
+            }
+        }
+        // The next start keeps what was left, out of the vault.
+        let vault = TestVault::at(folder.path(), &[], |_| ());
+        vault.context.vault.sweep();
+        let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+        assert_eq!(hidden, 0);
+    }
+    println!("{left} unfinished saves were found and kept");
+}

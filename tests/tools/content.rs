@@ -1,0 +1,249 @@
+//! Reading, writing and editing: what the bytes are afterwards (cases 47 to 60).
+
+use serde_json::json;
+use vault_steward::note::code::ErrorCode::{
+    AlreadyExists, BinaryFile, InvalidInput, MultipleMatches, NoMatch, PatchFailed,
+    PermissionDenied, StaleRevision, TooLarge,
+};
+
+use crate::vault::vault;
+
+#[test]
+fn reading_numbers_lines_and_pages() {
+    let long = "x\n".repeat(4_500);
+    let vault = vault(&[("a.md", "one\ntwo\r\nthree"), ("empty.md", ""), ("long.md", &long)]);
+    let text = vault.text("read_file", json!({ "path": "a" }));
+    assert_eq!(text, "a.md\n1: one\n2: two\n3: three\n[lines 1-3 of 3]");
+    let part = vault.ok("read_file", json!({ "path": "a", "start_line": 2, "end_line": 2 }));
+    assert_eq!((&part["content"], &part["total_lines"]), (&json!("two\n"), &json!(3)));
+    let last = vault.ok("read_file", json!({ "path": "a", "start_line": -1 }));
+    assert_eq!(last["content"], "three\n");
+    let empty = vault.ok("read_file", json!({ "path": "empty" }));
+    assert_eq!((&empty["total_lines"], &empty["end_line"]), (&json!(0), &json!(0)));
+    let mut next = json!(1);
+    let mut seen = 0;
+    while !next.is_null() {
+        let page = vault.ok("read_file", json!({ "path": "long", "start_line": next }));
+        seen += page["content"].as_str().expect("text").lines().count();
+        next = page["next_start_line"].clone();
+    }
+    assert_eq!(seen, 4_500);
+    for (start, end) in [(0, 1), (4, 4), (3, 2), (-2, 1)] {
+        let range = json!({ "path": "a", "start_line": start, "end_line": end });
+        vault.err("read_file", range, InvalidInput);
+    }
+    vault.err("read_file", json!({ "path": "a", "lines": 3 }), InvalidInput);
+    vault.err("read_file", json!({}), InvalidInput);
+}
+
+#[test]
+fn a_very_long_line_is_cut_and_the_answer_bounded() {
+    let line = "ü".repeat(1_500_000);
+    let many = format!("{}\n", "y".repeat(1_900)).repeat(200);
+    let vault = vault(&[("a.md", &line), ("b.md", &many)]);
+    let read = vault.ok("read_file", json!({ "path": "a" }));
+    assert_eq!(read["cut_lines"], json!([1]));
+    assert_eq!(read["content"].as_str().expect("text").chars().count(), 2_001);
+    let read = vault.ok("read_file", json!({ "path": "b" }));
+    assert!(read["next_start_line"].as_u64().expect("a number") < 60, "100 KB an answer");
+}
+
+#[test]
+fn what_is_no_text_is_named() {
+    let vault = vault(&[]);
+    std::fs::write(vault.place.join("p.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").expect("written");
+    std::fs::write(vault.place.join("bad.md"), b"ok\n\xff\xfe bad").expect("written");
+    std::fs::write(vault.place.join("wide.md"), b"\xff\xfeh\0i\0\n\0").expect("written");
+    let error = vault.err("read_file", json!({ "path": "p.png" }), BinaryFile);
+    assert!(error.message.contains("image") && error.message.contains("bytes"), "{error}");
+    vault.err("read_file", json!({ "path": "bad" }), BinaryFile);
+    let edit = |path: &str| json!({ "path": path, "insert_after_line": 0, "content": "x" });
+    vault.err("edit_file", edit("bad.md"), BinaryFile);
+    assert_eq!(vault.bytes("bad.md"), b"ok\n\xff\xfe bad");
+    let wide = vault.ok("read_file", json!({ "path": "wide" }));
+    assert_eq!((&wide["content"], &wide["encoding"]), (&json!("hi\n"), &json!("utf-16le")));
+    vault.err("edit_file", edit("wide.md"), BinaryFile);
+}
+
+#[test]
+fn huge_files_are_never_read_into_memory() {
+    let vault = vault(&[]);
+    let file = std::fs::File::create(vault.place.join("huge.md")).expect("made");
+    file.set_len(1 << 40).expect("sparse");
+    drop(file);
+    let error = vault.err("read_file", json!({ "path": "huge" }), TooLarge);
+    assert_eq!(error.data.expect("data")["size"], 1_u64 << 40);
+    let edit = json!({ "path": "huge", "insert_after_line": -1, "content": "x" });
+    vault.err("edit_file", edit, TooLarge);
+    let info = vault.ok("get_file_info", json!({ "path": "huge" }));
+    assert!(info["lines"].is_null());
+    let found = vault.ok("search_files", json!({ "pattern": "x" }));
+    assert_eq!(found["files"], json!([]));
+}
+
+#[test]
+fn edits_keep_every_other_byte() {
+    let vault = vault(&[]);
+    let original =
+        b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\nalpha\r\nbeta\nlone\rcr\r\nno newline at end";
+    std::fs::write(vault.place.join("a.md"), original).expect("written");
+    let edited = vault.ok(
+        "edit_file",
+        json!({ "path": "a", "old_text": "alpha\nbeta", "new_text": "gamma\nbeta" }),
+    );
+    assert_eq!(edited["replacements"], 1);
+    let expected =
+        b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\ngamma\r\nbeta\nlone\rcr\r\nno newline at end";
+    assert_eq!(vault.bytes("a.md"), expected);
+    vault.ok("edit_file", json!({ "path": "a", "insert_after_line": 1, "content": "tags: []" }));
+    assert!(vault.bytes("a.md").starts_with(b"\xef\xbb\xbf---\r\ntags: []\r\ntitle: x\r\n"));
+    vault.ok("edit_file", json!({ "path": "a", "delete_lines": { "start": 2, "end": 2 } }));
+    assert_eq!(vault.bytes("a.md"), expected);
+    vault.ok("edit_file", json!({ "path": "a", "old_string": "gamma", "new_string": "alpha" }));
+    assert_eq!(vault.bytes("a.md"), original);
+}
+
+#[test]
+fn an_edit_that_does_not_fit_changes_nothing() {
+    let vault = vault(&[("a.md", "- [ ] milk\n- [ ] eggs\n- [ ] milk\n")]);
+    let before = vault.snapshot();
+    let edit = |old: &str, new: &str| json!({ "path": "a", "old_text": old, "new_text": new });
+    let error = vault.err("edit_file", edit("- [ ] milk", "- [x] milk"), MultipleMatches);
+    assert!(error.message.contains("line 1, 3"), "{error}");
+    let error = vault.err("edit_file", edit("- [ ] egg salad", "x"), NoMatch);
+    assert!(error.message.contains("line 2") || error.text().contains("eggs"), "{error}");
+    for (old, new) in [("", "x"), ("eggs", "eggs")] {
+        vault.err("edit_file", edit(old, new), InvalidInput);
+    }
+    for bad in [
+        json!({ "path": "a" }),
+        json!({ "path": "a", "old_text": "eggs" }),
+        json!({ "path": "a", "new_text": "eggs" }),
+        json!({ "path": "a", "insert_after_line": 1 }),
+        json!({ "path": "a", "insert_after_line": 9, "content": "x" }),
+        json!({ "path": "a", "insert_before_line": 0, "content": "x" }),
+        json!({ "path": "a", "delete_lines": { "start": 3, "end": 2 } }),
+        json!({ "path": "a", "delete_lines": { "start": 1, "end": 1 }, "insert_after_line": 1, "content": "x" }),
+        json!({ "path": "a", "old_text": "eggs", "new_text": "x", "expected_revision": "nonsense" }),
+    ] {
+        vault.err("edit_file", bad, InvalidInput);
+    }
+    assert_eq!(vault.snapshot(), before);
+    vault.ok(
+        "edit_file",
+        json!({ "path": "a", "old_text": "milk", "new_text": "tea", "replace_all": true }),
+    );
+    assert_eq!(vault.content("a.md"), "- [ ] tea\n- [ ] eggs\n- [ ] tea\n");
+}
+
+#[test]
+fn revisions_guard_against_changes_in_between() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let revision = vault.ok("read_file", json!({ "path": "a" }))["revision"].clone();
+    vault.put("a.md", "one, from an editor\n");
+    let error = vault.err(
+        "edit_file",
+        json!({ "path": "a", "old_text": "one", "new_text": "two", "expected_revision": revision }),
+        StaleRevision,
+    );
+    vault.err(
+        "write_file",
+        json!({ "path": "a", "content": "two", "expected_revision": revision }),
+        StaleRevision,
+    );
+    assert_eq!(vault.content("a.md"), "one, from an editor\n");
+    // The error carries what is there now: one retry is enough.
+    let current = error.data.expect("data")["revision"].clone();
+    let write = json!({ "path": "a", "content": "two", "expected_revision": current });
+    let written = vault.ok("write_file", write);
+    assert_eq!(written["previous_revision"], current);
+    std::fs::remove_file(vault.place.join("a.md")).expect("removed");
+    let gone = json!({ "path": "a.md", "content": "x", "expected_revision": current });
+    vault.err("write_file", gone, StaleRevision);
+    assert!(!vault.exists("a.md"), "a deleted note does not rise again");
+}
+
+#[test]
+fn a_patch_applies_whole_or_not_at_all() {
+    let vault = vault(&[("a.md", "1\n2\n3\n"), ("b.md", "x\ny\n"), ("c.md", "gone\n")]);
+    let before = vault.snapshot();
+    let good = "--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n\
+                --- /dev/null\n+++ b/new/d.md\n@@ -0,0 +1,2 @@\n+n\n+m\n\
+                --- a/c.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
+    let bad = format!("{good}--- a/b.md\n+++ b/b.md\n@@ -1,2 +1,2 @@\n x\n-not there\n+z\n");
+    let error = vault.err("apply_patch", json!({ "patch": bad }), PatchFailed);
+    assert!(error.message.contains("b.md"), "{error}");
+    assert_eq!(vault.snapshot(), before);
+    let applied = vault.ok("apply_patch", json!({ "patch": good }));
+    assert_eq!(applied["hunks_applied"], 3);
+    assert_eq!(vault.content("a.md"), "1\ntwo\n3\n");
+    assert_eq!(vault.content("new/d.md"), "n\nm\n");
+    assert!(!vault.exists("c.md") && vault.exists(".trash/c.md"));
+    let again = "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1 @@\n+x\n";
+    vault.err("apply_patch", json!({ "patch": again }), AlreadyExists);
+    let twice = "--- a/b.md\n+++ b/b.md\n@@ -1 +1 @@\n-x\n+1\n--- a/B.md\n+++ b/B.md\n@@ -2 +2 @@\n-y\n+2\n";
+    vault.err("apply_patch", json!({ "patch": twice }), PatchFailed);
+    for nonsense in ["", "hello", "--- a/a.md\n+++ b/a.md\n"] {
+        vault.err("apply_patch", json!({ "patch": nonsense }), PatchFailed);
+    }
+    assert_eq!(vault.content("b.md"), "x\ny\n");
+}
+
+#[test]
+fn a_set_that_fails_half_way_is_taken_back() {
+    use vault_steward::journal::{Change, ChangeSet};
+    use vault_steward::note::path::VaultPath;
+    use vault_steward::vault::Before;
+    let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c"), ("taken.md", "t")]);
+    let before = vault.snapshot();
+    let path = |path: &str| VaultPath::from_disk(path).expect("sound");
+    let write =
+        |at: &str| Change::Write { path: path(at), content: b"new".to_vec(), before: Before::Any };
+    let changes = vec![
+        write("a.md"),
+        write("deep/er/new.md"),
+        Change::Move { from: path("b.md"), to: path("other/b.md") },
+        Change::Move { from: path("c.md"), to: path("taken.md") },
+    ];
+    let set = ChangeSet { title: "half".to_owned(), changes };
+    vault.context.journal.apply(&set).expect_err("the last move is impossible");
+    assert_eq!(vault.snapshot(), before);
+    let listed = vault.ok("list_files", json!({ "pattern": "**" }));
+    assert_eq!(listed["total"], 4, "the catalogue knows, too");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let vault = vault(&[("a.md", "old"), ("twin.md", "shared"), ("locked.md", "mine")]);
+    let at = |path: &str| vault.place.join(path);
+    std::fs::set_permissions(at("a.md"), Permissions::from_mode(0o640)).expect("set");
+    vault.ok("write_file", json!({ "path": "a", "content": "new" }));
+    assert_eq!(at("a.md").metadata().expect("there").mode() & 0o777, 0o640);
+    std::fs::hard_link(at("twin.md"), at("other.md")).expect("linked");
+    let text = vault
+        .text("edit_file", json!({ "path": "twin", "old_text": "shared", "new_text": "both" }));
+    assert!(text.contains("other names"), "{text}");
+    assert_eq!(vault.content("other.md"), "both");
+    assert_eq!(at("twin.md").metadata().expect("there").nlink(), 2);
+    assert_eq!(vault.ok("get_file_info", json!({ "path": "twin" }))["other_names"], 1);
+    std::fs::set_permissions(at("locked.md"), Permissions::from_mode(0o444)).expect("set");
+    vault.err("write_file", json!({ "path": "locked", "content": "x" }), PermissionDenied);
+    let edit = json!({ "path": "locked", "old_text": "mine", "new_text": "x" });
+    vault.err("edit_file", edit, PermissionDenied);
+    assert_eq!(vault.content("locked.md"), "mine");
+    assert_eq!(vault.rescued(), [""; 0], "safety copies are cleared away");
+    let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+    assert_eq!(hidden, 0, "nothing is left behind");
+}
+
+#[test]
+fn an_answer_to_a_panic_or_an_unknown_tool_is_an_error() {
+    use vault_steward::tools::{CallError, call};
+    let vault = vault(&[]);
+    let error = call(&vault.context, "read_fil", json!({})).expect_err("unknown");
+    let CallError::UnknownTool { near, .. } = error else { panic!("{error}") };
+    assert_eq!(near, Some("read_file"));
+}

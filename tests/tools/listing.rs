@@ -1,0 +1,139 @@
+//! Listings, trees and facts about files.
+
+use serde_json::{Value, json};
+use vault_steward::note::code::ErrorCode::{InvalidInput, InvalidPattern, NotFound};
+
+use crate::vault::{TestVault, vault};
+
+fn paths(answer: &Value) -> Vec<String> {
+    let entries = answer["entries"].as_array().expect("a list").iter();
+    entries.map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
+}
+
+fn aged(vault: &TestVault, path: &str, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    let file = std::fs::File::options().append(true).open(vault.place.join(path));
+    file.expect("opened").set_modified(time).expect("set");
+    vault.context.vault.rescan().expect("rescanned");
+}
+
+#[test]
+fn the_newest_come_first_and_the_rest_is_counted() {
+    let vault = vault(&[("old.md", "1"), ("new.md", "22"), ("Folder/mid.md", "333")]);
+    aged(&vault, "old.md", 1_000);
+    aged(&vault, "Folder/mid.md", 2_000);
+    aged(&vault, "new.md", 3_000);
+    let list = |arguments: Value| paths(&vault.ok("list_files", arguments));
+    assert_eq!(list(json!({ "pattern": "**/*.md" })), ["new.md", "Folder/mid.md", "old.md"]);
+    assert_eq!(
+        list(json!({ "pattern": "**/*.md", "sort_by": "name" })),
+        ["Folder/mid.md", "new.md", "old.md"]
+    );
+    assert_eq!(
+        list(json!({ "pattern": "**", "sort_by": "size", "type": "file" })),
+        ["Folder/mid.md", "new.md", "old.md"]
+    );
+    assert_eq!(list(json!({ "type": "folder" })), ["Folder"]);
+    let one = vault.ok("list_files", json!({ "pattern": "**/*.md", "max_results": 1 }));
+    assert_eq!((paths(&one), &one["total"]), (vec!["new.md".to_owned()], &json!(3)));
+    let text = vault.text("list_files", json!({ "pattern": "**/*.md", "max_results": 1 }));
+    assert!(text.contains("[1 of 3"), "{text}");
+}
+
+#[test]
+fn patterns_are_about_this_folder_and_case_does_not_matter() {
+    let vault = vault(&[
+        ("Projects/A [draft].md", "x"),
+        ("Projects/Sub/B.md", "x"),
+        ("c.txt", "x"),
+        ("Ärger.md", "x"),
+    ]);
+    let list = |arguments: Value| {
+        let mut found = paths(&vault.ok("list_files", arguments));
+        found.sort();
+        found
+    };
+    assert_eq!(list(json!({ "path": "projects", "pattern": "*.MD" })), ["Projects/A [draft].md"]);
+    assert_eq!(list(json!({ "pattern": "projects/**" })).len(), 3);
+    assert_eq!(list(json!({ "pattern": "**/*[DRAFT]*" })), ["Projects/A [draft].md"]);
+    assert_eq!(list(json!({ "pattern": "*.{md,txt}" })), ["c.txt", "Ärger.md"]);
+    assert_eq!(list(json!({ "pattern": "?rger.md" })), ["Ärger.md"]);
+    let none = vault.ok("list_files", json!({ "pattern": "b.md" }));
+    assert_eq!((&none["total"], &none["total_below"]), (&json!(0), &json!(1)));
+    let text = vault.text("list_files", json!({ "pattern": "b.md" }));
+    assert!(text.contains("**/b.md"), "{text}");
+    let text = vault.text("list_files", json!({ "pattern": "*.pdf" }));
+    assert_eq!(text, "nothing in `/` fits `*.pdf`");
+    for bad in [
+        json!({ "max_results": 0 }),
+        json!({ "max_results": 1001 }),
+        json!({ "max_results": -1 }),
+        json!({ "type": "note" }),
+    ] {
+        vault.err("list_files", bad, InvalidInput);
+    }
+    vault.err("list_files", json!({ "path": "nowhere" }), NotFound);
+    let bomb = "{a,b}".repeat(40);
+    vault.err("list_files", json!({ "pattern": bomb }), InvalidPattern);
+    vault.ok("list_files", json!({ "pattern": "**/".repeat(200) + "*" }));
+}
+
+#[test]
+fn a_listing_tells_what_is_there_now() {
+    let vault = vault(&[("a.md", "x"), ("b.md", "x")]);
+    std::fs::remove_file(vault.place.join("a.md")).expect("removed");
+    let listed = vault.ok("list_files", json!({}));
+    assert_eq!((paths(&listed), &listed["total"]), (vec!["b.md".to_owned()], &json!(1)));
+}
+
+#[test]
+fn the_tree_shows_upper_levels_first_and_says_what_is_missing() {
+    let mut files = vec![("Z/deep/er/far.md".to_owned(), "x")];
+    files.extend((0..30).map(|n| (format!("A/{n:02}.md"), "x")));
+    files.push(("top.md".to_owned(), "x"));
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
+    let vault = vault(&files);
+    let text = vault.text("directory_tree", json!({ "max_entries": 8 }));
+    let expected = "/\n  A/\n    00.md\n    01.md\n    02.md\n    03.md\n    04.md\n    … 25 more\n  Z/\n    … 1 more\n  top.md\n[28 entries not shown; raise max_depth or max_entries]";
+    assert_eq!(text, expected);
+    let text = vault.text("directory_tree", json!({ "max_depth": 2, "exclude": ["A"] }));
+    assert_eq!(
+        text,
+        "/\n  Z/\n    deep/\n      … 1 more\n  top.md\n[2 entries not shown; raise max_depth or max_entries]"
+    );
+    let text = vault.text("directory_tree", json!({ "path": "z/deep" }));
+    assert_eq!(text, "Z/deep/\n  er/\n    far.md");
+    vault.err("directory_tree", json!({ "max_depth": 0 }), InvalidInput);
+}
+
+#[test]
+fn facts_about_files_and_folders() {
+    let vault =
+        vault(&[("Projects/a.md", "one two\nthree\n"), ("Projects/Sub/b.md", "x"), ("p.png", "")]);
+    let info = vault.ok("get_file_info", json!({ "path": "projects/A" }));
+    assert_eq!((&info["path"], &info["type"]), (&json!("Projects/a.md"), &json!("file")));
+    assert_eq!((&info["lines"], &info["words"], &info["size"]), (&json!(2), &json!(3), &json!(14)));
+    assert_eq!((&info["readable"], &info["writable"]), (&json!(true), &json!(true)));
+    assert!(
+        chrono::DateTime::parse_from_rfc3339(info["modified"].as_str().expect("a time")).is_ok()
+    );
+    let folder = vault.ok("get_file_info", json!({ "path": "PROJECTS" }));
+    assert_eq!(folder["children"], json!({ "files": 1, "folders": 1, "total_files": 2 }));
+    assert_eq!((&folder["size"], &folder["lines"]), (&json!(15), &Value::Null));
+    let root = vault.ok("get_file_info", json!({ "path": "/" }));
+    assert_eq!(root["children"]["total_files"], 3);
+}
+
+#[test]
+fn the_open_note_comes_from_the_workspace() {
+    let vault = vault(&[("A note.md", "x")]);
+    vault.err("get_active_note", json!({}), NotFound);
+    vault.put(
+        ".obsidian/workspace.json",
+        r#"{"main":{},"active":"x","lastOpenFiles":["A note.md"]}"#,
+    );
+    let active = vault.ok("get_active_note", json!({}));
+    assert_eq!((&active["path"], &active["exists"]), (&json!("A note.md"), &json!(true)));
+    vault.put(".obsidian/workspace.json", "{broken");
+    vault.err("get_active_note", json!({}), NotFound);
+}

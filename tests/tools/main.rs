@@ -1,0 +1,15 @@
+//! The tools on real folders: every case of the fault catalogue that a file tool can meet.
+
+mod concurrency;
+mod content;
+mod listing;
+mod moving;
+mod paths;
+mod platform;
+mod properties;
+mod search;
+mod vault;
+mod watching;
+
+#[path = "../support/machine.rs"]
+mod machine;

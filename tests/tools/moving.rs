@@ -1,0 +1,99 @@
+//! Moving and deleting (cases 42 to 44, 33, coverage A31 to A42).
+
+use serde_json::json;
+use vault_steward::note::code::ErrorCode::{AlreadyExists, Denied, InvalidInput, NotFound};
+
+use crate::vault::{TestVault, vault};
+
+#[test]
+fn files_and_folders_move_and_folders_are_made() {
+    let vault = vault(&[("a.md", "a"), ("Projects/x/y.md", "y"), ("Projects/z.md", "z")]);
+    vault.ok("move", json!({ "source": "A", "destination": "New/Deep/b.md" }));
+    assert_eq!(vault.content("New/Deep/b.md"), "a");
+    let moved =
+        vault.ok("move", json!({ "source": "projects", "destination": "archive/Projects" }));
+    assert_eq!((&moved["type"], &moved["source"]), (&json!("folder"), &json!("Projects")));
+    assert_eq!(vault.content("archive/Projects/x/y.md"), "y");
+    // The catalogue followed without being told.
+    let listed = vault.ok("list_files", json!({ "pattern": "**/*.md", "sort_by": "name" }));
+    let paths: Vec<_> =
+        listed["entries"].as_array().expect("a list").iter().map(|e| e["path"].clone()).collect();
+    assert_eq!(paths, ["New/Deep/b.md", "archive/Projects/x/y.md", "archive/Projects/z.md"]);
+    vault.err("move", json!({ "source": "Projects/z.md", "destination": "q.md" }), NotFound);
+}
+
+#[test]
+fn nothing_is_ever_replaced() {
+    let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("Folder/x.md", "x"), ("Other/y.md", "y")]);
+    let before = vault.snapshot();
+    for (source, destination) in [
+        ("a.md", "b.md"),
+        ("a.md", "B.md"),
+        ("a", "b"),
+        ("Folder", "Other"),
+        ("Folder", "other"),
+        ("a.md", "Folder"),
+    ] {
+        let pair = json!({ "source": source, "destination": destination });
+        vault.err("move", pair, AlreadyExists);
+    }
+    let error =
+        vault.err("move", json!({ "source": "a.md", "destination": "folder" }), AlreadyExists);
+    assert!(error.hint.expect("a hint").contains("Folder/a.md"));
+    for destination in ["Folder/inside", "Folder/deep/er", "folder/x"] {
+        let pair = json!({ "source": "Folder", "destination": destination });
+        vault.err("move", pair, InvalidInput);
+    }
+    assert_eq!(vault.snapshot(), before);
+    let same = vault.ok("move", json!({ "source": "a.md", "destination": "a.md" }));
+    assert_eq!(same["moved"], false);
+}
+
+#[test]
+fn a_change_of_case_alone_works() {
+    let vault = vault(&[("todo.md", "t"), ("projects/x.md", "x")]);
+    vault.ok("move", json!({ "source": "todo.md", "destination": "Todo.md" }));
+    vault.ok("move", json!({ "source": "projects", "destination": "Projects" }));
+    vault.ok("move", json!({ "source": "todo", "destination": "TODO" }));
+    let names: Vec<String> = vault.snapshot().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"TODO.md".to_owned()), "{names:?}");
+    assert!(
+        names.contains(&"Projects/x.md".to_owned()) && !names.contains(&"projects/".to_owned())
+    );
+    assert_eq!(vault.context.vault.status().counts.notes, 2);
+}
+
+#[test]
+fn the_vaults_own_trash_is_flat_and_numbered() {
+    let vault =
+        vault(&[("a/x.md", "1"), ("b/x.md", "2"), ("v1.2/y.md", "3"), ("c/v1.2/z.md", "4")]);
+    let first = vault.ok("delete", json!({ "path": "a/x" }));
+    assert_eq!((&first["trash"], &first["location"]), (&json!("local"), &json!(".trash/x.md")));
+    assert_eq!(vault.ok("delete", json!({ "path": "b/x" }))["location"], ".trash/x 2.md");
+    assert_eq!(vault.ok("delete", json!({ "path": "v1.2" }))["location"], ".trash/v1.2");
+    let folder = vault.ok("delete", json!({ "path": "c/v1.2" }));
+    assert_eq!((&folder["location"], &folder["files"]), (&json!(".trash/v1 2.2"), &json!(1)));
+    assert_eq!(vault.content(".trash/x 2.md"), "2");
+    assert_eq!(vault.content(".trash/v1 2.2/z.md"), "4");
+    vault.err("delete", json!({ "path": "a/x" }), NotFound);
+    vault.err("delete", json!({ "path": "a", "permanent": true }), Denied);
+    assert!(vault.exists("a"));
+}
+
+#[test]
+fn without_a_trash_the_steward_keeps_what_is_deleted() {
+    let vault = TestVault::new(&[("a/x.md", "1"), ("a/deep/y.md", "2")], |at| {
+        std::fs::write(at.join(".obsidian/app.json"), r#"{"trashOption":"none"}"#)
+            .expect("written");
+    });
+    let deleted = vault.ok("delete", json!({ "path": "a" }));
+    assert_eq!(deleted["trash"], "kept");
+    let place = std::path::PathBuf::from(deleted["location"].as_str().expect("a place"));
+    assert_eq!(std::fs::read(place.join("deep/y.md")).expect("kept"), b"2");
+    assert!(!vault.exists("a") && !vault.exists(".trash"));
+    // The setting is read again when it changes.
+    std::fs::write(vault.place.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#)
+        .expect("written");
+    vault.put("b.md", "3");
+    assert_eq!(vault.ok("delete", json!({ "path": "b" }))["trash"], "local");
+}

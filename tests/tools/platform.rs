@@ -1,0 +1,63 @@
+//! The same on file systems with other abilities: no exchange, no case, no room.
+
+use serde_json::json;
+use vault_steward::note::code::ErrorCode;
+
+use crate::machine;
+use crate::vault::TestVault;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_exchange_and_case_the_tools_work_the_same() {
+    let Some(place) = machine::exfat("without_exchange_and_case") else { return };
+    let vault = TestVault::at(&place, &[("Note.md", "old"), ("Folder/x.md", "x")], |_| ());
+    let abilities = vault.context.vault.abilities();
+    assert!(abilities.writable && abilities.ignores_case && !abilities.exchange, "{abilities:?}");
+    let written = vault.ok("write_file", json!({ "path": "NOTE", "content": "new" }));
+    assert_eq!(written["path"], "Note.md");
+    assert_eq!(vault.content("Note.md"), "new");
+    let revision = written["revision"].clone();
+    vault.put("Note.md", "from an editor");
+    let stale = json!({ "path": "Note.md", "content": "x", "expected_revision": revision });
+    vault.err("write_file", stale, ErrorCode::StaleRevision);
+    vault.ok("write_file", json!({ "path": "fresh.md", "content": "1" }));
+    let again = json!({ "path": "FRESH.md", "content": "2", "if_exists": "fail" });
+    vault.err("write_file", again, ErrorCode::AlreadyExists);
+    vault.ok("move", json!({ "source": "Note.md", "destination": "note.md" }));
+    let names: Vec<String> = vault.snapshot().into_iter().map(|(name, _)| name).collect();
+    assert!(
+        names.contains(&"note.md".to_owned()) && !names.contains(&"Note.md".to_owned()),
+        "{names:?}"
+    );
+    vault.ok("move", json!({ "source": "folder", "destination": "FOLDER" }));
+    vault.err(
+        "move",
+        json!({ "source": "note.md", "destination": "Fresh.md" }),
+        ErrorCode::AlreadyExists,
+    );
+    vault.ok("delete", json!({ "path": "fresh" }));
+    assert_eq!(vault.content(".trash/fresh.md"), "1");
+    // One file never shows as two.
+    let listed = vault.ok("list_files", json!({ "pattern": "**/*.md" }));
+    assert_eq!(listed["total"], 2, "{listed}");
+    assert_eq!(vault.rescued(), [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_every_note_as_it_was() {
+    let Some(place) = machine::nearly_full("a_full_disk") else { return };
+    let vault = TestVault::at(&place, &[("a.md", "old")], |_| ());
+    let big = "x".repeat(3 << 20);
+    for _ in 0..5 {
+        let write = json!({ "path": "a.md", "content": big });
+        vault.err("write_file", write, ErrorCode::StorageFull);
+        vault.err("write_file", json!({ "path": "b.md", "content": big }), ErrorCode::StorageFull);
+    }
+    assert_eq!(vault.content("a.md"), "old");
+    assert!(!vault.exists("b.md"));
+    let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+    assert_eq!(hidden, 0, "the attempts left nothing");
+    vault.ok("write_file", json!({ "path": "a.md", "content": "small" }));
+    assert_eq!(vault.content("a.md"), "small");
+}

@@ -1,0 +1,259 @@
+//! Text search: the same lines as ripgrep, within bounds (cases 61 to 66).
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vault_steward::index::search::{self, Mode, Query};
+use vault_steward::note::code::ErrorCode::{Cancelled, InvalidInput, InvalidPattern};
+use vault_steward::note::path::VaultPath;
+use vault_steward::vault::Cancel;
+
+use crate::machine;
+use crate::vault::{TestVault, vault};
+
+fn files(answer: &Value) -> Vec<&str> {
+    let files = answer["files"].as_array().expect("a list").iter();
+    files.map(|file| file["path"].as_str().expect("a path")).collect()
+}
+
+#[test]
+fn excerpts_are_merged_and_what_is_left_out_is_said() {
+    let body: String = (1..=60)
+        .map(|n| if n % 10 == 0 { "hit\n".to_owned() } else { format!("line {n}\n") })
+        .collect();
+    let vault = vault(&[("a.md", &body), ("b.txt", "hit\n"), ("Projects/c.md", "HIT near\nHit\n")]);
+    let answer = vault.ok("search_files", json!({ "pattern": "hit" }));
+    let a = answer["files"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|f| f["path"] == "a.md")
+        .expect("found");
+    assert_eq!((&a["matches"], &a["shown"]), (&json!(6), &json!(5)));
+    assert_eq!(a["excerpts"].as_array().expect("a list").len(), 5);
+    let lines: Vec<_> =
+        a["excerpts"][0].as_array().expect("lines").iter().map(|l| l["line"].clone()).collect();
+    assert_eq!(lines, [8, 9, 10, 11, 12]);
+    let text = vault
+        .text("search_files", json!({ "pattern": "hit", "context_lines": 0, "path": "projects" }));
+    assert_eq!(
+        text,
+        "Projects/c.md (2 matches)\n  1: HIT near\n  2: Hit\n\n[matches in 1 file; 1 file searched]"
+    );
+    // A capital makes case count, unless told otherwise.
+    assert_eq!(files(&vault.ok("search_files", json!({ "pattern": "HIT" }))), ["Projects/c.md"]);
+    let all = json!({ "pattern": "HIT", "ignore_case": true, "file_pattern": "*.{md,txt}", "output_mode": "count" });
+    let counts = vault.ok("search_files", all);
+    assert_eq!(files(&counts).len(), 3);
+    let only = json!({ "pattern": "hit", "output_mode": "files_with_matches", "max_results": 1 });
+    let answer = vault.ok("search_files", only);
+    assert_eq!((files(&answer).len(), &answer["not_searched"]), (1, &json!(1)));
+    let few =
+        vault.ok("search_files", json!({ "pattern": "hit", "max_matches": 2, "path": "projects" }));
+    assert_eq!(few["files"][0]["shown"], 2);
+    let text = vault.text("search_files", json!({ "pattern": "nothing like it" }));
+    assert_eq!(text, "[no line matches `nothing like it`; 2 files searched]");
+}
+
+#[test]
+fn bad_patterns_and_numbers_are_explained() {
+    let vault = vault(&[("a.md", "x")]);
+    for pattern in ["(", "[a", "a{1000}{1000}", r"\w{1000}", "(?=x)", r"(a)\1", "", "a\nb"] {
+        let start = Instant::now();
+        let error = vault.err("search_files", json!({ "pattern": pattern }), InvalidPattern);
+        assert!(error.hint.is_some());
+        assert!(start.elapsed() < Duration::from_secs(2), "{pattern} is refused quickly");
+    }
+    let error = vault.err("search_files", json!({ "pattern": "note (draft" }), InvalidPattern);
+    assert!(error.message.contains("column 6"), "{error}");
+    for bad in
+        [json!({ "max_results": 0 }), json!({ "max_matches": 501 }), json!({ "context_lines": 21 })]
+    {
+        let mut arguments = json!({ "pattern": "x" });
+        arguments.as_object_mut().expect("an object").extend(bad.as_object().expect("one").clone());
+        vault.err("search_files", arguments, InvalidInput);
+    }
+}
+
+#[test]
+fn no_pattern_on_any_file_hangs() {
+    let quadratic = "a".repeat(200_000);
+    let wide = "x".repeat(9 << 20);
+    let vault = vault(&[("q.md", &quadratic), ("wide.md", &wide), ("ok.md", "aab\n")]);
+    let start = Instant::now();
+    let answer = vault.ok("search_files", json!({ "pattern": "a*b|a" }));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert_eq!(files(&answer).len(), 2);
+    assert_eq!(answer["skipped"][0]["path"], "wide.md", "a line over 8 MB is counted, not held");
+}
+
+#[test]
+fn the_deadline_ends_a_search_and_says_so() {
+    let files: Vec<(String, String)> =
+        (0..200).map(|n| (format!("{n}.md"), "lorem ipsum dolor\n".repeat(2_000))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+    let mut vault = vault(&files);
+    vault.context.settings.search.deadline_milliseconds = 0;
+    let answer = vault.ok("search_files", json!({ "pattern": "ipsum [A-Z]{5}" }));
+    assert_eq!(answer["timed_out"], true);
+    let text = vault.text("search_files", json!({ "pattern": "ipsum [A-Z]{5}" }));
+    assert!(text.contains("the time was over"), "{text}");
+    vault.context.cancel = Cancel::default();
+    vault.context.cancel.cancel();
+    vault.err("search_files", json!({ "pattern": "x" }), Cancelled);
+}
+
+#[test]
+fn excluded_files_are_searched_last() {
+    let vault = TestVault::new(&[("Archive/new.md", "hit"), ("old.md", "hit")], |at| {
+        let app = r#"{"trashOption":"local","userIgnoreFilters":["Archive/"]}"#;
+        std::fs::write(at.join(".obsidian/app.json"), app).expect("written");
+        let old = std::fs::File::options().append(true).open(at.join("old.md")).expect("opened");
+        old.set_modified(std::time::UNIX_EPOCH).expect("set");
+    });
+    let answer = vault.ok("search_files", json!({ "pattern": "hit" }));
+    assert_eq!(files(&answer), ["old.md", "Archive/new.md"]);
+}
+
+#[test]
+fn the_lines_are_ripgreps() {
+    if !machine::has_program("rg", "search::the_lines_are_ripgreps") {
+        return;
+    }
+    let vault = vault(&[
+        ("ascii.md", "foo\nbar\nFoo Bar\nfoo-bar foo\n\n  indented\nlast without newline foo"),
+        ("crlf.md", "foo\r\nbar foo\r\nbaz\r\n"),
+        ("ünïcode.md", "straße\nSTRASSE\nΣίσυφος ς\nKelvin \u{212a}\ncafe\u{301}\n日本語 foo\n"),
+        ("bom.md", "\u{feff}foo at start\n"),
+        ("Folder/Deep/note.md", "---\ntags: [a, b]\n---\n- [ ] task 2024-01-02\n[[Link|foo]]\n"),
+        ("empty.md", ""),
+        ("numbers.md", "1\n22\n333\n4444 55555\n2026-11-21\n"),
+    ]);
+    std::fs::write(vault.place.join("binary.md"), b"foo\nbar\0foo\nfoo\n").expect("written");
+    std::fs::write(vault.place.join("invalid.md"), b"foo \xff\xfe\nbar\n").expect("written");
+    std::fs::write(vault.place.join("wide.md"), b"\xff\xfef\0o\0o\0\n\0").expect("written");
+    vault.context.vault.rescan().expect("rescanned");
+    let patterns = [
+        "foo",
+        "Foo",
+        "(?i)foo",
+        "^foo",
+        "foo$",
+        r"\bfoo\b",
+        "foo|bar",
+        r"\d{4}-\d{2}-\d{2}",
+        r"^\s+\S",
+        "stra(ß|ss)e",
+        "ς",
+        "σ",
+        "k",
+        "K",
+        r"\w+",
+        "^$",
+        ".",
+        r"[^a-z\n]",
+        r"\[\[.*\|",
+        r"^- \[ \]",
+        r"\p{Greek}+",
+        "é",
+        r"\r",
+        "日本",
+        r"^\d+$",
+        "(?-u)foo",
+        "[[:upper:]]{2}",
+        "x*",
+    ];
+    for pattern in patterns {
+        compare(&vault, pattern);
+    }
+}
+
+/// Lines by file as this search finds them, and as `rg` does.
+#[track_caller]
+pub fn compare(vault: &TestVault, pattern: &str) {
+    let query = Query {
+        pattern: pattern.to_owned(),
+        ignore_case: None,
+        files: None,
+        folder: VaultPath::root(),
+        before: 0,
+        after: 0,
+        mode: Mode::Count,
+        max_files: usize::MAX,
+        max_matches: usize::MAX,
+    };
+    let settings = search::Settings { deadline_milliseconds: 60_000 };
+    let results = search::search(&vault.context.vault, &query, &settings, &Cancel::default());
+    let results = results.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+    let ours: BTreeSet<(String, u64)> =
+        results.files.iter().map(|f| (f.path.as_str().to_owned(), f.matches)).collect();
+    let output = Command::new("rg")
+        .args([
+            "--no-config",
+            "--no-ignore",
+            "--smart-case",
+            "--count",
+            "--glob",
+            "*.md",
+            "--regexp",
+            pattern,
+            ".",
+        ])
+        .current_dir(&vault.place)
+        .output()
+        .expect("rg runs");
+    assert!(output.stderr.is_empty(), "{pattern}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let theirs: BTreeSet<(String, u64)> = text
+        .lines()
+        .filter_map(|line| {
+            let (path, count) = line.strip_prefix("./").unwrap_or(line).rsplit_once(':')?;
+            Some((path.to_owned(), count.parse().ok()?))
+        })
+        .collect();
+    assert_eq!(ours, theirs, "the pattern `{pattern}`");
+    // And which lines they are.
+    for (path, _) in &ours {
+        assert_eq!(
+            our_lines(vault, pattern, path),
+            their_lines(vault, pattern, path),
+            "{pattern} in {path}"
+        );
+    }
+}
+
+fn our_lines(vault: &TestVault, pattern: &str, path: &str) -> BTreeSet<u64> {
+    let arguments = json!({
+        "pattern": pattern, "context_lines": 0, "max_matches": 500, "max_results": 1000,
+        "path": path.rsplit_once('/').map_or("", |(folder, _)| folder),
+    });
+    let answer = vault.ok("search_files", arguments);
+    let files = answer["files"].as_array().expect("a list");
+    let file = files.iter().find(|file| file["path"] == path).expect("found before");
+    let excerpts = file["excerpts"].as_array().expect("a list").iter();
+    let lines = excerpts.flat_map(|excerpt| excerpt.as_array().expect("lines"));
+    lines.map(|line| line["line"].as_u64().expect("a number")).take(5).collect()
+}
+
+fn their_lines(vault: &TestVault, pattern: &str, path: &str) -> BTreeSet<u64> {
+    let output = Command::new("rg")
+        .args([
+            "--no-config",
+            "--smart-case",
+            "--line-number",
+            "--no-filename",
+            "--regexp",
+            pattern,
+        ])
+        .arg("--")
+        .arg(path)
+        .current_dir(&vault.place)
+        .output()
+        .expect("rg runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers = text.lines().filter_map(|line| line.split_once(':')?.0.parse().ok());
+    // As many as an answer shows at the least.
+    numbers.take(5).collect()
+}

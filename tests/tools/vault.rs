@@ -1,0 +1,152 @@
+//! A vault in a temporary folder, and the tools on it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use vault_steward::journal::Journal;
+use vault_steward::note::code::ErrorCode;
+use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
+use vault_steward::vault::{self, Cancel, Vault};
+
+/// A vault whose trash is its own, so that no test fills the machine's.
+pub struct TestVault {
+    pub context: Context,
+    pub place: PathBuf,
+    pub state: PathBuf,
+    _folders: Vec<TempDir>,
+}
+
+/// A vault with these files; a name ending in `/` is a folder.
+pub fn vault(files: &[(&str, &str)]) -> TestVault {
+    TestVault::new(files, |_| ())
+}
+
+impl TestVault {
+    /// A vault with these files, and what `prepare` adds before it is opened.
+    pub fn new(files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().join("Vault");
+        fs::create_dir(&place).expect("made");
+        let mut vault = Self::at(&place, files, prepare);
+        vault._folders.push(folder);
+        vault
+    }
+
+    /// The same in a folder that exists.
+    pub fn at(place: &Path, files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let app = (".obsidian/app.json", r#"{"trashOption":"local"}"#);
+        let place = place.canonicalize().expect("it exists");
+        for (path, text) in [app].iter().chain(files) {
+            put(&place, path, text);
+        }
+        prepare(&place);
+        let opened = Vault::open(&place, state.path(), vault::Settings::default(), &|_| ());
+        let vault = opened.expect("the vault opens");
+        let context = Context {
+            journal: Journal::new(vault.clone()),
+            vault,
+            settings: tools::Settings::default(),
+            cancel: Cancel::default(),
+        };
+        Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
+    }
+
+    pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
+        tools::call(&self.context, tool, arguments.clone()).map_err(|error| match error {
+            CallError::Tool(error) => error,
+            CallError::UnknownTool { name, .. } => panic!("no tool {name}"),
+        })
+    }
+
+    /// The answer's data.
+    #[track_caller]
+    pub fn ok(&self, tool: &str, arguments: Value) -> Value {
+        match self.call(tool, &arguments) {
+            Ok(answer) => answer.data,
+            Err(error) => panic!("{tool} {arguments}: {}", error.text()),
+        }
+    }
+
+    /// The answer's text.
+    #[track_caller]
+    pub fn text(&self, tool: &str, arguments: Value) -> String {
+        match self.call(tool, &arguments) {
+            Ok(answer) => answer.text,
+            Err(error) => panic!("{tool} {arguments}: {}", error.text()),
+        }
+    }
+
+    /// The error, which must have this code.
+    #[track_caller]
+    pub fn err(&self, tool: &str, arguments: Value, code: ErrorCode) -> ToolError {
+        match self.call(tool, &arguments) {
+            Ok(answer) => panic!("{tool} {arguments} is not refused: {}", answer.text),
+            Err(error) => {
+                assert_eq!(error.code, code, "{tool} {arguments}: {}", error.text());
+                error
+            }
+        }
+    }
+
+    pub fn put(&self, path: &str, text: &str) {
+        put(&self.place, path, text);
+    }
+
+    /// The bytes of a file, read past the steward.
+    #[track_caller]
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.place.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    #[track_caller]
+    pub fn content(&self, path: &str) -> String {
+        String::from_utf8(self.bytes(path)).expect("text")
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.place.join(path).symlink_metadata().is_ok()
+    }
+
+    /// Every file below the vault's root, hidden ones included, with its bytes.
+    pub fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
+        let mut files = Vec::new();
+        collect(&self.place, &self.place, &mut files);
+        files.sort();
+        files
+    }
+
+    /// What lies in the recovery folder.
+    pub fn rescued(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.state.join("recovery")).into_iter().flatten().flatten();
+        entries.map(|entry| fs::read_to_string(entry.path()).expect("text")).collect()
+    }
+}
+
+pub fn put(place: &Path, path: &str, text: &str) {
+    let file = place.join(path);
+    if path.ends_with('/') {
+        fs::create_dir_all(file).expect("made");
+        return;
+    }
+    fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("made");
+    fs::write(file, text).expect("written");
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).expect("listed").flatten() {
+        let path = entry.path();
+        let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+        let meta = path.symlink_metadata().expect("there");
+        if meta.is_dir() {
+            files.push((format!("{name}/"), Vec::new()));
+            collect(root, &path, files);
+        } else if meta.is_file() {
+            files.push((name, fs::read(&path).expect("read")));
+        } else {
+            files.push((name, b"(not a file)".to_vec()));
+        }
+    }
+}
