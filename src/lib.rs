@@ -1,2 +1,3 @@
 //! Vault Steward.
 pub mod note;
+pub mod protocol;
