@@ -1,0 +1,13 @@
+//! The local door, through real sockets.
+
+#[path = "../support/fake.rs"]
+mod fake;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod events;
+mod frames;
+mod handshake;
+mod load;
+mod messages;
