@@ -14,7 +14,7 @@ pub const MAX_ID_BYTES: usize = 256;
 /// The longest method name worth looking at, in bytes.
 const MAX_METHOD_BYTES: usize = 128;
 
-/// What a client calls its request: an integer or a text of at most [`MAX_ID_BYTES`]. Null and
+/// What a client calls its request: an integer or a text of at most 256 bytes. Null and
 /// fractions are refused, as two languages would not agree on them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(untagged)]

@@ -39,8 +39,6 @@ pub enum Kind {
     Overloaded,
     /// Too many requests a second on this connection.
     RateLimited,
-    /// The daemon is stopping and takes no new work.
-    ShuttingDown,
     /// The client gave the request up.
     Cancelled,
     /// The request took longer than its deadline. A change may still have been made.
@@ -68,7 +66,7 @@ impl Kind {
             Self::UnknownMethod => -32601,
             Self::InvalidParams | Self::UnknownTool => -32602,
             Self::Internal => -32603,
-            Self::Overloaded | Self::RateLimited | Self::ShuttingDown => -32001,
+            Self::Overloaded | Self::RateLimited => -32001,
             Self::Cancelled => -32800,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
@@ -78,7 +76,7 @@ impl Kind {
     /// Whether the same request may succeed when it is sent again later.
     #[must_use]
     pub fn retryable(self) -> bool {
-        matches!(self, Self::Overloaded | Self::RateLimited | Self::ShuttingDown | Self::Timeout)
+        matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout)
     }
 }
 

@@ -43,7 +43,7 @@ pub struct ToolAnnotations {
     pub title: String,
     /// It changes nothing.
     pub read_only_hint: bool,
-    /// It may move, replace or delete what exists.
+    /// It may move or delete what exists, or change much at once.
     pub destructive_hint: bool,
     /// A second call with the same arguments changes nothing more.
     pub idempotent_hint: bool,

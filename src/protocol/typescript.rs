@@ -48,13 +48,9 @@ impl TypeVisitor for Types {
         self.seen.push(id);
         if T::output_path().is_some() {
             let config = config();
-            let mut text = String::new();
-            if let Some(docs) = T::docs() {
-                text.push_str(docs.trim_end());
-                text.push('\n');
-            }
-            let _ = write!(text, "export {}", T::decl(&config));
-            self.declarations.insert(T::ident(&config), text);
+            let docs = T::docs().unwrap_or_default();
+            let text = format!("{}\nexport {}", docs.trim_end(), T::decl(&config));
+            self.declarations.insert(T::ident(&config), tidy(text.trim_start()));
         }
         T::visit_dependencies(self);
     }
@@ -63,6 +59,41 @@ impl TypeVisitor for Types {
 fn config() -> Config {
     // Every number of this protocol is far below 2^53, and JSON.parse makes no bigint.
     Config::new().with_large_int("number")
+}
+
+/// Sets a declaration as a person would: members indented, short comments on one line, no blanks
+/// at the ends of lines.
+fn tidy(declaration: &str) -> String {
+    let text = declaration.replace(", };", ",\n};");
+    let mut out = String::new();
+    let mut inside = false;
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with('}') {
+            inside = false;
+        }
+        let indent = if inside { "  " } else { "" };
+        if line == "/**" {
+            let about: Vec<&str> =
+                std::iter::from_fn(|| lines.next_if(|line| *line != "*/")).collect();
+            lines.next();
+            if let [only] = about[..] {
+                let _ = writeln!(out, "{indent}/** {} */", only.trim_start_matches("* "));
+            } else {
+                let _ = writeln!(out, "{indent}/**");
+                for line in about {
+                    let _ = writeln!(out, "{indent} {line}");
+                }
+                let _ = writeln!(out, "{indent} */");
+            }
+        } else {
+            let _ = writeln!(out, "{indent}{line}");
+        }
+        if line.ends_with('{') {
+            inside = true;
+        }
+    }
+    out.trim_end().to_owned()
 }
 
 /// The whole file. The same protocol always gives the same text.
