@@ -27,10 +27,13 @@ macro_rules! methods {
         })+
 
         impl Request {
+            /// The names of all requests.
+            pub const METHODS: &[&str] = &[$($name),+];
+
             /// Whether `method` is a request of this protocol.
             #[must_use]
             pub fn knows(method: &str) -> bool {
-                matches!(method, $($name)|+)
+                Self::METHODS.contains(&method)
             }
 
             /// Reads the params of `method`.

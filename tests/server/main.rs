@@ -11,3 +11,4 @@ mod frames;
 mod handshake;
 mod load;
 mod messages;
+mod secrets;

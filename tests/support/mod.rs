@@ -120,20 +120,7 @@ impl Door {
 
     /// The same, or the status of the refusal.
     pub fn try_connect(&self) -> Result<Client, u16> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream.set_nodelay(true).unwrap();
-        let mut request = format!("ws://127.0.0.1:{}/v1", self.port).into_client_request().unwrap();
-        request
-            .headers_mut()
-            .insert("authorization", format!("Bearer {}", self.token).parse().unwrap());
-        match tungstenite::client(request, stream) {
-            Ok((socket, _)) => Ok(Client { socket, next: 1 }),
-            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
-                Err(response.status().as_u16())
-            }
-            Err(error) => panic!("{error}"),
-        }
+        Client::connect(self.port, &self.token)
     }
 
     /// A client that has introduced itself.
@@ -174,6 +161,23 @@ pub struct Client {
 }
 
 impl Client {
+    /// Connects to `port`, or says the status of the refusal.
+    pub fn connect(port: u16, token: &str) -> Result<Self, u16> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut request = format!("ws://127.0.0.1:{port}/v1").into_client_request().unwrap();
+        let authorization = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert("authorization", authorization);
+        match tungstenite::client(request, stream) {
+            Ok((socket, _)) => Ok(Self { socket, next: 1 }),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     pub fn initialize(&mut self) -> Value {
         self.call("initialize", json!({"protocolVersion": 1}))["result"].take()
     }
