@@ -1,5 +1,6 @@
 //! `docs/protocol.md` is true: its sessions are replayed against the real daemon on the sample
 //! vault, its tables compared with the code.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! A storm of connections leaves no file handle and no task behind. Alone in its program, as it
 //! counts what the whole process holds.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]
 
 #[path = "support/fake.rs"]

@@ -74,7 +74,7 @@ pub struct Refusal {
     /// The request's id, `None` (null on the wire) where it could not be trusted.
     pub id: Option<RequestId>,
     /// What is wrong.
-    pub error: ErrorObject,
+    pub error: Box<ErrorObject>,
 }
 
 impl Incoming {
@@ -98,14 +98,14 @@ impl Incoming {
             .remove("id")
             .map(RequestId::from_value)
             .transpose()
-            .map_err(|error| Refusal { id: None, error })?;
+            .map_err(|error| Refusal { id: None, error: Box::new(error) })?;
         if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Err(refuse(id, Kind::InvalidRequest, "`jsonrpc` must be \"2.0\""));
         }
         let method = match object.remove("method") {
             Some(Value::String(method)) if method.len() <= MAX_METHOD_BYTES => method,
             Some(Value::String(method)) => {
-                return Err(Refusal { id, error: ErrorObject::unknown_method(&method) });
+                return Err(Refusal { id, error: Box::new(ErrorObject::unknown_method(&method)) });
             }
             Some(_) => return Err(refuse(id, Kind::InvalidRequest, "`method` must be a string")),
             None if object.contains_key("result") || object.contains_key("error") => {
@@ -131,12 +131,12 @@ impl Incoming {
 }
 
 fn refuse(id: Option<RequestId>, kind: Kind, message: impl Into<String>) -> Refusal {
-    Refusal { id, error: ErrorObject::new(kind, message) }
+    Refusal { id, error: Box::new(ErrorObject::new(kind, message)) }
 }
 
 impl Refusal {
     fn hint(mut self, hint: &str) -> Self {
-        self.error = self.error.hint(hint);
+        self.error.data.hint = Some(hint.to_owned());
         self
     }
 }

@@ -1,4 +1,5 @@
 //! The local door, through real sockets.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/fake.rs"]
 mod fake;
