@@ -3,7 +3,7 @@
 //! May import nothing of ours. The server converts to and from these types by hand, so a change of
 //! the wire is a change in this room; the plugin's `protocol.ts` is written from it.
 //!
-//! Invariants: a method is one line in [`methods!`] below, from which the request enum, its parser
+//! Invariants: a method is one line in `methods!` below, from which the request enum, its parser
 //! and the TypeScript follow; a kind of error is one line in [`error::Kind`]; parsing any bytes
 //! ends in a value or a typed error, never in a panic.
 //!

@@ -1,8 +1,8 @@
 //! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
 //! the token.
 //!
-//! May import everything below it (`note`, `protocol`, `vault`, `tools`). Converts by hand between
-//! the wire and the rooms; no type of ours crosses the socket by itself.
+//! Imports `protocol`, and of `vault` only what cancels a call: what it opens onto is handed to it
+//! as a [`backend`], which converts by hand; no type of another room crosses the socket.
 //!
 //! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
 //! a client does makes another wait or a queue grow without bound ([`outbox`], [`pace`]); a

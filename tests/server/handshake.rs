@@ -159,7 +159,7 @@ fn unfinished_handshakes_and_connections_have_a_limit() {
     let settings =
         Settings { max_pending_handshakes: 3, max_connections: 2, ..Settings::default() };
     let door = Door::open(settings, fake().0);
-    let mut clients = vec![door.client(), door.client()];
+    let mut clients = [door.client(), door.client()];
     assert_eq!(door.try_connect().err(), Some(503));
     assert!(clients[0].call("_vault/ping", serde_json::json!({}))["result"].is_object());
 
