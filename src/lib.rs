@@ -6,5 +6,7 @@ pub mod fuzzing;
 pub mod index;
 pub mod journal;
 pub mod note;
+pub mod protocol;
+pub mod server;
 pub mod tools;
 pub mod vault;
