@@ -1,0 +1,249 @@
+//! The composition root: one daemon for one vault, from lock to last word.
+//!
+//! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
+//! all the rooms at once.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::config::folders::{self, FolderError, Folders};
+use crate::config::instance::{self, InstanceLock};
+use crate::config::running::Running;
+use crate::journal::Journal;
+use crate::protocol::PROTOCOL_VERSION;
+use crate::server::token::TokenKeeper;
+use crate::server::{BindError, Parts, Server};
+use crate::tools::Context;
+use crate::vault::{Cancel, Vault};
+
+/// Threads for work that blocks: enough that a few slow disks do not hold up the quick calls, and
+/// bounded, so that a flood of calls is a queue and not a flood of threads.
+const BLOCKING_THREADS: usize = 32;
+
+/// How long a start waits for another process that is just finishing a change.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long requests in flight may take to finish after a signal. With what follows it stays below
+/// the ten seconds after which service managers kill.
+const DRAIN: Duration = Duration::from_secs(7);
+
+/// How long blocking work may take beyond that. Each change is whole or not there at any moment,
+/// so giving up on it loses nothing.
+const LAST_WORK: Duration = Duration::from_secs(2);
+
+/// Why a daemon could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process has the vault.
+    #[error("{}", already_running(.0.as_deref()))]
+    AlreadyRunning(Option<Box<Running>>),
+    /// The port is taken.
+    #[error("port {port} on 127.0.0.1 is in use")]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// No place for our own files.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The vault cannot be opened.
+    #[error("could not open the vault: {message}")]
+    Vault {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// Anything else.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+fn already_running(running: Option<&Running>) -> String {
+    match running {
+        Some(running) => format!(
+            "a daemon serves this vault already: pid {}, port {}, since {}",
+            running.pid, running.port, running.started_at
+        ),
+        None => "another process is changing this vault".to_owned(),
+    }
+}
+
+/// What a daemon is started with.
+pub struct Options<'a> {
+    /// The vault's folder, canonical.
+    pub root: &'a Path,
+    /// Where our own files lie.
+    pub folders: &'a Folders,
+    /// The settings.
+    pub config: &'a Config,
+    /// Told how many entries the first scan has seen.
+    pub progress: &'a (dyn Fn(usize) + Sync),
+    /// Told once, when clients can connect.
+    pub ready: &'a dyn Fn(&Ready),
+}
+
+/// What can be said once clients can connect.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// The vault's name.
+    pub vault: String,
+    /// Its folder.
+    pub path: String,
+    /// How many notes it holds.
+    pub notes: u64,
+    /// Where clients connect.
+    pub url: String,
+    /// The port in it.
+    pub port: u16,
+}
+
+/// Takes the vault for this process alone.
+///
+/// # Errors
+/// [`StartError::AlreadyRunning`] at once when a daemon serves it, or after `patience` when
+/// something else holds it.
+pub fn lock(
+    folders: &Folders,
+    root: &Path,
+    state: &Path,
+    patience: Duration,
+) -> Result<InstanceLock, StartError> {
+    let take = |patience| {
+        instance::lock(root, state, patience)
+            .with_context(|| format!("could not lock `{}`", root.display()))
+    };
+    if let Some(lock) = take(Duration::ZERO)? {
+        return Ok(lock);
+    }
+    let served = || Running::find(folders, root).map(|(running, _)| Box::new(running));
+    if let Some(running) = served() {
+        return Err(StartError::AlreadyRunning(Some(running)));
+    }
+    take(patience)?.ok_or_else(|| StartError::AlreadyRunning(served()))
+}
+
+/// Opens the vault and makes what tools work on.
+///
+/// # Errors
+/// [`StartError::Vault`].
+pub fn open(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Context, StartError> {
+    let vault = Vault::open(root, state, config.vault.clone(), progress)
+        .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
+    let journal = Journal::new(vault.clone());
+    Ok(Context { vault, journal, cancel: Cancel::default() })
+}
+
+/// Serves the vault until SIGINT or SIGTERM (Ctrl-C on Windows); returns within ten seconds of it.
+///
+/// # Errors
+/// [`StartError`] when it cannot start; what is running is stopped by signals only.
+pub fn run(options: Options<'_>) -> Result<(), StartError> {
+    let Options { root, folders, config, progress, ready } = options;
+    let state = folders.prepare(root)?;
+    let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
+    let context = open(root, &state, config, progress)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("steward")
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+        .context("could not start the threads")?;
+    let vault = context.vault.clone();
+    let served = runtime.block_on(serve(context, &state, config, ready));
+    vault.stop();
+    runtime.shutdown_timeout(LAST_WORK);
+    served
+}
+
+async fn serve(
+    context: Context,
+    state: &Path,
+    config: &Config,
+    ready: &dyn Fn(&Ready),
+) -> Result<(), StartError> {
+    let stop = signals().context("could not listen for signals")?;
+    let vault = context.vault.clone();
+    let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
+    let parts = Parts { context };
+    let server = Server::bind(config.server.clone(), token, parts).await;
+    let server = server.map_err(|error| bind_failed(error, config.server.port))?;
+    let port = server.port();
+
+    vault.watch();
+    let path = vault.root().to_string_lossy().into_owned();
+    let running = Running {
+        pid: std::process::id(),
+        port,
+        protocol: PROTOCOL_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        vault: path.clone(),
+        started_at: chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false),
+    };
+    let _published = running.publish(state).context("could not write `daemon.json`")?;
+    let status = vault.status();
+    status.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    ready(&Ready {
+        vault: vault.name().to_owned(),
+        path,
+        notes: status.counts.notes as u64,
+        url: format!("ws://127.0.0.1:{port}/v1"),
+        port,
+    });
+
+    let stopped = stop.clone();
+    let mut serving = std::pin::pin!(server.run(asked_to_stop(stop)));
+    tokio::select! {
+        () = &mut serving => {}
+        () = async { asked_to_stop(stopped).await; tokio::time::sleep(DRAIN).await } => {
+            tracing::warn!("gave up on requests that did not finish in {} s", DRAIN.as_secs());
+        }
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
+/// so that an impatient second Ctrl-C does not cut the first one's work short.
+fn signals() -> std::io::Result<watch::Receiver<bool>> {
+    let (tell, stop) = watch::channel(false);
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        for kind in kinds {
+            let mut signals = signal(kind)?;
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    tracing::info!("asked to stop");
+                    tell.send_replace(true);
+                }
+            });
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            tracing::info!("asked to stop");
+            tell.send_replace(true);
+        }
+    });
+    Ok(stop)
+}
+
+async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Without anyone left to ask there is nothing to wait for.
+        std::future::pending::<()>().await;
+    }
+}
