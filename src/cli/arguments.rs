@@ -195,11 +195,15 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedValue,
     ];
-    kinds.into_iter().find_map(|kind| match error.get(kind)? {
-        ContextValue::String(word) => Some(format!("did you mean `{word}`?")),
-        ContextValue::Strings(words) => Some(format!("did you mean `{}`?", words.first()?)),
+    let word = kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(word) => Some(word.clone()),
+        ContextValue::Strings(words) => words.first().cloned(),
         _ => None,
-    })
+    })?;
+    // A tool is found by its spoken name (`read-file`) too, but it is called by its real one.
+    let name = word.replace('-', "_");
+    let tool = crate::tools::definitions().iter().find(|tool| tool.name == name);
+    Some(format!("did you mean `{}`?", tool.map_or(word.as_str(), |tool| &tool.name)))
 }
 
 #[cfg(test)]

@@ -38,11 +38,17 @@ Examples:
 
 /// The tool and its arguments. The subcommands are made from the tools' definitions at run time,
 /// so the flags, their help and their completions follow from the schemas.
-#[derive(Debug)]
 pub struct CallArguments {
     tool: &'static Definition,
     arguments: Result<Map<String, Value>, Box<Failure>>,
     direct: bool,
+}
+
+impl std::fmt::Debug for CallArguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The arguments hold what the user writes into notes.
+        f.debug_struct("CallArguments").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
 }
 
 impl Args for CallArguments {

@@ -20,8 +20,6 @@ pub struct Output {
 pub enum Paint {
     /// Names and headings.
     Bold,
-    /// What matters less.
-    Dim,
     /// What is well.
     Green,
     /// What to look at.
@@ -148,7 +146,6 @@ impl Output {
 fn colored(on: bool, paint: Paint, text: impl Display) -> String {
     let code = match paint {
         Paint::Bold => 1,
-        Paint::Dim => 2,
         Paint::Green => 32,
         Paint::Yellow => 33,
         Paint::Red => 31,

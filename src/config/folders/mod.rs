@@ -119,6 +119,11 @@ impl Folders {
     }
 }
 
+/// The file that holds the token, in a vault's state folder.
+pub fn token_file(state: &Path) -> PathBuf {
+    state.join("token")
+}
+
 /// Checks that only this user may read `path`, a folder or file of ours.
 ///
 /// # Errors

@@ -1,13 +1,18 @@
 //! The composition root: one daemon for one vault, from lock to last word.
 //!
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
-//! all the rooms at once.
+//! all the rooms at once. `backend` shows the tools to the server.
 
+mod backend;
+
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
+
+use backend::VaultBackend;
 
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
@@ -16,7 +21,7 @@ use crate::config::running::Running;
 use crate::journal::Journal;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
-use crate::server::{BindError, Parts, Server};
+use crate::server::{Server, ServerError};
 use crate::tools::Context;
 use crate::vault::{Cancel, Vault};
 
@@ -27,13 +32,10 @@ const BLOCKING_THREADS: usize = 32;
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long requests in flight may take to finish after a signal. With what follows it stays below
-/// the ten seconds after which service managers kill.
-const DRAIN: Duration = Duration::from_secs(7);
-
-/// How long blocking work may take beyond that. Each change is whole or not there at any moment,
-/// so giving up on it loses nothing.
-const LAST_WORK: Duration = Duration::from_secs(2);
+/// How long blocking work may take after the server has stopped, which gives requests nine seconds:
+/// together below the ten after which service managers kill. Each change is whole or not there at
+/// any moment, so giving up on it loses nothing.
+const LAST_WORK: Duration = Duration::from_millis(500);
 
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -174,11 +176,12 @@ async fn serve(
     let stop = signals().context("could not listen for signals")?;
     let vault = context.vault.clone();
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let parts = Parts { context };
-    let server = Server::bind(config.server.clone(), token, parts).await;
-    let server = server.map_err(|error| bind_failed(error, config.server.port))?;
+    let backend = VaultBackend::new(context);
+    let server = Server::bind(config.server.clone(), token, backend).await.map_err(not_bound)?;
     let port = server.port();
 
+    let events = server.events();
+    vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
     vault.watch();
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
@@ -200,21 +203,24 @@ async fn serve(
         port,
     });
 
-    let stopped = stop.clone();
-    let mut serving = std::pin::pin!(server.run(asked_to_stop(stop)));
-    tokio::select! {
-        () = &mut serving => {}
-        () = async { asked_to_stop(stopped).await; tokio::time::sleep(DRAIN).await } => {
-            tracing::warn!("gave up on requests that did not finish in {} s", DRAIN.as_secs());
-        }
-    }
+    // Bounded by itself: requests in flight have some seconds to finish.
+    server.run(asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
 }
 
+fn not_bound(error: ServerError) -> StartError {
+    match error {
+        ServerError::Bind { port, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            StartError::PortInUse { port }
+        }
+        error => StartError::Other(error.into()),
+    }
+}
+
 /// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
 /// so that an impatient second Ctrl-C does not cut the first one's work short.
-fn signals() -> std::io::Result<watch::Receiver<bool>> {
+fn signals() -> io::Result<watch::Receiver<bool>> {
     let (tell, stop) = watch::channel(false);
     #[cfg(unix)]
     {

@@ -1,0 +1,15 @@
+//! The command line as a user meets it: the real program, in a home of its own.
+
+#[path = "cli/support.rs"]
+mod support;
+
+#[path = "cli/call.rs"]
+mod call;
+#[path = "cli/daemon.rs"]
+mod daemon;
+#[path = "cli/discovery.rs"]
+mod discovery;
+#[path = "cli/settings.rs"]
+mod settings;
+#[path = "cli/shape.rs"]
+mod shape;
