@@ -20,7 +20,7 @@ daemon serves the vault, 4 no vault was found.";
 
 /// A companion daemon for Obsidian vaults: file tools for language models, over a local protocol
 #[derive(Debug, Parser)]
-#[command(name = "steward", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "steward", bin_name = "steward", version, after_help = EXIT_CODES, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What holds for every command.
@@ -45,14 +45,15 @@ pub struct Global {
     /// Print JSON, errors included
     #[arg(long, global = true)]
     pub json: bool,
-    /// The least serious log messages to write, to stderr
-    #[arg(long, global = true, value_name = "LEVEL")]
+    /// The least serious log messages to write, to stderr: off, error, warn, info, debug, trace
+    #[arg(long, global = true, value_name = "LEVEL", hide_possible_values = true)]
     pub log_level: Option<Level>,
     /// Log more: -v what happens, -vv details
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "log_level")]
     pub verbose: u8,
-    /// When to colour
+    /// When to colour: auto, always, never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_possible_values = true)]
     pub color: Color,
 }
 
@@ -195,15 +196,16 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedValue,
     ];
+    // Of several, clap puts the nearest last.
     let word = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),
-        ContextValue::Strings(words) => words.first().cloned(),
+        ContextValue::Strings(words) => words.last().cloned(),
         _ => None,
     })?;
     // A tool is found by its spoken name (`read-file`) too, but it is called by its real one.
     let name = word.replace('-', "_");
     let tool = crate::tools::definitions().iter().find(|tool| tool.name == name);
-    Some(format!("did you mean `{}`?", tool.map_or(word.as_str(), |tool| &tool.name)))
+    Some(format!("did you mean `{}`?", tool.map_or(word.as_str(), |tool| tool.name)))
 }
 
 #[cfg(test)]

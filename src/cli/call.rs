@@ -100,9 +100,9 @@ fn subcommand(tool: &Definition) -> clap::Command {
         .value_name("JSON")
         .help("The arguments as a JSON object; `-` reads it from stdin");
     let parameters = flags::parameters(&tool.input_schema);
-    let mut command = clap::Command::new(tool.name.to_string())
-        .about(tool.title.to_string())
-        .long_about(tool.description.to_string())
+    let mut command = clap::Command::new(tool.name)
+        .about(tool.title)
+        .long_about(tool.description.clone())
         .arg(json)
         .args(parameters.iter().map(Parameter::arg));
     let spoken = tool.name.replace('_', "-");
@@ -190,7 +190,7 @@ fn through_daemon(
     arguments: &Map<String, Value>,
 ) -> Result<Answer<Value>, ThroughError> {
     let token = Token::load_or_create(&folders::token_file(state))?;
-    let params = ToolsCallParams { name: tool.name.to_string(), arguments: arguments.clone() };
+    let params = ToolsCallParams { name: tool.name.to_owned(), arguments: arguments.clone() };
     let answer = client::runtime()?.block_on(async {
         let mut client = Client::connect(running, &token).await?;
         let answer = client.call(&params).await;
@@ -234,7 +234,8 @@ fn directly(
     let progress = Progress::new();
     let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
     drop(progress);
-    Ok(tools::call(&context, &tool.name, Value::Object(arguments))?)
+    let answer = tools::call(&context, tool.name, Value::Object(arguments));
+    Ok(answer.map_err(daemon::backend::as_tool_error)?)
 }
 
 impl From<ClientError> for Failure {

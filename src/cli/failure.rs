@@ -142,11 +142,20 @@ impl From<StartError> for Failure {
         match error {
             StartError::AlreadyRunning(running) => Self {
                 exit: ALREADY_RUNNING,
-                data: running.map(|running| json!(running)),
+                data: Some(json!(running)),
                 ..Self::other(
                     "already_running",
                     message,
                     "`steward status` says more; `steward call` uses the running daemon by itself",
+                )
+            },
+            StartError::Busy { pid } => Self {
+                exit: ALREADY_RUNNING,
+                data: pid.map(|pid| json!({ "pid": pid })),
+                ..Self::other(
+                    "already_running",
+                    message,
+                    "it is a daemon that is starting, or a change that takes long; try again soon",
                 )
             },
             StartError::PortInUse { port } => Self {

@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::log;
+use crate::index::search;
 use crate::{server, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
@@ -26,6 +27,8 @@ pub struct Config {
     pub vault: vault::Settings,
     /// `[server]`.
     pub server: server::Settings,
+    /// `[search]`.
+    pub search: search::Settings,
     /// `[log]`.
     pub log: log::Settings,
 }
@@ -148,6 +151,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
         match key.into_inner().as_ref() {
             "vault" => source.vault(value, &mut loaded.config)?,
             "server" => loaded.config.server = source.section("server", value)?,
+            "search" => loaded.config.search = source.section("search", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
         }
@@ -156,7 +160,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] = &["vault", "server", "log"];
+const SECTIONS: &[&str] = &["vault", "server", "search", "log"];
 
 /// Every key of every section, for "did you mean" across sections.
 fn known_keys() -> Vec<(&'static str, Vec<String>)> {
@@ -171,6 +175,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
     vec![
         ("vault", vault),
         ("server", keys(server::Settings::default())),
+        ("search", keys(search::Settings::default())),
         ("log", keys(log::Settings::default())),
     ]
 }

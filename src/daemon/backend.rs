@@ -3,12 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::note::code::ErrorCode;
 use crate::protocol::events::{ChangedKind, EntryKind};
 use crate::protocol::status::{VaultState, Watching as Shown};
 use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
 use crate::server::backend::{Backend, Work};
 use crate::server::events::Event;
-use crate::tools::{self, Context, Definition, Tier};
+use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
 use crate::vault::{Cancel, ChangeKind, Kind, VaultChange, Watching};
 
 /// The tools of one vault, for the server.
@@ -33,7 +34,7 @@ impl Backend for VaultBackend {
     fn work(&self, name: &str) -> Option<Work> {
         let tool = tools::definitions().iter().find(|tool| tool.name == name)?;
         Some(match tool.tier {
-            Tier::Safe if tools::is_search(name) => Work::Search,
+            Tier::Safe if tool.heavy => Work::Search,
             Tier::Safe => Work::Read,
             _ => Work::Change,
         })
@@ -45,11 +46,8 @@ impl Backend for VaultBackend {
         let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
             Ok(answer) => (answer.text, answer.data, false),
             Err(error) => {
-                let text = match &error.hint {
-                    Some(hint) => format!("{}\n{hint}", error.message),
-                    None => error.message.clone(),
-                };
-                (text, json!(error), true)
+                let error = as_tool_error(error);
+                (error.text(), json!(error), true)
             }
         };
         ToolsCallResult {
@@ -83,18 +81,31 @@ impl Backend for VaultBackend {
     }
 }
 
+/// The server asks for known tools only; a caller that does not gets an error all the same.
+pub fn as_tool_error(error: CallError) -> ToolError {
+    match error {
+        CallError::Tool(error) => error,
+        CallError::UnknownTool { near, .. } => ToolError {
+            code: ErrorCode::NotFound,
+            message: error.to_string(),
+            hint: near.map(|name| format!("did you mean `{name}`?")),
+            data: None,
+        },
+    }
+}
+
 fn shown(tool: &Definition) -> Tool {
     Tool {
-        name: tool.name.to_string(),
-        title: tool.title.to_string(),
-        description: tool.description.to_string(),
+        name: tool.name.to_owned(),
+        title: tool.title.to_owned(),
+        description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
         output_schema: tool.output_schema.clone(),
         annotations: ToolAnnotations {
-            title: tool.title.to_string(),
+            title: tool.title.to_owned(),
             read_only_hint: tool.tier == Tier::Safe,
             destructive_hint: tool.tier != Tier::Safe,
-            idempotent_hint: tool.tier == Tier::Safe,
+            idempotent_hint: tool.idempotent,
             open_world_hint: false,
         },
     }

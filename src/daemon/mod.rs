@@ -3,7 +3,7 @@
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
 //! all the rooms at once. `backend` shows the tools to the server.
 
-mod backend;
+pub mod backend;
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::journal::Journal;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
-use crate::tools::Context;
+use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault};
 
 /// Threads for work that blocks: enough that a few slow disks do not hold up the quick calls, and
@@ -40,9 +40,18 @@ const LAST_WORK: Duration = Duration::from_millis(500);
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Another process has the vault.
-    #[error("{}", already_running(.0.as_deref()))]
-    AlreadyRunning(Option<Box<Running>>),
+    /// A daemon serves the vault.
+    #[error(
+        "a daemon serves this vault already: pid {}, port {}, since {}",
+        .0.pid, .0.port, .0.started_at
+    )]
+    AlreadyRunning(Box<Running>),
+    /// Another process is starting on the vault, or making a direct change.
+    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
+    Busy {
+        /// Its number, where it is known.
+        pid: Option<u32>,
+    },
     /// The port is taken.
     #[error("port {port} on 127.0.0.1 is in use")]
     PortInUse {
@@ -63,16 +72,6 @@ pub enum StartError {
     /// Anything else.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
-}
-
-fn already_running(running: Option<&Running>) -> String {
-    match running {
-        Some(running) => format!(
-            "a daemon serves this vault already: pid {}, port {}, since {}",
-            running.pid, running.port, running.started_at
-        ),
-        None => "another process is changing this vault".to_owned(),
-    }
 }
 
 /// What a daemon is started with.
@@ -107,8 +106,8 @@ pub struct Ready {
 /// Takes the vault for this process alone.
 ///
 /// # Errors
-/// [`StartError::AlreadyRunning`] at once when a daemon serves it, or after `patience` when
-/// something else holds it.
+/// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
+/// something else holds it for longer than `patience`.
 pub fn lock(
     folders: &Folders,
     root: &Path,
@@ -124,9 +123,12 @@ pub fn lock(
     }
     let served = || Running::find(folders, root).map(|(running, _)| Box::new(running));
     if let Some(running) = served() {
-        return Err(StartError::AlreadyRunning(Some(running)));
+        return Err(StartError::AlreadyRunning(running));
     }
-    take(patience)?.ok_or_else(|| StartError::AlreadyRunning(served()))
+    take(patience)?.ok_or_else(|| match served() {
+        Some(running) => StartError::AlreadyRunning(running),
+        None => StartError::Busy { pid: instance::holder(state) },
+    })
 }
 
 /// Opens the vault and makes what tools work on.
@@ -142,7 +144,8 @@ pub fn open(
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     let journal = Journal::new(vault.clone());
-    Ok(Context { vault, journal, cancel: Cancel::default() })
+    let settings = tools::Settings { search: config.search.clone() };
+    Ok(Context { vault, journal, settings, cancel: Cancel::default() })
 }
 
 /// Serves the vault until SIGINT or SIGTERM (Ctrl-C on Windows); returns within ten seconds of it.

@@ -129,3 +129,12 @@ fn what_took_over_the_port_is_told_nothing() {
         assert!(!heard.join().unwrap().contains("My Note"));
     }
 }
+
+#[test]
+fn the_flag_for_the_direct_way_may_stand_before_the_tool() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let _daemon = home.serve(&vault);
+    let line = ["call", "--direct", "create_folder", "--path", "New"];
+    home.run_in(&vault, &line).expect(3);
+}

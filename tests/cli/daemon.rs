@@ -129,3 +129,19 @@ fn a_rotated_token_counts_at_once() {
     let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
     assert_eq!(status["running"], true);
 }
+
+#[test]
+#[cfg(unix)]
+fn whoever_holds_the_vault_is_named_even_before_it_serves() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    // The token command makes the state folder; then this test stands for a daemon that starts.
+    home.run_in(&vault, &["token"]).expect(0);
+    let folder = std::fs::File::open(&vault).unwrap();
+    folder.lock().unwrap();
+    std::fs::write(home.state().join("holder"), std::process::id().to_string()).unwrap();
+    let run = home.run_in(&vault, &["serve", "--port", "0"]).expect(3);
+    assert!(run.stderr.contains(&format!("pid {}", std::process::id())), "{run:?}");
+    drop(folder);
+    home.serve(&vault);
+}

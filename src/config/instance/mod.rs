@@ -24,6 +24,10 @@ pub struct InstanceLock {
     _file: std::fs::File,
 }
 
+/// Names the holder of the lock while it has not said more about itself: a note in the state folder,
+/// true only as long as the lock is held.
+const HOLDER: &str = "holder";
+
 /// Takes the lock of the vault at `root`; `None` when another process holds it for longer than
 /// `patience`.
 ///
@@ -33,6 +37,10 @@ pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<
     let until = Instant::now() + patience;
     loop {
         if let Some(file) = system::try_lock(root, state)? {
+            if let Err(error) = std::fs::write(state.join(HOLDER), std::process::id().to_string()) {
+                // Costs another process the number in its message, nothing else.
+                tracing::debug!(%error, "could not note who holds the vault");
+            }
             return Ok(Some(InstanceLock { _file: file }));
         }
         if Instant::now() >= until {
@@ -40,6 +48,12 @@ pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<
         }
         std::thread::sleep(Duration::from_millis(25));
     }
+}
+
+/// The process that holds the lock, as far as it is known and alive.
+pub fn holder(state: &Path) -> Option<u32> {
+    let pid = std::fs::read_to_string(state.join(HOLDER)).ok()?.trim().parse().ok()?;
+    is_alive(pid, state).then_some(pid)
 }
 
 /// Whether the process that wrote into `state` as `pid` lives.
@@ -59,6 +73,7 @@ mod tests {
         assert!(held.is_some());
         let alias = vault.path().join(".");
         assert!(lock(&alias, state.path(), Duration::from_millis(40)).unwrap().is_none());
+        assert_eq!(holder(state.path()), Some(std::process::id()));
         drop(held);
         assert!(lock(&alias, state.path(), Duration::ZERO).unwrap().is_some());
     }
