@@ -191,11 +191,8 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 
 /// The nearest right word, where clap knows one.
 fn suggestion(error: &clap::Error) -> Option<String> {
-    let kinds = [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedValue,
-    ];
+    let kinds =
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     // Of several, clap puts the nearest last.
     let word = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),

@@ -11,8 +11,8 @@ use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::error::Error as SocketError;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
@@ -95,16 +95,17 @@ impl Client {
             .with_header("Authorization", format!("Bearer {}", token.reveal()))
             .with_sub_protocol(SUBPROTOCOL);
         let config = WebSocketConfig::default().max_frame_size(Some(8 << 20));
-        let (socket, _) = client_async_with_config(request, stream, Some(config)).await.map_err(
-            |error| match error {
-                SocketError::Http(answer) => {
-                    ClientError::Refused { port, status: answer.status().as_u16() }
+        let (socket, _) =
+            client_async_with_config(request, stream, Some(config)).await.map_err(|error| {
+                match error {
+                    SocketError::Http(answer) => {
+                        ClientError::Refused { port, status: answer.status().as_u16() }
+                    }
+                    SocketError::Io(error) => broken(error),
+                    // It speaks something else.
+                    _ => ClientError::NotTheDaemon { port },
                 }
-                SocketError::Io(error) => broken(error),
-                // It speaks something else.
-                _ => ClientError::NotTheDaemon { port },
-            },
-        )?;
+            })?;
         let mut client = Self { socket, next_id: 1 };
 
         // A fresh random text: an answer heard earlier proves nothing.
@@ -168,7 +169,8 @@ impl Client {
             };
             let mut answer: Value = serde_json::from_str(&text).map_err(broken)?;
             // An error without an id answers the one question there is.
-            let ours = answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
+            let ours =
+                answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
             if !ours {
                 continue;
             }

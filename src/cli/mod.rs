@@ -39,6 +39,7 @@ use session::Session;
 /// Runs the command line `arguments` (the program's name first) and says how it ended; the codes
 /// are listed in `docs/cli.md` and in `--help`.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    logging::tell_of_faults();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::read(&arguments) {
         Ok(cli) => cli,
@@ -54,7 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     let session = || Session::start(&cli.global, &cli.command, output);
     match &cli.command {
-        Command::Serve(arguments) => serve::run(&session()?, arguments, output),
+        Command::Serve(_) => serve::run(&session()?, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Status => status::run(&session()?, output),

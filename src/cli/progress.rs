@@ -34,7 +34,8 @@ impl Progress {
         }
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         let bar = bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+                .with_position(entries as u64);
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {pos} entries") {
                 bar.set_style(style);
             }

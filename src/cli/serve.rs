@@ -4,22 +4,17 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::arguments::ServeArguments;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
 use crate::daemon::{self, Options, Ready};
 
-/// Serves until a signal says stop.
+/// Serves until a signal says stop. The port is among the settings already.
 ///
 /// # Errors
 /// Why it could not start or go on.
-pub fn run(
-    session: &Session,
-    _arguments: &ServeArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let progress = Progress::new();
     daemon::run(Options {

@@ -32,10 +32,8 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         None if output.json() => {
             output.json_value(&json!({ "running": false, "vault": root.to_string_lossy() }))?;
         }
-        None => output.text(&format!(
-            "no daemon serves {}; `steward serve` starts one",
-            root.display()
-        ))?,
+        None => output
+            .text(&format!("no daemon serves {}; `steward serve` starts one", root.display()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,7 +52,10 @@ fn text(running: &Running, status: &StatusResult) -> String {
             vault.notes, vault.files, vault.folders, vault.links
         ),
         format!("address   ws://127.0.0.1:{}/v1", running.port),
-        format!("process   {}, version {}, up {} s", status.pid, status.version, status.uptime_seconds),
+        format!(
+            "process   {}, version {}, up {} s",
+            status.pid, status.version, status.uptime_seconds
+        ),
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
     ];

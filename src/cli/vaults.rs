@@ -34,9 +34,9 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        let chosen = chosen.map(|choice| {
-            json!({ "path": choice.root.to_string_lossy(), "because": choice.origin })
-        });
+        let chosen = chosen.map(
+            |choice| json!({ "path": choice.root.to_string_lossy(), "because": choice.origin }),
+        );
         output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,8 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};

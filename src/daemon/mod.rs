@@ -234,8 +234,8 @@ fn signals() -> io::Result<watch::Receiver<bool>> {
             let tell = tell.clone();
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
-                    tracing::info!("asked to stop");
                     tell.send_replace(true);
+                    tracing::info!("asked to stop");
                 }
             });
         }
@@ -243,8 +243,8 @@ fn signals() -> io::Result<watch::Receiver<bool>> {
     #[cfg(not(unix))]
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
-            tracing::info!("asked to stop");
             tell.send_replace(true);
+            tracing::info!("asked to stop");
         }
     });
     Ok(stop)

@@ -80,7 +80,8 @@ fn both_signals_stop_it_in_time_and_it_tidies_up() {
         let log = daemon.stderr();
         let token = home.run_in(&vault, &["token"]).expect(0).stdout;
         assert!(log.contains("stopped") && !log.contains(token.trim_end()), "{log}");
-        let left: Vec<_> = std::fs::read_dir(&vault).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(&vault).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "nothing of ours in the vault: {left:?}");
     }
 }
@@ -144,4 +145,16 @@ fn whoever_holds_the_vault_is_named_even_before_it_serves() {
     assert!(run.stderr.contains(&format!("pid {}", std::process::id())), "{run:?}");
     drop(folder);
     home.serve(&vault);
+}
+
+#[test]
+#[cfg(unix)]
+fn it_stops_in_order_when_nobody_reads_its_log() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    daemon.close_stderr();
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
+    assert!(!home.state().join("daemon.json").exists());
 }

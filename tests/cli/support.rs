@@ -92,7 +92,8 @@ impl Home {
     pub fn write_list_in(&self, folder: &Path, vaults: &[(&Path, bool)]) {
         let mut list = serde_json::Map::new();
         for (index, (path, open)) in vaults.iter().enumerate() {
-            let mut entry = serde_json::json!({"path": path, "ts": 1_700_000_000_000_i64 + index as i64});
+            let mut entry =
+                serde_json::json!({"path": path, "ts": 1_700_000_000_000_i64 + index as i64});
             if *open {
                 entry["open"] = true.into();
             }
@@ -218,6 +219,12 @@ impl Daemon {
         let mut text = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
         text
+    }
+
+    /// Stops reading what it says.
+    #[cfg(unix)]
+    pub fn close_stderr(&mut self) {
+        drop(self.child.stderr.take());
     }
 
     /// Ends it without a chance to tidy up.

@@ -74,7 +74,10 @@ pub(super) fn daemon(
         Ok(None) => {
             checks.warn(
                 "daemon",
-                format!("pid {} is said to serve port {}, where nobody answers", running.pid, running.port),
+                format!(
+                    "pid {} is said to serve port {}, where nobody answers",
+                    running.pid, running.port
+                ),
                 "it may be starting or stopping; if not, stop that process and start again",
             );
             None

@@ -107,7 +107,11 @@ fn obsidian(vault: &Vault, checks: &mut Checks) {
         TrashOption::None => "no trash (the steward keeps a copy of its own)",
     };
     match settings.config_folder {
-        Some(folder) => checks.ok("obsidian", format!("settings in `{folder}`; deletes go to {trash}")),
-        None => checks.ok("obsidian", format!("no settings, so its defaults; deletes go to {trash}")),
+        Some(folder) => {
+            checks.ok("obsidian", format!("settings in `{folder}`; deletes go to {trash}"))
+        }
+        None => {
+            checks.ok("obsidian", format!("no settings, so its defaults; deletes go to {trash}"))
+        }
     }
 }
