@@ -37,7 +37,9 @@ pub fn tell_of_faults() {
             io::stderr(),
             "error: a fault of steward's own at {place}\nhint: please report it with this line"
         );
-        let what = fault.payload_as_str().unwrap_or_default();
+        let payload = fault.payload();
+        let what = payload.downcast_ref::<String>().map(String::as_str);
+        let what = what.or(payload.downcast_ref::<&str>().copied()).unwrap_or_default();
         tracing::debug!(place, what, "fault");
     }));
 }
