@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn names_that_stay_two() {
-        for (a, b) in [("straße", "strasse"), ("İ", "i"), ("I", "ı"), ("ﬁn", "fin"), ("a b", "a-b")] {
+        for (a, b) in [("straße", "strasse"), ("İ", "i"), ("I", "ı"), ("ﬁn", "fin"), ("a b", "a-b")]
+        {
             assert_ne!(fold_key(a), fold_key(b), "{a} and {b}");
         }
     }

@@ -1,3 +1,28 @@
-//! A note as text.
+//! A note as text: paths and names, lines, edits, diffs and patches, all as values.
+//!
+//! For whoever decides what a vault should hold, without touching one. May import nothing of ours.
+//!
+//! Invariants:
+//! - No I/O and no clock: bytes and strings in, new bytes or a typed error out.
+//! - Nothing here panics, on any input. Fuzz targets and property tests hold it to that.
+//! - Bytes outside an edit or a hunk never change: byte-order mark, line endings and the state of
+//!   the final newline are the file's own.
+//! - Cost is bounded by the size of the input, never by its shape.
+//! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
+//!
+//! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`]), what a note's bytes
+//! are ([`text`]), how they change ([`edit`], [`diff`], [`patch`]), what failures are called
+//! ([`code`]).
+
 pub mod fold;
 pub mod path;
+
+pub mod names;
+
+pub mod glob;
+
+pub mod text;
+
+pub mod edit;
+
+pub mod code;

@@ -1,0 +1,145 @@
+//! The stable words for what can go wrong, the same for every caller and every tool.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a call failed, as one stable word. Programs branch on it; the message beside it is for
+/// reading and may change.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// Nothing is at the path, nor near enough to be meant.
+    NotFound,
+    /// Several things could be meant by the path.
+    AmbiguousPath,
+    /// The path lies in a folder that tools never touch.
+    ProtectedPath,
+    /// The path leads out of the vault.
+    OutsideVault,
+    /// No file can be called so.
+    InvalidPath,
+    /// The arguments do not fit the tool or each other.
+    InvalidInput,
+    /// Something is already where a new thing should go.
+    AlreadyExists,
+    /// A file is needed, something else is there.
+    NotAFile,
+    /// A folder is needed, something else is there.
+    NotAFolder,
+    /// Larger than the tool handles.
+    TooLarge,
+    /// Not text.
+    BinaryFile,
+    /// The text to replace is not in the file.
+    NoMatch,
+    /// The text to replace is in the file more than once.
+    MultipleMatches,
+    /// The file changed since it was read.
+    StaleRevision,
+    /// The patch is malformed or does not fit the files.
+    PatchFailed,
+    /// The regular expression or glob is malformed.
+    InvalidPattern,
+    /// The operating system does not allow it.
+    PermissionDenied,
+    /// The disk or the quota is full.
+    StorageFull,
+    /// Any other failure of the file system.
+    IoError,
+    /// The policy or the person said no.
+    Denied,
+    /// The caller withdrew the call.
+    Cancelled,
+    /// It took longer than it may.
+    Timeout,
+}
+
+impl ErrorCode {
+    /// Every code, in the order of the reference.
+    pub const ALL: [Self; 22] = [
+        Self::NotFound,
+        Self::AmbiguousPath,
+        Self::ProtectedPath,
+        Self::OutsideVault,
+        Self::InvalidPath,
+        Self::InvalidInput,
+        Self::AlreadyExists,
+        Self::NotAFile,
+        Self::NotAFolder,
+        Self::TooLarge,
+        Self::BinaryFile,
+        Self::NoMatch,
+        Self::MultipleMatches,
+        Self::StaleRevision,
+        Self::PatchFailed,
+        Self::InvalidPattern,
+        Self::PermissionDenied,
+        Self::StorageFull,
+        Self::IoError,
+        Self::Denied,
+        Self::Cancelled,
+        Self::Timeout,
+    ];
+
+    /// The word as it stands on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::AmbiguousPath => "ambiguous_path",
+            Self::ProtectedPath => "protected_path",
+            Self::OutsideVault => "outside_vault",
+            Self::InvalidPath => "invalid_path",
+            Self::InvalidInput => "invalid_input",
+            Self::AlreadyExists => "already_exists",
+            Self::NotAFile => "not_a_file",
+            Self::NotAFolder => "not_a_folder",
+            Self::TooLarge => "too_large",
+            Self::BinaryFile => "binary_file",
+            Self::NoMatch => "no_match",
+            Self::MultipleMatches => "multiple_matches",
+            Self::StaleRevision => "stale_revision",
+            Self::PatchFailed => "patch_failed",
+            Self::InvalidPattern => "invalid_pattern",
+            Self::PermissionDenied => "permission_denied",
+            Self::StorageFull => "storage_full",
+            Self::IoError => "io_error",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_is_what_serde_writes_and_reads() {
+        for code in ErrorCode::ALL {
+            let written = serde_json::to_value(code).unwrap();
+            assert_eq!(written, code.as_str());
+            assert_eq!(serde_json::from_value::<ErrorCode>(written).unwrap(), code);
+        }
+    }
+
+    #[test]
+    fn the_list_is_whole_and_without_repeats() {
+        let schema = serde_json::to_string(&schemars::schema_for!(ErrorCode)).unwrap();
+        for (at, code) in ErrorCode::ALL.iter().enumerate() {
+            assert_eq!(*code as usize, at, "{code} stands out of order");
+            assert!(schema.contains(&format!("\"{code}\"")), "{code}");
+        }
+        assert_eq!(ErrorCode::Timeout as usize + 1, ErrorCode::ALL.len());
+    }
+}

@@ -1,0 +1,170 @@
+//! Text for text.
+//!
+//! Both sides are compared with `\r\n` as `\n`. A match is then narrowed to where old and new text
+//! differ, so that what they share keeps its bytes, mixed line endings included.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{EditError, Edited, nearest};
+use crate::note::text::{Eol, Text};
+
+/// How many places an error names.
+const LISTED: usize = 20;
+
+pub(super) fn replace(
+    text: &Text<'_>,
+    old_text: &str,
+    new_text: &str,
+    all: bool,
+) -> Result<Edited, EditError> {
+    // The file's mark is no part of its text, so one copied along is none of the searched either.
+    let old = unify(old_text.strip_prefix('\u{feff}').unwrap_or(old_text));
+    let new = unify(new_text.strip_prefix('\u{feff}').unwrap_or(new_text));
+    if old.is_empty() {
+        return Err(EditError::EmptyOldText);
+    }
+    if old == new {
+        return Err(EditError::Unchanged);
+    }
+    let body = text.body();
+    let plain = Plain::of(body);
+    let found = plain.text.match_indices(&*old).map(|(at, _)| at).collect::<Vec<_>>();
+    let line_of = |at: usize| 1 + newlines(&plain.text[..at]);
+    match found[..] {
+        [] => {
+            return Err(EditError::NotFound { nearest: nearest::nearest(&plain.text, &old) });
+        }
+        [first, ..] if !all => {
+            let places = overlapping(&plain.text, &old, first);
+            if places.len() > 1 {
+                let count = found.len().max(places.len());
+                let lines = places.into_iter().take(LISTED).map(line_of).collect();
+                return Err(EditError::Several { lines, count });
+            }
+        }
+        _ => {}
+    }
+
+    let (head, tail) = shared(&old, &new);
+    let middle = &new[head..new.len() - tail];
+    let mut changed = String::with_capacity(body.len() + middle.len());
+    let mut copied = 0;
+    // Lines are counted along the way, each touched line once.
+    let (mut line, mut counted, mut last_touched, mut touched) = (0, 0, None, 0);
+    for &at in &found {
+        let from = at + head..at + old.len() - tail;
+        line += newlines(&plain.text[counted..from.start]);
+        counted = from.start;
+        let taken = &plain.text[from.clone()];
+        // Whole lines put between two others touch neither.
+        let between = taken.is_empty()
+            && middle.ends_with('\n')
+            && (from.start == 0 || plain.text[..from.start].ends_with('\n'));
+        if !between {
+            let start = last_touched.filter(|&last| last == line).map_or(line, |last| last + 1);
+            let end = line + newlines(taken.strip_suffix('\n').unwrap_or(taken));
+            touched += (end + 1).saturating_sub(start);
+            last_touched = Some(end);
+        }
+
+        let range = plain.original(from);
+        changed.push_str(&body[copied..range.start]);
+        push_with_eol(&mut changed, middle, eol_at(body, range.start));
+        copied = range.end;
+    }
+    changed.push_str(&body[copied..]);
+    let before = newlines(body);
+    let after = newlines(&changed);
+    let first_line = found.first().map_or(1, |&at| line_of(at + head));
+    Ok(Edited {
+        bytes: [text.lead(), changed.as_bytes()].concat(),
+        replacements: found.len(),
+        first_line,
+        lines_added: (touched + after).saturating_sub(before),
+        lines_removed: touched,
+    })
+}
+
+/// `\r\n` as `\n`.
+fn unify(text: &str) -> Cow<'_, str> {
+    match text.contains("\r\n") {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|&byte| byte == b'\n').count()
+}
+
+/// A text with its `\r\n` as `\n`, and the way back.
+struct Plain<'a> {
+    text: Cow<'a, str>,
+    /// Where, in `text`, a `\r` was taken out right before; ascending.
+    dropped: Vec<usize>,
+}
+
+impl<'a> Plain<'a> {
+    fn of(body: &'a str) -> Self {
+        let dropped =
+            body.match_indices("\r\n").enumerate().map(|(before, (at, _))| at - before).collect();
+        Self { text: unify(body), dropped }
+    }
+
+    /// A range of the plain text as one of the original. One that begins at a newline begins at its
+    /// `\r`; one that ends there ends before it.
+    fn original(&self, range: Range<usize>) -> Range<usize> {
+        let back = |at: usize| at + self.dropped.partition_point(|&dropped| dropped < at);
+        back(range.start)..back(range.end)
+    }
+}
+
+/// Where `old` is, overlapping itself too ("aa" is in "aaa" twice), as far as an error lists.
+fn overlapping(text: &str, old: &str, first: usize) -> Vec<usize> {
+    let step = old.chars().next().map_or(1, char::len_utf8);
+    let mut places = vec![first];
+    while let Some(&last) = places.last()
+        && places.len() <= LISTED
+    {
+        match text[last + step..].find(old) {
+            Some(at) => places.push(last + step + at),
+            None => break,
+        }
+    }
+    places
+}
+
+/// How many bytes the two begin with and end with alike, in whole characters.
+fn shared(old: &str, new: &str) -> (usize, usize) {
+    let head: usize =
+        old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    let tail = old[head..]
+        .chars()
+        .rev()
+        .zip(new[head..].chars().rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum();
+    (head, tail)
+}
+
+/// The ending of the line that byte `at` is in, else of the line before.
+fn eol_at(body: &str, at: usize) -> Option<Eol> {
+    Eol::first_in(&body[at..]).or_else(|| Eol::last_in(&body[..at]))
+}
+
+/// Appends text whose newlines are all `\n`.
+fn push_with_eol(to: &mut String, text: &str, eol: Option<Eol>) {
+    match eol {
+        Some(Eol::CrLf) => {
+            for (at, part) in text.split('\n').enumerate() {
+                if at > 0 {
+                    to.push_str("\r\n");
+                }
+                to.push_str(part);
+            }
+        }
+        _ => to.push_str(text),
+    }
+}

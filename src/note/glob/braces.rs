@@ -1,0 +1,98 @@
+//! Unfolds the alternates `{a,b}` of a glob into plain patterns.
+
+use super::{MAX_ALTERNATIVES, MAX_DEPTH};
+
+enum Part<'a> {
+    Text(&'a str),
+    OneOf(Vec<Vec<Part<'a>>>),
+}
+
+/// Every pattern that the braces stand for; `None` if they are too many or too deep.
+pub fn expand(pattern: &str) -> Option<Vec<String>> {
+    let partners = partners(pattern);
+    let parts = parse(pattern, 0, &partners, 0)?;
+    (count(&parts) <= MAX_ALTERNATIVES).then(|| unfold(&parts))
+}
+
+/// For each byte that opens a brace with a partner, where that partner is.
+fn partners(pattern: &str) -> Vec<Option<usize>> {
+    let mut partners = vec![None; pattern.len()];
+    let mut open = Vec::new();
+    for (at, byte) in pattern.bytes().enumerate() {
+        match byte {
+            b'{' => open.push(at),
+            b'}' => {
+                if let Some(start) = open.pop() {
+                    partners[start] = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    partners
+}
+
+/// Reads `text`, which starts at byte `base` of the pattern.
+fn parse<'a>(
+    text: &'a str,
+    base: usize,
+    partners: &[Option<usize>],
+    depth: usize,
+) -> Option<Vec<Part<'a>>> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while at < text.len() {
+        let Some(close) = partners[base + at].map(|close| close - base) else {
+            at += 1;
+            continue;
+        };
+        parts.push(Part::Text(&text[from..at]));
+        let mut choices = Vec::new();
+        let mut start = at + 1;
+        let mut inner = start;
+        while inner <= close {
+            match (partners[base + inner], text.as_bytes()[inner]) {
+                (Some(skip), _) => inner = skip - base,
+                (None, b',' | b'}') if inner == close || text.as_bytes()[inner] == b',' => {
+                    let choice = &text[start..inner];
+                    choices.push(parse(choice, base + start, partners, depth + 1)?);
+                    start = inner + 1;
+                }
+                _ => {}
+            }
+            inner += 1;
+        }
+        parts.push(Part::OneOf(choices));
+        (from, at) = (close + 1, close + 1);
+    }
+    parts.push(Part::Text(&text[from..]));
+    Some(parts)
+}
+
+/// How many patterns there will be, before any is made.
+fn count(parts: &[Part<'_>]) -> usize {
+    parts.iter().fold(1, |product: usize, part| match part {
+        Part::Text(_) => product,
+        Part::OneOf(choices) => {
+            let sum =
+                choices.iter().fold(0, |sum: usize, choice| sum.saturating_add(count(choice)));
+            product.saturating_mul(sum)
+        }
+    })
+}
+
+fn unfold(parts: &[Part<'_>]) -> Vec<String> {
+    parts.iter().fold(vec![String::new()], |starts, part| {
+        let ends = match part {
+            Part::Text(text) => vec![(*text).to_owned()],
+            Part::OneOf(choices) => choices.iter().flat_map(|choice| unfold(choice)).collect(),
+        };
+        starts
+            .iter()
+            .flat_map(|start| ends.iter().map(move |end| format!("{start}{end}")))
+            .collect()
+    })
+}

@@ -1,0 +1,265 @@
+//! Globs as `list_files` and `search_files` take them.
+//!
+//! `*` is any run within a segment, `**` as a whole segment is any number of segments, `?` one
+//! character, `{a,b}` one of several. `[` and `]` are themselves, since note names hold them. There
+//! is no escape: `\` is `/`, as in every path. A brace without its partner is itself.
+//!
+//! Case, Unicode form and kinds of space do not count: literal text goes through
+//! [`fold_key`], and is compared with a path that went through it too.
+//!
+//! Matching is greedy with one point of return per level (a star in a segment, a `**` among the
+//! segments), so it costs at most pattern × path; alternates are unfolded beforehand, up to a cap.
+
+mod braces;
+
+use crate::note::code::ErrorCode;
+use crate::note::fold::fold_key;
+
+/// The longest pattern, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 1024;
+
+/// The most patterns that the braces of one glob may unfold to.
+pub const MAX_ALTERNATIVES: usize = 256;
+
+/// The deepest nesting of braces.
+const MAX_DEPTH: usize = 16;
+
+/// A glob ready to match paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob {
+    alternatives: Vec<Vec<Segment>>,
+    has_slash: bool,
+}
+
+/// Why a text is no glob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GlobError {
+    /// Nothing to match.
+    #[error("the pattern is empty")]
+    Empty,
+    /// Longer than [`MAX_PATTERN_BYTES`].
+    #[error("the pattern has {bytes} bytes; it can have {MAX_PATTERN_BYTES}")]
+    TooLong {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// The braces stand for more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
+    #[error("the braces in `{pattern}` stand for more than {MAX_ALTERNATIVES} patterns")]
+    TooManyAlternatives {
+        /// The pattern as given.
+        pattern: String,
+    },
+    /// A `..` segment.
+    #[error("the pattern `{pattern}` climbs with `..`")]
+    Climbs {
+        /// The pattern as given.
+        pattern: String,
+    },
+}
+
+impl GlobError {
+    /// The stable word for this failure.
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidPattern
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "use `*` for everything in the folder, `**` for everything below it",
+            Self::TooLong { .. } | Self::TooManyAlternatives { .. } => {
+                "use a wider pattern, or several calls"
+            }
+            Self::Climbs { .. } => "name the folder to look in by `path`",
+        }
+    }
+}
+
+/// One component of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    /// `**`: any number of components.
+    AnyDepth,
+    /// A component without wildcards.
+    Exact(String),
+    /// A component with some.
+    Wild(Vec<Token>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Char(char),
+    One,
+    Star,
+}
+
+impl Glob {
+    /// Takes a glob as a person or a model writes it. A leading `/` or `./`, a trailing `/` and
+    /// empty segments do not count.
+    ///
+    /// # Errors
+    /// An empty or overlong pattern, braces that stand for too many patterns, a `..` segment.
+    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(GlobError::TooLong { bytes: pattern.len() });
+        }
+        let slashed = pattern.trim().replace('\\', "/");
+        let expanded = braces::expand(&slashed)
+            .ok_or_else(|| GlobError::TooManyAlternatives { pattern: pattern.to_owned() })?;
+        let mut alternatives = Vec::with_capacity(expanded.len());
+        for alternative in &expanded {
+            let mut segments = Vec::new();
+            for text in alternative.split('/') {
+                match text {
+                    "" | "." => {}
+                    ".." => return Err(GlobError::Climbs { pattern: pattern.to_owned() }),
+                    // `**/**` says no more than `**`.
+                    "**" if segments.last() == Some(&Segment::AnyDepth) => {}
+                    "**" => segments.push(Segment::AnyDepth),
+                    text => segments.push(segment(text)),
+                }
+            }
+            if !segments.is_empty() && !alternatives.contains(&segments) {
+                alternatives.push(segments);
+            }
+        }
+        if alternatives.is_empty() {
+            return Err(GlobError::Empty);
+        }
+        let has_slash = alternatives.iter().any(|segments| segments.len() > 1);
+        Ok(Self { alternatives, has_slash })
+    }
+
+    /// Whether `folded_path` is meant: a path below the folder that is listed, `/` between
+    /// components, already through [`fold_key`]. A trailing `**` asks for at least one component:
+    /// `a/**` is all below `a`, not `a`.
+    pub fn matches(&self, folded_path: &str) -> bool {
+        !folded_path.is_empty()
+            && self.alternatives.iter().any(|segments| match_path(segments, folded_path))
+    }
+
+    /// Whether any alternative has more than one segment. Without, the glob speaks of the listed
+    /// folder's own entries (or, as `**`, of all).
+    pub fn has_slash(&self) -> bool {
+        self.has_slash
+    }
+
+    /// The same glob with `**/` before it: at any depth.
+    pub fn anywhere(&self) -> Self {
+        let deepen = |segments: &Vec<Segment>| match segments.first() {
+            Some(Segment::AnyDepth) => segments.clone(),
+            _ => std::iter::once(Segment::AnyDepth).chain(segments.iter().cloned()).collect(),
+        };
+        Self { alternatives: self.alternatives.iter().map(deepen).collect(), has_slash: true }
+    }
+}
+
+/// Reads one segment, folding the literal text between the wildcards.
+fn segment(text: &str) -> Segment {
+    if !text.contains(['*', '?']) {
+        return Segment::Exact(fold_key(text));
+    }
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let literal = rest.find(['*', '?']).unwrap_or(rest.len());
+        tokens.extend(fold_key(&rest[..literal]).chars().map(Token::Char));
+        rest = &rest[literal..];
+        match rest.chars().next() {
+            Some('*') if tokens.last() != Some(&Token::Star) => tokens.push(Token::Star),
+            Some('?') => tokens.push(Token::One),
+            _ => {}
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    Segment::Wild(tokens)
+}
+
+fn match_path(pattern: &[Segment], path: &str) -> bool {
+    // `left` is what is still to match; `None` once the last component is taken.
+    let (mut at, mut left) = (0, Some(path));
+    let mut retry: Option<(usize, &str)> = None;
+    loop {
+        match (pattern.get(at), left) {
+            (None, None) => return true,
+            (Some(Segment::AnyDepth), Some(rest)) => {
+                if at + 1 == pattern.len() {
+                    return true;
+                }
+                retry = Some((at + 1, rest));
+                at += 1;
+                continue;
+            }
+            (Some(segment), Some(rest)) => {
+                let (name, below) = first(rest);
+                if match_segment(segment, name) {
+                    at += 1;
+                    left = below;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        // The last `**` takes one component more. Going back further cannot help: whatever an
+        // earlier one could reach, this one can too.
+        let Some((after, from)) = retry else { return false };
+        let Some(below) = first(from).1 else { return false };
+        retry = Some((after, below));
+        at = after;
+        left = Some(below);
+    }
+}
+
+/// The first component and what comes below it.
+fn first(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('/') {
+        Some((name, below)) => (name, Some(below)),
+        None => (path, None),
+    }
+}
+
+fn match_segment(segment: &Segment, name: &str) -> bool {
+    match segment {
+        Segment::AnyDepth => true,
+        Segment::Exact(text) => text == name,
+        Segment::Wild(tokens) => match_tokens(tokens, name),
+    }
+}
+
+fn match_tokens(tokens: &[Token], name: &str) -> bool {
+    let (mut at, mut left) = (0, name.chars());
+    let mut retry = None;
+    loop {
+        let token = tokens.get(at).copied();
+        if token == Some(Token::Star) {
+            at += 1;
+            if at == tokens.len() {
+                return true;
+            }
+            retry = Some((at, left.clone()));
+            continue;
+        }
+        let mut after = left.clone();
+        match (token, after.next()) {
+            (None, None) => return true,
+            (Some(Token::Char(wanted)), Some(c)) if wanted == c => {
+                (at, left) = (at + 1, after);
+                continue;
+            }
+            (Some(Token::One), Some(_)) => {
+                (at, left) = (at + 1, after);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((after_star, mut from)) = retry.take() else { return false };
+        if from.next().is_none() {
+            return false;
+        }
+        (at, left) = (after_star, from.clone());
+        retry = Some((after_star, from));
+    }
+}
+
+#[cfg(test)]
+mod tests;

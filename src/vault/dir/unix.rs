@@ -1,0 +1,380 @@
+//! Linux and macOS: directory descriptors through `rustix`.
+//!
+//! Linux resolves a whole path in one `openat2` that may cross no link. Where that call is missing
+//! (kernels before 5.6, some sandboxes, macOS) the path is walked, one `openat` with `O_NOFOLLOW`
+//! a component: the same guarantee at the price of a call a folder. Tests run both.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
+
+use super::{FileId, Kind, Listed, Meta, Name, not_regular};
+use crate::note::path::VaultPath;
+
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+// A pipe would block the opener for ever, a terminal could become ours: neither may happen before
+// the kind is known.
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+
+/// An open directory.
+#[derive(Debug)]
+pub(in crate::vault) struct Folder(OwnedFd);
+
+impl Folder {
+    /// Opens the vault's root by its place on this machine. Here alone links are followed: the
+    /// user may keep the vault behind one.
+    pub fn open_root(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(fs::open(path, flags, Mode::empty())?))
+    }
+
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+
+    pub(super) fn open_folder_path(&self, path: &VaultPath) -> io::Result<Self> {
+        Ok(Self(self.open_path(path, FOLDER)?))
+    }
+
+    /// Opens the regular file at `path` for reading; no component may be a link.
+    pub fn open_file_at(&self, path: &VaultPath) -> io::Result<(File, Meta)> {
+        regular(self.open_path(path, READ)?)
+    }
+
+    pub(super) fn stat_path(&self, path: &VaultPath) -> io::Result<Meta> {
+        let (parent, name) = self.open_parent(path)?;
+        parent.stat(name)
+    }
+
+    fn open_path(&self, path: &VaultPath, flags: OFlags) -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        if beneath::available() {
+            return Ok(beneath::open(self.0.as_fd(), path.as_str(), flags)?);
+        }
+        let mut folder: Option<OwnedFd> = None;
+        let mut names = path.components().peekable();
+        while let Some(name) = names.next() {
+            let at = folder.as_ref().unwrap_or(&self.0);
+            let flags = if names.peek().is_some() { FOLDER } else { flags };
+            let opened = fs::openat(at, Name::new(name)?.as_str(), flags, Mode::empty());
+            folder = Some(opened?);
+        }
+        folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+    }
+
+    /// What this folder is.
+    pub fn meta(&self) -> io::Result<Meta> {
+        meta_of_fd(&self.0)
+    }
+
+    /// What `name` is; a link is not followed.
+    pub fn stat(&self, name: Name) -> io::Result<Meta> {
+        stat_raw(&self.0, name.as_str().as_bytes())
+    }
+
+    /// Everything in this folder but `.` and `..`. Names that vanish meanwhile are left out.
+    pub fn list(&self) -> io::Result<Vec<Listed>> {
+        let mut listed = Vec::new();
+        let mut dir = Dir::read_from(&self.0)?;
+        while let Some(entry) = dir.read() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            match stat_raw(&self.0, name) {
+                Ok(meta) => {
+                    let name = std::ffi::OsStr::from_bytes(name).to_owned();
+                    listed.push(Listed { name, meta });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Where the link `name` points, as written in it.
+    pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
+        let target = fs::readlinkat(&self.0, name.as_str(), Vec::new())?;
+        Ok(PathBuf::from(std::ffi::OsStr::from_bytes(target.as_bytes())))
+    }
+
+    /// Opens the regular file `name` for reading.
+    pub fn open_file(&self, name: Name) -> io::Result<(File, Meta)> {
+        regular(fs::openat(&self.0, name.as_str(), READ, Mode::empty())?)
+    }
+
+    /// Opens the folder `name`.
+    pub fn open_folder(&self, name: Name) -> io::Result<Self> {
+        Ok(Self(fs::openat(&self.0, name.as_str(), FOLDER, Mode::empty())?))
+    }
+
+    /// Makes a new empty file; an existing name is an error.
+    pub fn create_new(&self, name: Name) -> io::Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(fs::openat(&self.0, name.as_str(), flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// Opens an existing regular file for writing in place, nothing truncated.
+    pub fn open_for_update(&self, name: Name) -> io::Result<(File, Meta)> {
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        regular(fs::openat(&self.0, name.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?)
+    }
+
+    /// Makes a folder; an existing name is an error.
+    pub fn create_folder(&self, name: Name) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.0, name.as_str(), Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
+    ///
+    /// # Errors
+    /// `Unsupported` where the file system cannot promise that; see [`Self::rename_replacing`].
+    pub fn rename_new(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
+        fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), RenameFlags::NOREPLACE)
+            .map_err(unsupported)
+    }
+
+    /// Swaps two names in one step.
+    ///
+    /// # Errors
+    /// `Unsupported` where the file system cannot.
+    pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
+        fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), RenameFlags::EXCHANGE)
+            .map_err(unsupported)
+    }
+
+    /// Renames, replacing a file of that name: for file systems without the two calls above, after
+    /// the caller has looked.
+    pub fn rename_replacing(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
+        Ok(fs::renameat(&self.0, name.as_str(), &to.0, to_name.as_str())?)
+    }
+
+    /// Removes a file or link.
+    pub fn remove_file(&self, name: Name) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.0, name.as_str(), AtFlags::empty())?)
+    }
+
+    /// Removes an empty folder.
+    pub fn remove_folder(&self, name: Name) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.0, name.as_str(), AtFlags::REMOVEDIR)?)
+    }
+
+    /// Makes the names in this folder durable.
+    pub fn sync(&self) -> io::Result<()> {
+        match fs::fsync(&self.0) {
+            // FUSE and some network file systems have no fsync for folders; nothing more is to
+            // be had there, and `doctor` says so.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Why events cannot be trusted here, if this lies on a network or user-space file system.
+    #[cfg(target_os = "linux")]
+    pub fn remote_file_system(&self) -> Option<&'static str> {
+        // Magic numbers of statfs(2).
+        match fs::fstatfs(&self.0).ok()?.f_type as u32 {
+            0x6969 => Some("NFS"),
+            0x517b | 0xfe53_4d42 | 0xff53_4d42 => Some("SMB"),
+            0x0102_1997 => Some("9p"),
+            0x6573_5546 => Some("FUSE"),
+            0x7461_636f => Some("OCFS2"),
+            0x0bd0_0bd0 => Some("Lustre"),
+            0x00c3_6400 => Some("Ceph"),
+            0x5346_414f => Some("AFS"),
+            _ => None,
+        }
+    }
+
+    /// Why events cannot be trusted here, if this lies on a network file system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn remote_file_system(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Gives a new file the mode, owner and extended attributes of the one it will replace.
+///
+/// Mode always; owner and attributes as far as this user may, since a note saved by its own user
+/// needs neither.
+pub(in crate::vault) fn copy_attributes(from: &File, to: &File, meta: &Meta) -> io::Result<()> {
+    if let Ok(stat) = fs::fstat(from) {
+        let ours = fs::fstat(to)?;
+        if (stat.st_uid, stat.st_gid) != (ours.st_uid, ours.st_gid) {
+            // Only root can give a file away; a plain user keeps the group if it may.
+            let uid = fs::Uid::from_raw(stat.st_uid);
+            let gid = fs::Gid::from_raw(stat.st_gid);
+            if fs::fchown(to, Some(uid), Some(gid)).is_err() {
+                let _ = fs::fchown(to, None, Some(gid));
+            }
+        }
+    }
+    copy_xattrs(from, to);
+    if let Some(mode) = meta.mode {
+        fs::fchmod(to, Mode::from_raw_mode((mode & 0o7777) as _))?;
+    }
+    Ok(())
+}
+
+fn copy_xattrs(from: &File, to: &File) {
+    let mut names = vec![0_u8; 4096];
+    let Ok(length) = fs::flistxattr(from, &mut names[..]) else { return };
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0_u8; 65536];
+        if let Ok(length) = fs::fgetxattr(from, name, &mut value[..]) {
+            let _ = fs::fsetxattr(to, name, &value[..length], fs::XattrFlags::empty());
+        }
+    }
+}
+
+fn regular(fd: OwnedFd) -> io::Result<(File, Meta)> {
+    let meta = meta_of_fd(&fd)?;
+    match meta.kind {
+        Kind::File => Ok((File::from(fd), meta)),
+        Kind::Folder => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Kind::Link | Kind::Other => Err(not_regular()),
+    }
+}
+
+/// The kernel's ways of saying "not on this file system".
+fn unsupported(error: rustix::io::Errno) -> io::Error {
+    use rustix::io::Errno;
+    match error {
+        Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => {
+            io::Error::new(io::ErrorKind::Unsupported, io::Error::from(error))
+        }
+        other => other.into(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn meta_of_fd(fd: impl AsFd) -> io::Result<Meta> {
+    Ok(from_statx(&fs::statx(fd, "", AtFlags::EMPTY_PATH, MASK)?))
+}
+
+#[cfg(target_os = "linux")]
+fn stat_raw(folder: &OwnedFd, name: &[u8]) -> io::Result<Meta> {
+    Ok(from_statx(&fs::statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, MASK)?))
+}
+
+#[cfg(target_os = "linux")]
+const MASK: fs::StatxFlags = fs::StatxFlags::BASIC_STATS.union(fs::StatxFlags::BTIME);
+
+#[cfg(target_os = "linux")]
+fn from_statx(stat: &fs::Statx) -> Meta {
+    let nanos = |time: fs::StatxTimestamp| nanoseconds(time.tv_sec, i64::from(time.tv_nsec));
+    Meta {
+        kind: kind_of(fs::FileType::from_raw_mode(stat.stx_mode.into())),
+        size: stat.stx_size,
+        modified: nanos(stat.stx_mtime),
+        created: (stat.stx_mask & fs::StatxFlags::BTIME.bits() != 0).then(|| nanos(stat.stx_btime)),
+        accessed: nanos(stat.stx_atime),
+        names: stat.stx_nlink.into(),
+        mode: Some(u32::from(stat.stx_mode) & 0o7777),
+        id: FileId {
+            device: fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+            inode: stat.stx_ino,
+        },
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn meta_of_fd(fd: impl AsFd) -> io::Result<Meta> {
+    Ok(from_stat(&fs::fstat(fd)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stat_raw(folder: &OwnedFd, name: &[u8]) -> io::Result<Meta> {
+    Ok(from_stat(&fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn from_stat(stat: &fs::Stat) -> Meta {
+    Meta {
+        kind: kind_of(fs::FileType::from_raw_mode(stat.st_mode)),
+        size: stat.st_size as u64,
+        modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+        created: Some(nanoseconds(stat.st_birthtime, stat.st_birthtime_nsec)),
+        accessed: nanoseconds(stat.st_atime, stat.st_atime_nsec),
+        names: stat.st_nlink.into(),
+        mode: Some(u32::from(stat.st_mode) & 0o7777),
+        id: FileId { device: stat.st_dev as u64, inode: stat.st_ino },
+    }
+}
+
+fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+fn kind_of(file_type: fs::FileType) -> Kind {
+    match file_type {
+        fs::FileType::RegularFile => Kind::File,
+        fs::FileType::Directory => Kind::Folder,
+        fs::FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod beneath {
+    //! `openat2`, and whether there is one.
+
+    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use rustix::fs::{self, Mode, OFlags, ResolveFlags};
+    use rustix::io::Errno;
+
+    const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
+        .union(ResolveFlags::NO_SYMLINKS)
+        .union(ResolveFlags::NO_MAGICLINKS);
+
+    const UNKNOWN: u8 = 0;
+    const YES: u8 = 1;
+    const NO: u8 = 2;
+    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    pub fn available() -> bool {
+        match STATE.load(Ordering::Relaxed) {
+            UNKNOWN => {
+                // Lets the tests of the walk run where the call exists.
+                let off = std::env::var_os("STEWARD_NO_OPENAT2").is_some();
+                let here = fs::openat2(
+                    fs::CWD,
+                    ".",
+                    OFlags::PATH | OFlags::CLOEXEC,
+                    Mode::empty(),
+                    ResolveFlags::BENEATH,
+                );
+                let state = if off || here.is_err() { NO } else { YES };
+                STATE.store(state, Ordering::Relaxed);
+                state == YES
+            }
+            state => state == YES,
+        }
+    }
+
+    pub fn open(folder: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        // EAGAIN: a rename elsewhere made the kernel unsure about `..`; it asks to be called again.
+        for _ in 0..64 {
+            match fs::openat2(folder, path, flags, Mode::empty(), RESOLVE) {
+                Err(Errno::AGAIN) => {}
+                other => return other,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+}

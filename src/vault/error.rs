@@ -1,0 +1,274 @@
+//! What can go wrong with a vault, said so that a person or a model can act on it.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::dir::Kind;
+use crate::note::code::ErrorCode;
+use crate::note::names::NameFault;
+use crate::note::path::{PathError, VaultPath};
+
+/// An error of the vault room. [`code`](Self::code) is the stable word, `Display` says what
+/// happened, [`hint`](Self::hint) what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VaultError {
+    /// The text given is no path into the vault.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A new name that Obsidian or a desktop system could not hold.
+    #[error("`{path}` cannot be made: {fault}")]
+    Name {
+        /// The whole path asked for.
+        path: String,
+        /// What is wrong with which component.
+        fault: NameFault,
+    },
+    /// Nothing is there.
+    #[error("`{path}` does not exist in the vault")]
+    NotFound {
+        /// The path asked for.
+        path: VaultPath,
+        /// Up to five real paths that may be meant, best first.
+        near: Vec<VaultPath>,
+    },
+    /// Several things answer to one name.
+    #[error("`{path}` could be any of {}", list(candidates))]
+    Ambiguous {
+        /// The path asked for.
+        path: VaultPath,
+        /// All that fit.
+        candidates: Vec<VaultPath>,
+    },
+    /// A place kept from every tool.
+    #[error("`{path}` is off limits: `{folder}` is protected because {reason}")]
+    Protected {
+        /// The path asked for.
+        path: String,
+        /// The protected folder on the way.
+        folder: String,
+        /// Why it is.
+        reason: String,
+    },
+    /// A link on the way leads out of the vault.
+    #[error("`{path}` leads out of the vault: `{link}` is a link to {target}")]
+    LinkOutside {
+        /// The path asked for.
+        path: VaultPath,
+        /// The link on the way.
+        link: VaultPath,
+        /// Where it says it leads.
+        target: String,
+    },
+    /// A link on the way leads nowhere, or in a circle.
+    #[error("`{path}` cannot be followed: the link `{link}` {fault}")]
+    BrokenLink {
+        /// The path asked for.
+        path: VaultPath,
+        /// The link on the way.
+        link: VaultPath,
+        /// `leads to nothing` or the like.
+        fault: &'static str,
+    },
+    /// Something is there already.
+    #[error("`{path}` exists already")]
+    AlreadyExists {
+        /// What is there.
+        path: VaultPath,
+    },
+    /// A file was needed.
+    #[error("`{path}` is a {}, not a file", kind.word())]
+    NotAFile {
+        /// The path.
+        path: VaultPath,
+        /// What it is.
+        kind: Kind,
+    },
+    /// A folder was needed.
+    #[error("`{path}` is a {}, not a folder", kind.word())]
+    NotAFolder {
+        /// The path.
+        path: VaultPath,
+        /// What it is.
+        kind: Kind,
+    },
+    /// More than this is meant for.
+    #[error("`{path}` has {size} bytes; the limit is {limit}")]
+    TooLarge {
+        /// The path.
+        path: VaultPath,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The file is not what the caller last saw.
+    #[error("`{path}` has changed since it was read")]
+    Stale {
+        /// The path.
+        path: VaultPath,
+        /// The revision it has now; `None` if it is gone.
+        current: Option<super::Revision>,
+    },
+    /// Another program writes the file again and again.
+    #[error("`{path}` keeps changing while it is being saved")]
+    Busy {
+        /// The path.
+        path: VaultPath,
+    },
+    /// A folder that would be moved into itself.
+    #[error("`{from}` cannot be moved into itself")]
+    IntoItself {
+        /// The folder.
+        from: VaultPath,
+    },
+    /// A file marked read-only.
+    #[error("`{path}` is read-only")]
+    ReadOnly {
+        /// The path.
+        path: VaultPath,
+    },
+    /// The vault's folder is not there any more, or another one is in its place.
+    #[error("the vault at `{}` is gone", root.display())]
+    Gone {
+        /// Where it was.
+        root: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("could not {action} `{path}`")]
+    Io {
+        /// What was being done, to follow "could not".
+        action: &'static str,
+        /// What it was done to.
+        path: String,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl VaultError {
+    /// The operating system's refusal to do `action` to `path`, sorted into what callers tell
+    /// apart.
+    pub(super) fn io(action: &'static str, path: &VaultPath, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { path: path.clone(), near: Vec::new() },
+            io::ErrorKind::AlreadyExists => Self::AlreadyExists { path: path.clone() },
+            io::ErrorKind::IsADirectory => Self::NotAFile { path: path.clone(), kind: Kind::Folder },
+            _ => Self::Io { action, path: path.to_string(), source },
+        }
+    }
+
+    /// The stable word for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Path(PathError::Outside { .. }) | Self::LinkOutside { .. } => {
+                ErrorCode::OutsideVault
+            }
+            Self::Path(PathError::Invalid { .. }) | Self::Name { .. } => ErrorCode::InvalidPath,
+            Self::NotFound { .. } | Self::BrokenLink { .. } => ErrorCode::NotFound,
+            Self::Ambiguous { .. } => ErrorCode::AmbiguousPath,
+            Self::Protected { .. } => ErrorCode::ProtectedPath,
+            Self::AlreadyExists { .. } => ErrorCode::AlreadyExists,
+            Self::NotAFile { .. } => ErrorCode::NotAFile,
+            Self::NotAFolder { .. } => ErrorCode::NotAFolder,
+            Self::TooLarge { .. } => ErrorCode::TooLarge,
+            Self::Stale { .. } | Self::Busy { .. } => ErrorCode::StaleRevision,
+            Self::IntoItself { .. } => ErrorCode::InvalidInput,
+            Self::ReadOnly { .. } => ErrorCode::PermissionDenied,
+            Self::Gone { .. } => ErrorCode::IoError,
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    ErrorCode::PermissionDenied
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    ErrorCode::StorageFull
+                }
+                io::ErrorKind::Unsupported => ErrorCode::NotAFile,
+                _ => ErrorCode::IoError,
+            },
+        }
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Path(PathError::Outside { .. }) => {
+                "give a path inside the vault, relative to its root".to_owned()
+            }
+            Self::Path(PathError::Invalid { .. }) => return None,
+            Self::Name { fault, .. } => {
+                format!("try `{}`", fault.suggestion)
+            }
+            Self::NotFound { near, .. } if near.is_empty() => {
+                "list_files shows what is there".to_owned()
+            }
+            Self::NotFound { near, .. } => format!("did you mean {}?", list(near)),
+            Self::Ambiguous { .. } => "give one of these exactly".to_owned(),
+            Self::Protected { .. } => "leave this folder alone; nothing in it is a note".to_owned(),
+            Self::LinkOutside { .. } => {
+                "links that leave the vault are never followed; work on the real place in the vault"
+                    .to_owned()
+            }
+            Self::BrokenLink { .. } => "delete the link or give the real path".to_owned(),
+            Self::AlreadyExists { path } => format!("`{path}` exists; choose another name"),
+            Self::NotAFile { kind: Kind::Folder, path } => {
+                format!("list_files with path `{path}` shows what is in it")
+            }
+            Self::NotAFile { .. } => "only regular files can be opened".to_owned(),
+            Self::NotAFolder { .. } => "give the folder's path".to_owned(),
+            Self::TooLarge { .. } => "search_files finds text in it without reading it whole".into(),
+            Self::Stale { current: Some(_), .. } => {
+                "read it again and repeat the change on what is there now".to_owned()
+            }
+            Self::Stale { current: None, .. } => {
+                "it was removed meanwhile; write it anew if that is wanted".to_owned()
+            }
+            Self::Busy { .. } => "wait until the other program is done, then try again".to_owned(),
+            Self::IntoItself { .. } => "choose a destination outside it".to_owned(),
+            Self::ReadOnly { .. } => "make it writable first if it is meant to change".to_owned(),
+            Self::Gone { .. } => {
+                "put the folder back or mount it; nothing is written until then".to_owned()
+            }
+            Self::Io { source, .. } => match self.code() {
+                ErrorCode::StorageFull => "free some space; the file is unchanged".to_owned(),
+                ErrorCode::PermissionDenied => {
+                    "check the permissions of the file and its folder; it is unchanged".to_owned()
+                }
+                ErrorCode::NotAFile => "only regular files can be opened".to_owned(),
+                _ => format!("the system says: {source}; nothing was changed"),
+            },
+        };
+        Some(hint)
+    }
+
+    /// The facts as JSON, for programs.
+    pub fn data(&self) -> Option<Value> {
+        Some(match self {
+            Self::NotFound { near, .. } if !near.is_empty() => json!({ "near": texts(near) }),
+            Self::Ambiguous { candidates, .. } => json!({ "candidates": texts(candidates) }),
+            Self::Stale { current, .. } => {
+                json!({ "revision": current.map(|revision| revision.to_string()) })
+            }
+            Self::TooLarge { size, limit, .. } => json!({ "size": size, "limit": limit }),
+            Self::Protected { folder, .. } => json!({ "folder": folder }),
+            _ => return None,
+        })
+    }
+}
+
+fn texts(paths: &[VaultPath]) -> Vec<&str> {
+    paths.iter().map(VaultPath::as_str).collect()
+}
+
+/// Paths for a sentence: quoted, the first ten.
+fn list(paths: &[VaultPath]) -> String {
+    let mut text =
+        paths.iter().take(10).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    if paths.len() > 10 {
+        text.push_str(&format!(" and {} more", paths.len() - 10));
+    }
+    text
+}

@@ -1,0 +1,428 @@
+//! The vault's folder: the only room that touches the user's files.
+//!
+//! May import `note`. Everything outside asks through a [`Vault`], a cheap clone over private
+//! state. Its read side is open to every room above; its write side, [`Vault::writer`], is for
+//! `journal` alone (a test holds that).
+//!
+//! Invariants:
+//! - A file is opened by directory handles below the vault's root with links forbidden (`dir`), by
+//!   the real path that protection was decided on (`protect`, `real`). No comparison of absolute
+//!   paths stands between a caller and a file.
+//! - The catalogue is a memory of the disk, never an authority: whoever acts looks again.
+//! - Nothing here removes a user's bytes but for a displaced version already proved to be what the
+//!   caller had read, and what else is found in the way goes to the recovery folder.
+//!
+//! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
+//! `resolve`, `suggest`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
+
+pub mod abilities;
+pub mod catalogue;
+pub mod dir;
+pub mod error;
+pub mod obsidian;
+pub mod protect;
+mod real;
+mod refresh;
+mod resolve;
+mod revision;
+mod save;
+mod scan;
+mod suggest;
+mod trash;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+pub use abilities::Abilities;
+pub use catalogue::{Catalogue, Counts, Entry};
+pub use dir::{Kind, Meta};
+pub use error::VaultError;
+pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
+pub use refresh::{ChangeKind, VaultChange};
+pub use resolve::{Found, Place, Want};
+pub use revision::{NoRevision, Revision};
+pub use save::{Before, Saved, Staged, Writer};
+pub use trash::Trashed;
+pub use watch::Watching;
+
+use crate::note::path::VaultPath;
+use dir::Folder;
+use protect::Protection;
+
+/// How this room behaves; a section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Minutes between two full looks at the vault, which catch what events missed. 0: never.
+    pub rescan_minutes: u32,
+    /// Seconds between two looks where the file system sends no events.
+    pub poll_seconds: u32,
+    /// Bytes of the largest file that is read or edited whole.
+    pub max_file_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { rescan_minutes: 15, poll_seconds: 30, max_file_bytes: 10 << 20 }
+    }
+}
+
+/// Asks a running call to stop early. A clone asks the same call.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks. A change that has begun is still finished.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A vault that is attached to. Clones share it.
+#[derive(Clone)]
+pub struct Vault(Arc<Inner>);
+
+struct Inner {
+    place: PathBuf,
+    name: String,
+    root: Folder,
+    root_id: dir::FileId,
+    state: PathBuf,
+    settings: Settings,
+    protection: Protection,
+    catalogue: RwLock<Catalogue>,
+    unreadable: RwLock<Vec<(VaultPath, String)>>,
+    obsidian: Mutex<obsidian::Reader>,
+    abilities: OnceLock<Abilities>,
+    watch: Mutex<watch::Watch>,
+    sinks: RwLock<Vec<refresh::Sink>>,
+    /// Milliseconds of the last full scan.
+    scanned: AtomicU64,
+    /// While a full scan runs: what else was looked at or changed meanwhile.
+    touched: Mutex<Option<Vec<VaultPath>>>,
+    late: save::LateWrites,
+    /// Our own hidden files that the scan found: a crash left them.
+    unfinished: Mutex<Vec<VaultPath>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+/// A whole file as read.
+#[derive(Debug, Clone)]
+pub struct FileContent {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The hash of these bytes.
+    pub revision: Revision,
+    /// What the file system said of the file these bytes came from.
+    pub meta: Meta,
+}
+
+/// What `status` shows of a vault.
+#[derive(Debug, Clone)]
+pub struct VaultStatus {
+    /// How many of each there are.
+    pub counts: Counts,
+    /// How changes are noticed.
+    pub watching: Watching,
+    /// Milliseconds the last full scan took.
+    pub scan_milliseconds: u64,
+    /// Bytes the catalogue holds.
+    pub catalogue_bytes: usize,
+    /// Folders that could not be listed, with the reason.
+    pub unreadable: Vec<(VaultPath, String)>,
+    /// What went wrong in the background, oldest first, at most fifty.
+    pub warnings: Vec<String>,
+}
+
+impl Vault {
+    /// Attaches to the folder at `place` and scans it.
+    ///
+    /// `state` is the steward's own folder for this vault; what is rescued goes to `recovery/` in
+    /// it and what is deleted for good under `trashOption: none` to `kept/`. `progress` hears the
+    /// number of entries seen so far, from any thread.
+    ///
+    /// # Errors
+    /// [`VaultError::Io`] if the folder cannot be opened or listed.
+    pub fn open(
+        place: &Path,
+        state: &Path,
+        settings: Settings,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Self, VaultError> {
+        let failed = |source| VaultError::Io {
+            action: "open the vault at",
+            path: place.display().to_string(),
+            source,
+        };
+        let place = place.canonicalize().map_err(failed)?;
+        let root = Folder::open_root(&place).map_err(failed)?;
+        let root_id = root.meta().map_err(failed)?.id;
+        let inside = state.canonicalize().ok();
+        let inside = inside.as_deref().and_then(|state| state.strip_prefix(&place).ok()?.to_str());
+        let state_inside = inside.and_then(|path| VaultPath::from_disk(&path.replace('\\', "/")));
+        let protection = Protection::new(
+            &obsidian::config_folders(&place),
+            state_inside.filter(|path| !path.is_root()),
+        );
+        let name = place.file_name().unwrap_or(place.as_os_str()).to_string_lossy().into_owned();
+        let vault = Self(Arc::new(Inner {
+            name,
+            root,
+            root_id,
+            state: state.to_owned(),
+            settings,
+            protection,
+            catalogue: RwLock::default(),
+            unreadable: RwLock::default(),
+            obsidian: Mutex::default(),
+            abilities: OnceLock::new(),
+            watch: Mutex::default(),
+            sinks: RwLock::default(),
+            scanned: AtomicU64::new(refresh::NEVER),
+            touched: Mutex::default(),
+            late: save::LateWrites::default(),
+            unfinished: Mutex::default(),
+            warnings: Mutex::default(),
+            place,
+        }));
+        vault.rescan_with(progress)?;
+        Ok(vault)
+    }
+
+    /// Where the vault lies on this machine, links in that path resolved.
+    pub fn root(&self) -> &Path {
+        &self.0.place
+    }
+
+    /// The vault's name: that of its folder, as in Obsidian.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Bytes of the largest file that is read or edited whole.
+    pub fn max_file_bytes(&self) -> u64 {
+        self.0.settings.max_file_bytes
+    }
+
+    /// Everything known to be in the vault. Hold it shortly: changes wait for it.
+    pub fn catalogue(&self) -> RwLockReadGuard<'_, Catalogue> {
+        self.0.catalogue.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What Obsidian's settings say now.
+    pub fn obsidian(&self) -> ObsidianSettings {
+        lock(&self.0.obsidian).settings(&self.0.place)
+    }
+
+    /// The note open in Obsidian as its workspace file has it.
+    pub fn active_note(&self) -> Option<ActiveNote> {
+        obsidian::active_note(&self.0.place, self.obsidian().config_folder.as_deref()?)
+    }
+
+    /// What the vault's file system can do; probed at the first call, with two short-lived hidden
+    /// files in the vault's root.
+    pub fn abilities(&self) -> Abilities {
+        *self.0.abilities.get_or_init(|| abilities::probe(&self.0.root))
+    }
+
+    /// What this file system is, where events cannot be relied on.
+    pub fn remote_file_system(&self) -> Option<&'static str> {
+        self.0.root.remote_file_system()
+    }
+
+    /// The facts for `status` and `doctor`.
+    pub fn status(&self) -> VaultStatus {
+        let catalogue = self.catalogue();
+        VaultStatus {
+            counts: catalogue.counts(),
+            catalogue_bytes: catalogue.memory(),
+            watching: lock(&self.0.watch).state(),
+            scan_milliseconds: self.0.scanned.load(Ordering::Relaxed),
+            unreadable: self.0.unreadable.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            warnings: lock(&self.0.warnings).clone(),
+        }
+    }
+
+    /// Says whether the vault's folder is still the one that was opened.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`] if it was moved, removed or unmounted, or another is in its place.
+    pub fn check_root(&self) -> Result<(), VaultError> {
+        let here = Folder::open_root(&self.0.place).and_then(|folder| folder.meta());
+        match here {
+            Ok(meta) if meta.id == self.0.root_id => Ok(()),
+            _ => Err(VaultError::Gone { root: self.0.place.clone() }),
+        }
+    }
+
+    /// What is at a resolved path now.
+    pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
+        self.0.root.stat_at(path).map_err(|error| VaultError::io("look at", path, error))
+    }
+
+    /// Opens the regular file at a resolved path for reading. What is opened is what the path
+    /// names at this moment; no link is followed.
+    ///
+    /// # Errors
+    /// As the system says; [`VaultError::NotAFile`] for folders, pipes and devices;
+    /// [`VaultError::Protected`] for another name (hard link) of a protected file.
+    pub fn open_file(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
+        self.allowed(path)?;
+        let opened = self.0.root.open_file_at(path);
+        let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
+        if meta.names > 1 {
+            self.not_a_protected_twin(path, &meta)?;
+        }
+        Ok((file, meta))
+    }
+
+    fn not_opened(&self, path: &VaultPath, error: io::Error) -> VaultError {
+        match self.0.root.stat_at(path).map(|meta| meta.kind) {
+            Ok(kind) if kind != Kind::File => VaultError::NotAFile { path: path.clone(), kind },
+            _ => VaultError::io("open", path, error),
+        }
+    }
+
+    /// Reads the whole file at a resolved path.
+    ///
+    /// A file that is empty although it was not a moment ago is read again for up to a second:
+    /// that is how another program's save in place looks from outside.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`]; [`VaultError::TooLarge`] above [`Settings::max_file_bytes`].
+    pub fn read(&self, path: &VaultPath) -> Result<FileContent, VaultError> {
+        let was_empty = self.catalogue().get(path.as_str()).is_none_or(|entry| entry.size == 0);
+        let patience = Instant::now() + Duration::from_secs(1);
+        loop {
+            let (file, meta) = self.open_file(path)?;
+            let content = self.read_open(path, file, meta)?;
+            if !content.bytes.is_empty() || was_empty || Instant::now() >= patience {
+                self.saw(path, &content.meta);
+                return Ok(content);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn read_open(
+        &self,
+        path: &VaultPath,
+        file: File,
+        meta: Meta,
+    ) -> Result<FileContent, VaultError> {
+        let limit = self.0.settings.max_file_bytes;
+        let too_large = |size| VaultError::TooLarge { path: path.clone(), size, limit };
+        if meta.size > limit {
+            return Err(too_large(meta.size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);
+        // The size may be a lie (a file that grows, one of the kernel's own): never past the limit.
+        let read = file.take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| VaultError::io("read", path, error))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok(FileContent { revision: Revision::of(&bytes), bytes, meta })
+    }
+
+    /// Refuses what no tool may touch. `path` is free of links.
+    fn allowed(&self, path: &VaultPath) -> Result<(), VaultError> {
+        match self.0.protection.check(path) {
+            Some(found) => Err(VaultError::Protected {
+                path: path.to_string(),
+                folder: found.folder,
+                reason: found.reason,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// A hard link gives a protected file a second name outside its folder; only its identity
+    /// tells.
+    fn not_a_protected_twin(&self, path: &VaultPath, meta: &Meta) -> Result<(), VaultError> {
+        let root = self.0.root.list().map_err(|error| VaultError::io("list", path, error))?;
+        let names = root.iter().filter_map(|listed| listed.name.to_str());
+        let folders = names.filter_map(|name| VaultPath::root().join(name));
+        for folder in folders.filter(|folder| self.allowed(folder).is_err()) {
+            if contains(&self.0.root, &folder, meta.id, &mut TWIN_SEARCH.clone()) {
+                return Err(VaultError::Protected {
+                    path: path.to_string(),
+                    folder: folder.to_string(),
+                    reason: "this is another name of a file in it".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes for `status` what went wrong where nobody was asking.
+    fn warn(&self, warning: String) {
+        tracing::warn!("{warning}");
+        let mut warnings = lock(&self.0.warnings);
+        if warnings.len() >= 50 {
+            warnings.remove(0);
+        }
+        warnings.push(warning);
+    }
+
+    /// The only way to change the vault; `journal` calls it and nothing else does.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer::new(self)
+    }
+
+    /// The steward's folder for what was rescued.
+    pub fn recovery_folder(&self) -> PathBuf {
+        self.0.state.join("recovery")
+    }
+
+    /// Stops watching and finishes what runs in the background.
+    pub fn stop(&self) {
+        let watcher = lock(&self.0.watch).stop();
+        if let Some(thread) = watcher {
+            let _ = thread.join();
+        }
+        self.0.late.finish(self);
+    }
+}
+
+impl std::fmt::Debug for Vault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vault").field("place", &self.0.place).finish_non_exhaustive()
+    }
+}
+
+/// Entries of protected folders looked at for one hard-linked file.
+const TWIN_SEARCH: usize = 50_000;
+
+fn contains(root: &Folder, folder: &VaultPath, id: dir::FileId, budget: &mut usize) -> bool {
+    let Ok(listed) = root.open_folder_at(folder).and_then(|folder| folder.list()) else {
+        return false;
+    };
+    listed.iter().any(|one| {
+        *budget = budget.saturating_sub(1);
+        one.meta.id == id
+            || (*budget > 0
+                && one.meta.kind == Kind::Folder
+                && one.name.to_str().and_then(|name| folder.join(name)).is_some_and(|below| {
+                    contains(root, &below, id, budget)
+                }))
+    })
+}
+
+/// A panic elsewhere never makes the vault unusable: every lock guards values that are whole
+/// between two statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

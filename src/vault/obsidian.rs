@@ -1,0 +1,229 @@
+//! What Obsidian says about this vault in its configuration folder: read, never written.
+//!
+//! Sources: Obsidian's help for the meanings, the community's typings for the keys. A file that is
+//! missing or broken means defaults, as in Obsidian.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use regex::RegexSet;
+use serde_json::Value;
+
+use crate::note::path::VaultPath;
+
+/// Settings files are small; something larger is not one.
+const MAX_SETTINGS_BYTES: u64 = 8 << 20;
+
+/// Where deleted files go (`trashOption` in `app.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TrashOption {
+    /// The system's trash, Obsidian's default.
+    #[default]
+    System,
+    /// `.trash/` in the vault.
+    Local,
+    /// Deleted for good; the steward keeps a copy of its own all the same.
+    None,
+}
+
+/// The settings that matter outside Obsidian.
+#[derive(Debug, Clone, Default)]
+pub struct ObsidianSettings {
+    /// Name of the configuration folder; `None` if the vault has none.
+    pub config_folder: Option<String>,
+    /// Where deleted files go.
+    pub trash: TrashOption,
+    /// "Excluded files" as the user wrote them: prefixes, or `/regex/`.
+    pub ignore_filters: Vec<String>,
+    ignored: Option<RegexSet>,
+}
+
+impl ObsidianSettings {
+    /// Whether the user excluded this path. It still exists, resolves and is searched; it only
+    /// ranks last, as in Obsidian.
+    pub fn is_ignored(&self, path: &VaultPath) -> bool {
+        self.ignored.as_ref().is_some_and(|set| set.is_match(path.as_str()))
+    }
+}
+
+/// The note open in Obsidian, from `workspace.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveNote {
+    /// Its path as Obsidian wrote it; it may be gone by now.
+    pub path: String,
+    /// How it was found, in words.
+    pub source: &'static str,
+    /// When Obsidian wrote the file. It lags a second or so behind what is on the screen.
+    pub written: Option<SystemTime>,
+}
+
+/// Reads a vault's configuration again when its files change.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    stamp: Option<(PathBuf, Option<SystemTime>, u64)>,
+    settings: ObsidianSettings,
+}
+
+impl Reader {
+    /// The settings as they are on disk now; a look at one file's time when nothing changed.
+    pub fn settings(&mut self, root: &Path) -> ObsidianSettings {
+        let folder = self.settings.config_folder.clone();
+        let folder = folder.filter(|name| root.join(name).is_dir());
+        let folder = folder.or_else(|| config_folders(root).into_iter().next());
+        let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("app.json");
+        let stamp = match std::fs::metadata(&file) {
+            Ok(meta) => (file.clone(), meta.modified().ok(), meta.len()),
+            Err(_) => (file.clone(), None, 0),
+        };
+        if self.stamp.as_ref() != Some(&stamp) {
+            self.settings = parse_app(&read_json(&file).unwrap_or_default(), folder);
+            self.stamp = Some(stamp);
+        }
+        self.settings.clone()
+    }
+}
+
+/// The configuration folders at the vault's root, `.obsidian` first: Obsidian lets the user choose
+/// another name that starts with a dot, and a vault can hold several.
+pub(super) fn config_folders(root: &Path) -> Vec<String> {
+    let mut folders: Vec<String> = std::fs::read_dir(root)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with('.') && is_config_folder(&root.join(name)))
+        .collect();
+    if !folders.iter().any(|name| name == ".obsidian") && root.join(".obsidian").is_dir() {
+        folders.push(".obsidian".to_owned());
+    }
+    folders.sort_by_key(|name| (name != ".obsidian", name.clone()));
+    folders
+}
+
+// A fresh vault gets exactly these files, whatever the folder is called.
+fn is_config_folder(folder: &Path) -> bool {
+    folder.join("app.json").is_file() && folder.join("core-plugins.json").is_file()
+}
+
+/// The note open in Obsidian: the active tab; if that is no file, the tab in front of the main
+/// area; else the file opened last.
+pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote> {
+    let file = root.join(config_folder).join("workspace.json");
+    let workspace = read_json(&file)?;
+    let written = std::fs::metadata(&file).ok().and_then(|meta| meta.modified().ok());
+    let found = |path: String, source| Some(ActiveNote { path, source, written });
+    let areas = ["main", "left", "right", "floating"];
+    if let Some(id) = workspace["active"].as_str()
+        && let Some(path) = areas.iter().find_map(|area| leaf_file(&workspace[area], id))
+    {
+        return found(path, "the active tab");
+    }
+    if let Some(path) = front_file(&workspace["main"]) {
+        return found(path, "the tab in front");
+    }
+    let recent = workspace["lastOpenFiles"].as_array()?;
+    let path = recent.iter().find_map(|path| path.as_str())?;
+    found(path.to_owned(), "the file opened last")
+}
+
+fn leaf_file(node: &Value, id: &str) -> Option<String> {
+    if node["id"].as_str() == Some(id) {
+        return file_of(node);
+    }
+    node["children"].as_array()?.iter().find_map(|child| leaf_file(child, id))
+}
+
+fn front_file(node: &Value) -> Option<String> {
+    if let Some(path) = file_of(node) {
+        return Some(path);
+    }
+    let children = node["children"].as_array()?;
+    let front = usize::try_from(node["currentTab"].as_u64().unwrap_or(0)).unwrap_or(0);
+    let tabs = node["type"].as_str() == Some("tabs");
+    match children.get(front).filter(|_| tabs) {
+        Some(tab) => front_file(tab),
+        None => children.iter().find_map(front_file),
+    }
+}
+
+fn file_of(leaf: &Value) -> Option<String> {
+    leaf["state"]["state"]["file"].as_str().map(str::to_owned)
+}
+
+fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
+    let trash = match app["trashOption"].as_str() {
+        Some("local") => TrashOption::Local,
+        Some("none") => TrashOption::None,
+        _ => TrashOption::System,
+    };
+    let filters = app["userIgnoreFilters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ignore_filters: Vec<String> =
+        filters.iter().filter_map(|filter| filter.as_str().map(str::to_owned)).collect();
+    let patterns = ignore_filters.iter().map(|filter| {
+        match filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+            Some(pattern) if !pattern.is_empty() => pattern.to_owned(),
+            _ => format!("^{}", regex::escape(filter)),
+        }
+    });
+    // A pattern that only JavaScript can read is left out; the others count.
+    let sound: Vec<String> = patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
+    let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
+    ObsidianSettings { config_folder, trash, ignore_filters, ignored }
+}
+
+fn read_json(file: &Path) -> Option<Value> {
+    let meta = std::fs::metadata(file).ok()?;
+    if !meta.is_file() || meta.len() > MAX_SETTINGS_BYTES {
+        return None;
+    }
+    let bytes = std::fs::read(file).ok()?;
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    serde_json::from_slice(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn excluded_files_are_prefixes_or_patterns() {
+        let app = json!({"userIgnoreFilters": ["Archive/", "/\\.draft\\.md$/", "/(?<!x)y/", "a+b"]});
+        let settings = parse_app(&app, None);
+        for (path, ignored) in [
+            ("Archive/a.md", true),
+            ("x/Archive/a.md", false),
+            ("x.draft.md", true),
+            ("a+b.md", true),
+            ("aab.md", false),
+        ] {
+            let path = VaultPath::from_disk(path).expect("sound");
+            assert_eq!(settings.is_ignored(&path), ignored, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_active_leaf_wins_then_the_front_tab_then_history() {
+        let leaf = |id: &str, file: Option<&str>| json!({"id": id, "type": "leaf", "state": {"state": {"file": file}}});
+        let workspace = json!({
+            "main": {"type": "split", "children": [{"type": "tabs", "currentTab": 1,
+                "children": [leaf("a", Some("A.md")), leaf("b", Some("B.md"))]}]},
+            "left": {"type": "split", "children": [leaf("files", None)]},
+            "active": "a", "lastOpenFiles": ["C.md"],
+        });
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join(".obsidian")).expect("made");
+        let note = |mut workspace: Value, active: &str| {
+            workspace["active"] = json!(active);
+            let file = folder.path().join(".obsidian/workspace.json");
+            std::fs::write(file, workspace.to_string()).expect("written");
+            active_note(folder.path(), ".obsidian").map(|note| (note.path, note.source))
+        };
+        let is = |path: &str, source| Some((path.to_owned(), source));
+        assert_eq!(note(workspace.clone(), "a"), is("A.md", "the active tab"));
+        assert_eq!(note(workspace.clone(), "files"), is("B.md", "the tab in front"));
+        let mut empty = workspace;
+        empty["main"] = json!({});
+        assert_eq!(note(empty, "files"), is("C.md", "the file opened last"));
+    }
+}

@@ -1,0 +1,316 @@
+//! Telling the catalogue what the disk says, and everyone who listens what has changed.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::catalogue::{Catalogue, Entry};
+use super::dir::{Kind, Meta, Name};
+use super::error::VaultError;
+use super::protect::is_hidden;
+use super::scan::{self, Scan};
+use super::{Vault, lock};
+use crate::note::path::VaultPath;
+
+/// What happened to a file or folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is new.
+    Created,
+    /// Its content or kind is another.
+    Modified,
+    /// It is gone.
+    Removed,
+    /// It has another name; what is below a renamed folder is not told one by one.
+    Renamed {
+        /// The name before.
+        from: VaultPath,
+    },
+}
+
+/// A change of the vault, whoever made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultChange {
+    /// What happened.
+    pub kind: ChangeKind,
+    /// To which path.
+    pub path: VaultPath,
+    /// What is (or was) there.
+    pub entry: Kind,
+}
+
+/// No full scan has ended yet.
+pub(super) const NEVER: u64 = u64::MAX;
+
+pub(super) type Sink = Box<dyn Fn(&VaultChange) + Send + Sync>;
+
+impl Vault {
+    /// Calls `sink` for each change noticed from now on, in order, on the thread that noticed.
+    /// It must be quick and must not ask the vault for changes itself.
+    pub fn subscribe(&self, sink: Box<dyn Fn(&VaultChange) + Send + Sync>) {
+        self.0.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+    }
+
+    pub(super) fn emit(&self, changes: &[VaultChange]) {
+        let sinks = self.0.sinks.read().unwrap_or_else(PoisonError::into_inner);
+        for change in changes {
+            sinks.iter().for_each(|sink| sink(change));
+        }
+    }
+
+    pub(super) fn edit_catalogue<T>(&self, edit: impl FnOnce(&mut Catalogue) -> T) -> T {
+        edit(&mut self.0.catalogue.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Scans the whole vault and tells of every difference from what was known.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`] if the vault's folder is not the one that was opened; the catalogue
+    /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
+    pub fn rescan(&self) -> Result<(), VaultError> {
+        self.check_root()?;
+        self.rescan_with(&|_| ())
+    }
+
+    pub(super) fn rescan_with(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
+        let started = Instant::now();
+        let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
+        let root = VaultPath::root();
+        // What changes while the walk is under way may lie behind it: looked at again at the end.
+        *lock(&self.0.touched) = Some(Vec::new());
+        let found = scan::scan(&self.0.root, &root, progress);
+        let Scan { entries, unreadable, unfinished } =
+            found.map_err(|source| VaultError::io("list", &root, source))?;
+        if first {
+            *lock(&self.0.unfinished) = unfinished;
+        }
+        *self.0.unreadable.write().unwrap_or_else(PoisonError::into_inner) = unreadable;
+        let fresh = Catalogue::build(entries);
+        let changes = self.edit_catalogue(|catalogue| {
+            let changes = if first { Vec::new() } else { differences(catalogue, &fresh) };
+            *catalogue = fresh;
+            changes
+        });
+        let touched = lock(&self.0.touched).take().unwrap_or_default();
+        let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.scanned.store(milliseconds, Ordering::Relaxed);
+        self.emit(&changes);
+        for path in touched {
+            self.refresh(&path);
+        }
+        Ok(())
+    }
+
+    /// Looks at `path` and tells the catalogue; gives what is there, links not followed. A new
+    /// folder is scanned.
+    pub(super) fn refresh(&self, path: &VaultPath) -> Option<Meta> {
+        if path.is_root() || is_hidden(path) {
+            return None;
+        }
+        match self.0.root.stat_at(path) {
+            Ok(meta) => {
+                self.saw(path, &meta);
+                Some(meta)
+            }
+            Err(error) if is_absence(&error) => {
+                self.forget(path);
+                None
+            }
+            // Unreadable is not gone: what was known stays.
+            Err(_) => None,
+        }
+    }
+
+    fn touch(&self, path: &VaultPath) {
+        if let Some(touched) = lock(&self.0.touched).as_mut() {
+            touched.push(path.clone());
+        }
+    }
+
+    /// Takes in that `path` is in this state.
+    pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
+        let known = self.catalogue().get(path.as_str()).map(|entry| entry.agrees(meta));
+        match known {
+            Some(true) => return,
+            Some(false) => self.put(path, meta, ChangeKind::Modified),
+            None => match self.real_spelling(path, meta) {
+                Some(spelt) if spelt != *path => {
+                    let twin = self.catalogue().get(spelt.as_str()).is_some();
+                    self.put(&spelt, meta, if twin { ChangeKind::Modified } else { ChangeKind::Created });
+                }
+                _ => self.put(path, meta, ChangeKind::Created),
+            },
+        }
+        self.touch(path);
+    }
+
+    fn put(&self, path: &VaultPath, meta: &Meta, kind: ChangeKind) {
+        let (Some(parent), name) = (path.parent(), path.name()) else { return };
+        let Ok(folder) = self.0.root.open_folder_at(&parent) else { return };
+        let listed = super::dir::Listed { name: name.into(), meta: *meta };
+        let Some(entry) = scan::entry(&folder, &parent, &listed) else { return };
+        let below = match (meta.kind, &kind) {
+            (Kind::Folder, ChangeKind::Created) => {
+                scan::scan(&self.0.root, path, &|_| ()).map(|scan| scan.entries).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let mut changes = self.missing_parents(&parent);
+        changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
+        self.edit_catalogue(|catalogue| {
+            let was_folder =
+                catalogue.get(path.as_str()).is_some_and(|entry| entry.kind == Kind::Folder);
+            if was_folder && meta.kind != Kind::Folder {
+                catalogue.remove_tree(path);
+            }
+            catalogue.insert(entry);
+            for entry in below {
+                changes.push(change(ChangeKind::Created, &entry));
+                catalogue.insert(entry);
+            }
+        });
+        self.emit(&changes);
+    }
+
+    /// Puts folders on the way to something new in the catalogue, outermost first.
+    fn missing_parents(&self, parent: &VaultPath) -> Vec<VaultChange> {
+        let mut missing = Vec::new();
+        let mut folder = parent.clone();
+        while !folder.is_root() && self.catalogue().get(folder.as_str()).is_none() {
+            let above = folder.parent().expect("only the root has none");
+            missing.push(std::mem::replace(&mut folder, above));
+        }
+        missing.reverse();
+        let mut changes = Vec::new();
+        for folder in missing {
+            if let Ok(meta) = self.0.root.stat_at(&folder) {
+                let entry = Entry::new(folder, &meta);
+                changes.push(change(ChangeKind::Created, &entry));
+                self.edit_catalogue(|catalogue| catalogue.insert(entry));
+            }
+        }
+        changes
+    }
+
+    /// Where names ignore case, the system finds `note.md` under any spelling: what the folder
+    /// itself says counts.
+    fn real_spelling(&self, path: &VaultPath, meta: &Meta) -> Option<VaultPath> {
+        let key = path.fold_key();
+        let twin = self.catalogue().folded(&key).iter().any(|entry| entry.id == meta.id);
+        if !twin {
+            return None;
+        }
+        let parent = path.parent()?;
+        let listed = self.0.root.open_folder_at(&parent).ok()?.list().ok()?;
+        let mut same = listed.iter().filter(|one| one.meta.id == meta.id);
+        let exact = same.clone().any(|one| one.name.to_str() == Some(path.name()));
+        if exact {
+            return Some(path.clone());
+        }
+        same.find_map(|one| parent.join(one.name.to_str()?))
+    }
+
+    /// Takes in that nothing is at `path` any more.
+    pub(super) fn forget(&self, path: &VaultPath) {
+        let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
+        let changes: Vec<_> =
+            gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
+        self.emit(&changes);
+        self.touch(path);
+    }
+
+    /// Lists one folder and takes in what has come, changed or gone in it; whether anything had.
+    pub(super) fn refresh_folder(&self, path: &VaultPath) -> bool {
+        let Ok(listed) = self.0.root.open_folder_at(path).and_then(|folder| folder.list()) else {
+            return self.refresh(path).is_none() && !path.is_root();
+        };
+        let mut on_disk: HashMap<VaultPath, Meta> = listed
+            .iter()
+            .filter_map(|one| Some((path.join(one.name.to_str()?)?, one.meta)))
+            .filter(|(path, _)| super::resolve::is_listed(path.name()))
+            .collect();
+        let mut gone = Vec::new();
+        for entry in self.catalogue().within(path) {
+            if entry.path().parent().as_ref() != Some(path) || entry.unnameable {
+                continue;
+            }
+            match on_disk.get(entry.path()) {
+                None => gone.push(entry.path().clone()),
+                Some(meta) if entry.agrees(meta) => {
+                    on_disk.remove(entry.path());
+                }
+                Some(_) => {}
+            }
+        }
+        let changed = !gone.is_empty() || !on_disk.is_empty();
+        gone.iter().for_each(|path| self.forget(path));
+        on_disk.iter().for_each(|(path, meta)| self.saw(path, meta));
+        changed
+    }
+
+    /// Takes in a rename that was seen or made, of a file or of a folder with all in it.
+    pub(super) fn renamed(&self, from: &VaultPath, to: &VaultPath) {
+        self.touch(from);
+        self.touch(to);
+        let Some(meta) = self.look(to) else {
+            self.forget(from);
+            return;
+        };
+        let moved = self.edit_catalogue(|catalogue| catalogue.remove_tree(from));
+        if moved.is_empty() || is_hidden(to) {
+            self.refresh(to);
+            return;
+        }
+        let below = scan::scan(&self.0.root, to, &|_| ()).map(|scan| scan.entries);
+        let Some((parent, name)) = to.parent().map(|parent| (parent, to.name())) else { return };
+        let Ok(folder) = self.0.root.open_folder_at(&parent) else { return };
+        let listed = super::dir::Listed { name: name.into(), meta };
+        let Some(entry) = scan::entry(&folder, &parent, &listed) else { return };
+        let mut changes = self.missing_parents(&parent);
+        self.edit_catalogue(|catalogue| {
+            catalogue.remove_tree(to);
+            catalogue.insert(entry);
+            below.unwrap_or_default().into_iter().for_each(|entry| {
+                catalogue.insert(entry);
+            });
+        });
+        let kind = ChangeKind::Renamed { from: from.clone() };
+        changes.push(VaultChange { kind, path: to.clone(), entry: meta.kind });
+        self.emit(&changes);
+    }
+
+    fn look(&self, path: &VaultPath) -> Option<Meta> {
+        let (folder, name) = self.0.root.open_parent(path).ok()?;
+        folder.stat(Name::new(name.as_str()).ok()?).ok()
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    // A folder on the way became a file: what lay in it is gone as well.
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn change(kind: ChangeKind, entry: &Entry) -> VaultChange {
+    VaultChange { kind, path: entry.path().clone(), entry: entry.kind }
+}
+
+fn differences(old: &Catalogue, new: &Catalogue) -> Vec<VaultChange> {
+    let root = VaultPath::root();
+    let gone = old
+        .within(&root)
+        .filter(|entry| new.get(entry.path().as_str()).is_none())
+        .map(|entry| change(ChangeKind::Removed, entry));
+    let come = new.within(&root).filter_map(|entry| match old.get(entry.path().as_str()) {
+        None => Some(change(ChangeKind::Created, entry)),
+        Some(before) if same(before, entry) => None,
+        Some(_) => Some(change(ChangeKind::Modified, entry)),
+    });
+    gone.chain(come).collect()
+}
+
+fn same(a: &Entry, b: &Entry) -> bool {
+    a.kind == b.kind
+        && (a.kind == Kind::Folder || (a.size, a.modified, a.id) == (b.size, b.modified, b.id))
+}

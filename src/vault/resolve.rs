@@ -1,0 +1,360 @@
+//! From what someone calls a thing to its real path.
+//!
+//! The order, and the answer always names the real path:
+//! 1. exact;
+//! 2. exact with `.md` added (people name notes, not files);
+//! 3. the same two by fold key, components spelt exactly preferred from the left, one match wins;
+//! 4. several: [`VaultError::Ambiguous`];
+//! 5. none: [`VaultError::NotFound`] with the nearest.
+//!
+//! The catalogue answers; the disk confirms. Where the catalogue knows nothing, the folders on the
+//! way are listed before "not found" is said.
+
+use super::catalogue::{Catalogue, Entry, LinkTarget};
+use super::dir::{Kind, Meta};
+use super::error::VaultError;
+use super::protect::{is_hidden, is_hidden_name};
+use super::real::{Last, real};
+use super::{Vault, suggest};
+use crate::note::fold;
+use crate::note::names::check_new_name;
+use crate::note::path::{PathError, VaultPath};
+
+/// What kind of thing a caller can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// A file; a folder of the same name does not count while there is one.
+    File,
+    /// A folder.
+    Folder,
+    /// Whatever is there.
+    Any,
+    /// Whatever is there, a link in the last place not followed: to delete, move or describe it.
+    Entry,
+}
+
+/// Something that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its real path as spelt on disk, without links but, for [`Want::Entry`], a last one.
+    pub path: VaultPath,
+    /// What the file system says of it.
+    pub meta: Meta,
+}
+
+/// Where something would be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Something is there already, perhaps under another spelling.
+    Existing(Found),
+    /// Nothing is there. Its folders are spelt as on disk as far as they exist; the rest was
+    /// checked for what desktop systems and Obsidian can hold.
+    Free(VaultPath),
+}
+
+/// Times the catalogue is brought up to date for one question.
+const REFRESHES: usize = 70;
+
+impl Vault {
+    /// Takes a text as a path of this vault, whatever is there.
+    ///
+    /// # Errors
+    /// [`VaultError::Path`] for what is no path into the vault, [`VaultError::Protected`] for
+    /// protected places, those reached through `..` included.
+    pub fn parse(&self, asked: &str) -> Result<VaultPath, VaultError> {
+        let place = self.root().to_str();
+        match VaultPath::parse(asked, place) {
+            Ok(path) => {
+                self.allowed(&path)?;
+                Ok(path)
+            }
+            Err(error) => {
+                // "x/../.obsidian" aims at something: say what is wrong with that first.
+                if let PathError::Invalid { .. } = error
+                    && let Some(aim) = VaultPath::parse_climbing(asked)
+                {
+                    self.allowed(&aim)?;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Finds what `asked` names; see the module for the order.
+    ///
+    /// # Errors
+    /// As in the module, and [`VaultError::NotAFile`] or [`VaultError::NotAFolder`] where only the
+    /// wrong kind answers to the name.
+    pub fn resolve(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
+        let path = self.parse(asked)?;
+        self.check_root()?;
+        self.settle();
+        self.resolve_path(&path, want, 0)
+    }
+
+    fn resolve_path(&self, asked: &VaultPath, want: Want, links: usize) -> Result<Found, VaultError> {
+        if asked.is_root() {
+            return match want {
+                Want::File => {
+                    Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder })
+                }
+                _ => Ok(Found { path: asked.clone(), meta: self.stat(asked)? }),
+            };
+        }
+        self.allowed(asked)?;
+        if is_hidden(asked) {
+            return Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() });
+        }
+        for _ in 0..REFRESHES {
+            let picked = pick(&self.catalogue(), asked, want)?;
+            let Some(entry) = picked else {
+                if let Some(found) = self.through_link(asked, want, links)? {
+                    return Ok(found);
+                }
+                if self.look_for(asked) {
+                    continue;
+                }
+                break;
+            };
+            if let Some(found) = self.confirm(asked, &entry, want, links)? {
+                return Ok(found);
+            }
+        }
+        let near = suggest::near(&self.catalogue(), asked, want == Want::Folder);
+        Err(VaultError::NotFound { path: asked.clone(), near })
+    }
+
+    /// Looks at the disk for what the catalogue names. `None`: it is not there any more, and the
+    /// catalogue knows now.
+    fn confirm(
+        &self,
+        asked: &VaultPath,
+        entry: &Entry,
+        want: Want,
+        links: usize,
+    ) -> Result<Option<Found>, VaultError> {
+        let path = entry.path();
+        if entry.unnameable {
+            let reason = "its name on disk is not UTF-8; rename it with the system's own tools";
+            let path = path.to_string();
+            return Err(PathError::Invalid { path, reason: reason.to_owned() }.into());
+        }
+        if entry.kind == Kind::Link && want != Want::Entry {
+            let target = self.follow(asked, path)?;
+            if links >= 40 {
+                let (path, fault) = (asked.clone(), "leads in a circle");
+                return Err(VaultError::BrokenLink { link: path.clone(), path, fault });
+            }
+            return self.resolve_path(&target, want, links + 1).map(Some).map_err(|error| {
+                match error {
+                    VaultError::NotFound { .. } => VaultError::BrokenLink {
+                        path: asked.clone(),
+                        link: path.clone(),
+                        fault: "leads to nothing",
+                    },
+                    other => other,
+                }
+            });
+        }
+        let Some(meta) = self.refresh(path) else { return Ok(None) };
+        let found = Found { path: path.clone(), meta };
+        match (want, meta.kind) {
+            (Want::File, Kind::File) | (Want::Folder, Kind::Folder) => Ok(Some(found)),
+            (Want::Any | Want::Entry, _) => Ok(Some(found)),
+            // It became something else since the catalogue saw it.
+            (_, kind) if kind != entry.kind => Ok(None),
+            (Want::File, kind) => Err(VaultError::NotAFile { path: found.path, kind }),
+            (Want::Folder, kind) => Err(VaultError::NotAFolder { path: found.path, kind }),
+        }
+    }
+
+    /// The real place of the link at `path`.
+    fn follow(&self, asked: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
+        let (target, _) = real(&self.0.root, path, Last::Follow).map_err(|error| match error {
+            VaultError::LinkOutside { link, target, .. } => {
+                VaultError::LinkOutside { path: asked.clone(), link, target }
+            }
+            VaultError::BrokenLink { link, fault, .. } => {
+                VaultError::BrokenLink { path: asked.clone(), link, fault }
+            }
+            VaultError::NotFound { .. } => VaultError::BrokenLink {
+                path: asked.clone(),
+                link: path.clone(),
+                fault: "leads to nothing",
+            },
+            other => other,
+        })?;
+        self.allowed(&target)?;
+        Ok(target)
+    }
+
+    /// Finds `asked` below a folder on its way that is a link.
+    fn through_link(
+        &self,
+        asked: &VaultPath,
+        want: Want,
+        links: usize,
+    ) -> Result<Option<Found>, VaultError> {
+        let mut above = asked.parent();
+        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
+            let entry = pick(&self.catalogue(), &folder, Want::Entry).unwrap_or(None);
+            if let Some(entry) = entry.filter(|entry| entry.kind == Kind::Link) {
+                if links >= 40 {
+                    let (path, link) = (asked.clone(), entry.path().clone());
+                    return Err(VaultError::BrokenLink { path, link, fault: "leads in a circle" });
+                }
+                let target = self.follow(asked, entry.path())?;
+                let rest = asked.relative_to(&folder).expect("a parent is on the way");
+                let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
+                let joined = joined.expect("components of a path are names");
+                return self.resolve_path(&joined, want, links + 1).map(Some);
+            }
+            above = folder.parent();
+        }
+        Ok(None)
+    }
+
+    /// Lists the deepest known folder on the way to `asked` and tells the catalogue; whether that
+    /// taught it anything.
+    fn look_for(&self, asked: &VaultPath) -> bool {
+        let mut folder = asked.parent().expect("the root was answered before");
+        let known = loop {
+            if folder.is_root() {
+                break folder;
+            }
+            let entry = pick(&self.catalogue(), &folder, Want::Folder).ok().flatten();
+            if let Some(entry) = entry.filter(|entry| entry.kind == Kind::Folder) {
+                break entry.path().clone();
+            }
+            folder = folder.parent().expect("only the root has none");
+        };
+        self.refresh_folder(&known)
+    }
+
+    /// Finds where `asked` would be written.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`], and [`VaultError::Name`] for new names that Obsidian or a desktop
+    /// system could not hold; [`VaultError::NotAFolder`] where a file is in the way.
+    pub fn resolve_new(&self, asked: &str) -> Result<Place, VaultError> {
+        match self.resolve(asked, Want::File) {
+            Ok(found) => return Ok(Place::Existing(found)),
+            Err(VaultError::NotFound { .. }) => {}
+            Err(VaultError::NotAFile { path, .. }) => {
+                let meta = self.stat(&path)?;
+                return Ok(Place::Existing(Found { path, meta }));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Place::Free(self.new_path(asked)?))
+    }
+
+    /// The path that something new at `asked` would have, whatever is there: folders as they are
+    /// spelt on disk, the last name as given and checked.
+    ///
+    /// # Errors
+    /// As [`Self::resolve_new`].
+    pub fn new_path(&self, asked: &str) -> Result<VaultPath, VaultError> {
+        let path = self.parse(asked)?;
+        let Some(mut parent) = path.parent() else { return Ok(path) };
+        let mut new = vec![path.name().to_owned()];
+        let existing = loop {
+            if parent.is_root() {
+                break parent;
+            }
+            match self.resolve_path(&parent, Want::Folder, 0) {
+                Ok(found) => break found.path,
+                Err(VaultError::NotFound { .. }) => {
+                    new.push(parent.name().to_owned());
+                    parent = parent.parent().expect("only the root has none");
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let mut free = existing;
+        for name in new.iter().rev() {
+            if let Err(fault) = check_new_name(name) {
+                return Err(VaultError::Name { path: path.to_string(), fault });
+            }
+            free = free.join(name).expect("a checked name is a component");
+        }
+        Ok(free)
+    }
+
+    /// Where the link at a path leads, in words; `None` if it is no link.
+    pub fn link_target(&self, path: &VaultPath) -> Option<String> {
+        let catalogue = self.catalogue();
+        Some(match catalogue.get(path.as_str())?.target.as_deref()? {
+            LinkTarget::Inside(target) => format!("`{target}`"),
+            LinkTarget::Outside => "a place outside the vault; it is never followed".to_owned(),
+        })
+    }
+
+    /// What is at a listed path now, a final link not followed; the catalogue learns of it.
+    pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
+        self.refresh(path)
+    }
+}
+
+/// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
+fn pick(
+    catalogue: &Catalogue,
+    asked: &VaultPath,
+    want: Want,
+) -> Result<Option<Entry>, VaultError> {
+    let suits = |entry: &&Entry| match want {
+        Want::File => matches!(entry.kind, Kind::File | Kind::Link),
+        Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),
+        Want::Any | Want::Entry => true,
+    };
+    let key = asked.fold_key();
+    let plain = catalogue.folded(&key);
+    let with_extension = match want {
+        Want::Folder => Vec::new(),
+        _ => catalogue.folded(&format!("{key}.md")),
+    };
+    let notes = format!("{asked}.md", asked = asked.as_str());
+    let tries = [
+        (&plain, asked.as_str(), true),
+        (&with_extension, notes.as_str(), true),
+        (&plain, asked.as_str(), false),
+        (&with_extension, notes.as_str(), false),
+    ];
+    for suitable in [true, false] {
+        for (candidates, spelt, exact) in tries {
+            let fits = |entry: &&&Entry| {
+                (!suitable || suits(*entry))
+                    && (!exact || fold::normal(entry.path().as_str()) == spelt)
+            };
+            let fitting: Vec<&Entry> = candidates.iter().filter(fits).copied().collect();
+            match prefer_exact(&fitting, spelt)[..] {
+                [] => {}
+                [one] => return Ok(Some(one.clone())),
+                ref several => {
+                    let candidates = several.iter().map(|entry| entry.path().clone()).collect();
+                    return Err(VaultError::Ambiguous { path: asked.clone(), candidates });
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn leads_on(entry: &Entry) -> bool {
+    matches!(entry.target.as_deref(), Some(LinkTarget::Inside(_) | LinkTarget::Outside))
+}
+
+/// Those of the candidates whose components, from the left, are most exactly as asked.
+fn prefer_exact<'a>(candidates: &[&'a Entry], spelt: &str) -> Vec<&'a Entry> {
+    let exactness = |entry: &Entry| -> Vec<bool> {
+        let components = entry.path().components().zip(spelt.split('/'));
+        components.map(|(real, asked)| fold::normal(real) == asked).collect()
+    };
+    let best = candidates.iter().map(|entry| exactness(entry)).max();
+    candidates.iter().filter(|entry| Some(exactness(entry)) == best).copied().collect()
+}
+
+/// Whether a listing shows this name at all.
+pub(super) fn is_listed(name: &str) -> bool {
+    !is_hidden_name(name)
+}

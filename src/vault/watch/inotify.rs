@@ -1,0 +1,281 @@
+//! Linux: inotify with a mask of changes only.
+//!
+//! Our own use of the calls, because the usual crate also asks for every opening of a file (each
+//! reader of the vault then costs an event a file) and misses what is put into a folder before it
+//! is watched. Here every new folder is listed after its watch is set.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+use super::Told;
+use crate::note::path::VaultPath;
+use crate::vault::dir::Kind;
+use crate::vault::protect::is_hidden_name;
+use crate::vault::{Vault, lock};
+
+const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::DONT_FOLLOW);
+
+/// The root's own end is told as well; for other folders their parent tells.
+const ROOT_MASK: WatchFlags =
+    MASK.union(WatchFlags::DELETE_SELF).union(WatchFlags::MOVE_SELF);
+
+/// One inotify instance and the folders it watches.
+pub(in crate::vault) struct Events {
+    fd: OwnedFd,
+    folders: Mutex<Folders>,
+    /// Held while events are read and while they are taken in, so that they are taken in order
+    /// and whoever comes second finds them taken.
+    pub(super) turn: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Folders {
+    by_watch: HashMap<i32, VaultPath>,
+    by_path: HashMap<VaultPath, i32>,
+}
+
+impl Folders {
+    fn insert(&mut self, watch: i32, path: VaultPath) {
+        // A folder that was moved keeps its watch: the old name goes.
+        if let Some(old) = self.by_watch.insert(watch, path.clone())
+            && old != path
+            && self.by_path.get(&old) == Some(&watch)
+        {
+            self.by_path.remove(&old);
+        }
+        self.by_path.insert(path, watch);
+    }
+
+    fn remove_watch(&mut self, watch: i32) {
+        if let Some(path) = self.by_watch.remove(&watch)
+            && self.by_path.get(&path) == Some(&watch)
+        {
+            self.by_path.remove(&path);
+        }
+    }
+
+    fn take_tree(&mut self, folder: &VaultPath) -> Vec<(VaultPath, i32)> {
+        let tree: Vec<(VaultPath, i32)> = self
+            .by_path
+            .iter()
+            .filter(|(path, _)| path.is_within(folder))
+            .map(|(path, watch)| (path.clone(), *watch))
+            .collect();
+        for (path, watch) in &tree {
+            self.by_path.remove(path);
+            self.by_watch.remove(watch);
+        }
+        tree
+    }
+}
+
+impl Events {
+    /// Watches every folder of the vault that the catalogue knows.
+    ///
+    /// # Errors
+    /// Why there are no events, to be shown to the user.
+    pub fn start(vault: &Vault) -> Result<Self, String> {
+        let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
+            .map_err(|error| format!("the system gave no watcher: {error}"))?;
+        let events = Self { fd, folders: Mutex::default(), turn: Mutex::default() };
+        events.watch_all(vault)?;
+        Ok(events)
+    }
+
+    /// How many folders are watched.
+    pub fn folders(&self) -> usize {
+        lock(&self.folders).by_watch.len()
+    }
+
+    fn watch_all(&self, vault: &Vault) -> Result<(), String> {
+        let root = VaultPath::root();
+        let mut folders = vec![root.clone()];
+        let catalogue = vault.catalogue();
+        let known = catalogue.within(&root).filter(|entry| entry.kind == Kind::Folder);
+        folders.extend(known.map(|entry| entry.path().clone()));
+        drop(catalogue);
+        for folder in folders {
+            self.watch(vault, &folder)?;
+        }
+        Ok(())
+    }
+
+    fn watch(&self, vault: &Vault, folder: &VaultPath) -> Result<(), String> {
+        let place = folder.components().fold(vault.root().to_owned(), |at, name| at.join(name));
+        let mask = if folder.is_root() { ROOT_MASK } else { MASK };
+        match inotify::add_watch(&self.fd, place, mask) {
+            Ok(watch) => {
+                lock(&self.folders).insert(watch, folder.clone());
+                Ok(())
+            }
+            Err(Errno::NOSPC) => Err("the system's limit of watched folders is reached; raise \
+                                      fs.inotify.max_user_watches"
+                .to_owned()),
+            // It went or became something else: its own events tell.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Watches a new folder and all below it, by listing after watching.
+    fn watch_tree(&self, vault: &Vault, folder: &VaultPath) {
+        if let Err(reason) = self.watch(vault, folder) {
+            vault.warn(reason);
+            return;
+        }
+        let listed = vault.0.root.open_folder_at(folder).and_then(|folder| folder.list());
+        for one in listed.unwrap_or_default() {
+            let name = one.name.to_str().filter(|name| !is_hidden_name(name));
+            if let Some(path) = name.and_then(|name| folder.join(name))
+                && one.meta.kind == Kind::Folder
+            {
+                self.watch_tree(vault, &path);
+            }
+        }
+    }
+
+    /// What has been told since the last call. New folders are watched on the way.
+    pub fn drain(&self, vault: &Vault) -> Vec<Told> {
+        let mut told = Vec::new();
+        let mut leaving: Option<(u32, VaultPath, bool)> = None;
+        let mut buffer = vec![MaybeUninit::<u8>::uninit(); 32 << 10];
+        let mut reader = inotify::Reader::new(self.fd.as_fd(), &mut buffer);
+        loop {
+            let event = match reader.next() {
+                Ok(event) => event,
+                Err(Errno::INTR) => continue,
+                Err(_) => break,
+            };
+            let (flags, watch, cookie) = (event.events(), event.wd(), event.cookie());
+            if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                told.push(Told::Lost);
+                continue;
+            }
+            if flags.contains(ReadFlags::IGNORED) {
+                lock(&self.folders).remove_watch(watch);
+                continue;
+            }
+            let Some(folder) = lock(&self.folders).by_watch.get(&watch).cloned() else { continue };
+            if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
+                told.push(Told::Lost);
+                continue;
+            }
+            let name = event.file_name().map(|name| name.to_string_lossy().into_owned());
+            let Some(name) = name else { continue };
+            let hidden = is_hidden_name(&name);
+            let Some(path) = folder.join(&name) else { continue };
+            let is_folder = flags.contains(ReadFlags::ISDIR);
+            if flags.contains(ReadFlags::MOVED_FROM) {
+                // A rename within the vault gives both ends next to each other.
+                if let Some((_, path, is_folder)) = leaving.take() {
+                    self.left(&path, is_folder, &mut told);
+                }
+                if !hidden {
+                    leaving = Some((cookie, path, is_folder));
+                }
+                continue;
+            }
+            if flags.contains(ReadFlags::MOVED_TO)
+                && let Some((_, from, _)) = leaving.take_if(|(other, ..)| *other == cookie)
+            {
+                if hidden {
+                    self.left(&from, is_folder, &mut told);
+                    continue;
+                }
+                if is_folder {
+                    lock(&self.folders).take_tree(&from);
+                    self.watch_tree(vault, &path);
+                }
+                told.push(Told::Renamed(from, path));
+                continue;
+            }
+            if hidden {
+                continue;
+            }
+            match is_folder && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
+                true => {
+                    self.watch_tree(vault, &path);
+                    told.push(Told::NewFolder(path));
+                }
+                false if told.last() != Some(&Told::Changed(path.clone())) => {
+                    told.push(Told::Changed(path));
+                }
+                false => {}
+            }
+        }
+        if let Some((_, path, is_folder)) = leaving {
+            self.left(&path, is_folder, &mut told);
+        }
+        if told.contains(&Told::Lost) {
+            // A rescan sees all; folders that came meanwhile need their watches.
+            told = vec![Told::Lost];
+            if let Err(reason) = self.watch_all(vault) {
+                vault.warn(reason);
+            }
+        }
+        told
+    }
+
+    /// Something was moved out of the vault or out of sight.
+    fn left(&self, path: &VaultPath, is_folder: bool, told: &mut Vec<Told>) {
+        if is_folder {
+            for (_, watch) in lock(&self.folders).take_tree(path) {
+                let _ = inotify::remove_watch(&self.fd, watch);
+            }
+        }
+        told.push(Told::Changed(path.clone()));
+    }
+}
+
+/// Wakes and ends the waiting thread.
+pub(in crate::vault) struct Stop {
+    wake: Option<OwnedFd>,
+    stopped: AtomicBool,
+}
+
+impl Stop {
+    pub fn new() -> Self {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
+        Self { wake, stopped: AtomicBool::new(false) }
+    }
+
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub fn wake(&self) {
+        if let Some(wake) = &self.wake {
+            let _ = rustix::io::write(wake, &1_u64.to_ne_bytes());
+        }
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+}
+
+/// Waits for events, a wake-up or the end of `limit`; without a limit as long as it takes.
+pub(in crate::vault) fn wait(events: Option<&Events>, stop: &Stop, limit: Option<Duration>) {
+    let fds = stop.wake.as_ref().into_iter().chain(events.map(|events| &events.fd));
+    let mut polled: Vec<PollFd<'_>> =
+        fds.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
+    let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+    let _ = poll(&mut polled, limit.as_ref());
+    if let Some(wake) = &stop.wake {
+        let _ = rustix::io::read(wake, &mut [0_u8; 8]);
+    }
+}

@@ -1,0 +1,211 @@
+//! Noticing what other programs change.
+//!
+//! Events are a hint: a missed or late one costs time, never truth. Lost events (an overflow, a
+//! moved root) and a slow clock lead to a full scan; file systems without events are scanned
+//! every so often, and `status` says so.
+
+#[cfg(target_os = "linux")]
+#[path = "inotify.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "notify.rs"]
+mod platform;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::{Vault, lock};
+use crate::note::path::VaultPath;
+use platform::Events;
+
+/// How changes made by others are noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Watching {
+    /// Only what is asked for is looked at.
+    #[default]
+    Off,
+    /// The system tells.
+    Events {
+        /// Folders watched, where the system counts them.
+        folders: usize,
+    },
+    /// The vault is scanned every so often.
+    Polling {
+        /// Seconds between two scans.
+        seconds: u32,
+        /// Why there are no events.
+        reason: String,
+    },
+}
+
+/// What the operating system told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Something about this path.
+    Changed(VaultPath),
+    /// This folder is new or newly named: everything in it may be, too.
+    NewFolder(VaultPath),
+    /// A rename, both ends seen.
+    Renamed(VaultPath, VaultPath),
+    /// Events were lost, or the root itself changed.
+    Lost,
+}
+
+/// The state of watching one vault.
+#[derive(Default)]
+pub(super) struct Watch {
+    running: Option<Running>,
+    state: Watching,
+}
+
+struct Running {
+    events: Option<Arc<Events>>,
+    stop: Arc<platform::Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    pub fn state(&self) -> Watching {
+        let folders = |events: &Arc<Events>| Watching::Events { folders: events.folders() };
+        let events = self.running.as_ref().and_then(|running| running.events.as_ref());
+        events.map_or(self.state.clone(), folders)
+    }
+
+    /// Lets the thread look at its clock again.
+    pub fn wake(&self) {
+        if let Some(running) = &self.running {
+            running.stop.wake();
+        }
+    }
+
+    /// Asks the thread to end and gives its handle to wait on.
+    pub fn stop(&mut self) -> Option<JoinHandle<()>> {
+        let mut running = self.running.take()?;
+        self.state = Watching::Off;
+        running.stop.stop();
+        running.thread.take()
+    }
+}
+
+impl Vault {
+    /// Starts noticing changes, on a thread that [`Vault::stop`] ends. A second call does nothing.
+    pub fn watch(&self) {
+        let mut watch = lock(&self.0.watch);
+        if watch.running.is_some() {
+            return;
+        }
+        let polling = |reason: String| Watching::Polling {
+            seconds: self.0.settings.poll_seconds,
+            reason,
+        };
+        let events = match self.remote_file_system() {
+            Some(kind) => {
+                watch.state = polling(format!("the vault lies on {kind}, which sends no events"));
+                None
+            }
+            None => match Events::start(self) {
+                Ok(events) => Some(Arc::new(events)),
+                Err(reason) => {
+                    watch.state = polling(reason);
+                    None
+                }
+            },
+        };
+        let stop = Arc::new(platform::Stop::new());
+        let thread = std::thread::Builder::new().name("vault-watch".to_owned()).spawn({
+            // Not a handle that keeps the vault alive: the thread ends with it.
+            let (vault, events, stop) = (Arc::downgrade(&self.0), events.clone(), stop.clone());
+            move || run(&vault, events.as_deref(), &stop)
+        });
+        watch.running = Some(Running { events, stop, thread: thread.ok() });
+        drop(watch);
+        // What changed between the first scan and the first watch.
+        if let Err(error) = self.rescan() {
+            self.warn(format!("the vault could not be scanned: {error}"));
+        }
+    }
+
+    /// Takes in what the system has told so far, so that an answer made now is true of the disk as
+    /// it was when the question came. Cheap when nothing has happened.
+    pub fn settle(&self) {
+        let events = match lock(&self.0.watch).running.as_ref() {
+            Some(Running { events: Some(events), .. }) => events.clone(),
+            _ => return,
+        };
+        self.take(&events);
+    }
+
+    fn take(&self, events: &Events) {
+        let _turn = lock(&events.turn);
+        for told in events.drain(self) {
+            match told {
+                Told::Changed(path) => {
+                    self.refresh(&path);
+                }
+                Told::NewFolder(path) => {
+                    self.refresh(&path);
+                    self.refresh_tree(&path);
+                }
+                Told::Renamed(from, to) => self.renamed(&from, &to),
+                Told::Lost => {
+                    if let Err(error) = self.rescan() {
+                        self.warn(format!("the vault could not be scanned: {error}"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at a new folder again after it is watched: what was put into it before is not told.
+    fn refresh_tree(&self, path: &VaultPath) {
+        self.refresh_folder(path);
+        let below: Vec<VaultPath> = self
+            .catalogue()
+            .within(path)
+            .filter(|entry| entry.kind == super::Kind::Folder)
+            .map(|entry| entry.path().clone())
+            .collect();
+        below.iter().for_each(|folder| {
+            self.refresh_folder(folder);
+        });
+    }
+}
+
+/// How soon the thread looks again while displaced versions are watched for late writes.
+const TICK: Duration = Duration::from_secs(1);
+
+fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &platform::Stop) {
+    let Some(settings) = vault.upgrade().map(|inner| inner.settings.clone()) else { return };
+    let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
+    let period = match events {
+        None => Some(Duration::from_secs(u64::from(settings.poll_seconds.max(1)))),
+        Some(_) if settings.rescan_minutes == 0 => None,
+        Some(_) => Some(minutes(settings.rescan_minutes)),
+    };
+    let mut next = period.map(|period| Instant::now() + period);
+    let mut gone = false;
+    loop {
+        let watching_late = vault.upgrade().is_some_and(|inner| !inner.late.is_empty());
+        let until = next.map(|next| next.saturating_duration_since(Instant::now()));
+        let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
+        platform::wait(events, stop, limit);
+        let Some(inner) = vault.upgrade() else { return };
+        let vault = Vault(inner);
+        if stop.stopped() {
+            return;
+        }
+        if let Some(events) = events {
+            vault.take(events);
+        }
+        vault.0.late.check(&vault, Instant::now());
+        if next.is_some_and(|next| Instant::now() >= next) {
+            next = period.map(|period| Instant::now() + period);
+            match vault.rescan() {
+                Ok(()) => gone = false,
+                Err(error) if !std::mem::replace(&mut gone, true) => vault.warn(error.to_string()),
+                Err(_) => {}
+            }
+        }
+    }
+}
