@@ -1,6 +1,8 @@
 //! Vault Steward.
-pub mod index;
-pub mod journal;
+pub mod cli;
+pub mod config;
+pub mod daemon;
 pub mod note;
-pub mod tools;
+pub mod protocol;
+pub mod server;
 pub mod vault;

@@ -1,0 +1,252 @@
+//! What every message looks like: requests, answers, notifications, ids.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ts_rs::TS;
+
+use super::error::{ErrorObject, Kind};
+use super::{NotificationParams, Request, strict};
+
+/// The longest id in text, in bytes.
+pub const MAX_ID_BYTES: usize = 256;
+
+/// The longest method name worth looking at, in bytes.
+const MAX_METHOD_BYTES: usize = 128;
+
+/// What a client calls its request: an integer or a text of at most 256 bytes. Null and
+/// fractions are refused, as two languages would not agree on them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(untagged)]
+pub enum RequestId {
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl RequestId {
+    fn from_value(value: Value) -> Result<Self, ErrorObject> {
+        let fault = |found: &str| {
+            ErrorObject::new(Kind::InvalidId, format!("the id is {found}"))
+                .hint(format!("an id is an integer or a string of at most {MAX_ID_BYTES} bytes"))
+        };
+        match value {
+            Value::Number(number) => {
+                number.as_i64().map(Self::Number).ok_or_else(|| fault("no 64-bit integer"))
+            }
+            Value::String(text) if text.len() <= MAX_ID_BYTES => Ok(Self::Text(text)),
+            Value::String(text) => Err(fault(&format!("a string of {} bytes", text.len()))),
+            Value::Null => Err(fault("null")),
+            Value::Bool(_) => Err(fault("a boolean")),
+            Value::Array(_) => Err(fault("an array")),
+            Value::Object(_) => Err(fault("an object")),
+        }
+    }
+}
+
+/// One message from the client, its envelope opened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Incoming {
+    /// Wants an answer.
+    Request {
+        /// What the answer must carry.
+        id: RequestId,
+        /// The method's name.
+        method: String,
+        /// Its params; empty when left out.
+        params: Map<String, Value>,
+    },
+    /// Wants none.
+    Notification {
+        /// The notification's name.
+        method: String,
+        /// Its params; empty when left out.
+        params: Map<String, Value>,
+    },
+    /// An answer to a request of the server's, which has none so far.
+    Answer,
+}
+
+/// An error and the id it answers, as far as one could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The request's id, `None` (null on the wire) where it could not be trusted.
+    pub id: Option<RequestId>,
+    /// What is wrong.
+    pub error: Box<ErrorObject>,
+}
+
+impl Incoming {
+    /// Opens the envelope of one text frame.
+    ///
+    /// # Errors
+    /// A [`Refusal`] ready to be sent back; the connection stays usable.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let value = strict::parse(text).map_err(|error| {
+            refuse(None, Kind::ParseError, format!("could not read the message: {error}"))
+        })?;
+        let mut object = match value {
+            Value::Object(object) => object,
+            Value::Array(_) => {
+                return Err(refuse(None, Kind::BatchNotSupported, "batches are not supported")
+                    .hint("send one object a frame"));
+            }
+            _ => return Err(refuse(None, Kind::InvalidRequest, "a message is an object")),
+        };
+        let id = object
+            .remove("id")
+            .map(RequestId::from_value)
+            .transpose()
+            .map_err(|error| Refusal { id: None, error: Box::new(error) })?;
+        if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Err(refuse(id, Kind::InvalidRequest, "`jsonrpc` must be \"2.0\""));
+        }
+        let method = match object.remove("method") {
+            Some(Value::String(method)) if method.len() <= MAX_METHOD_BYTES => method,
+            Some(Value::String(method)) => {
+                return Err(Refusal { id, error: Box::new(ErrorObject::unknown_method(&method)) });
+            }
+            Some(_) => return Err(refuse(id, Kind::InvalidRequest, "`method` must be a string")),
+            None if object.contains_key("result") || object.contains_key("error") => {
+                return Ok(Self::Answer);
+            }
+            None => return Err(refuse(id, Kind::InvalidRequest, "`method` is missing")),
+        };
+        let params = match object.remove("params") {
+            None => Map::new(),
+            Some(Value::Object(params)) => params,
+            Some(_) => return Err(refuse(id, Kind::InvalidParams, "`params` must be an object")),
+        };
+        match id {
+            Some(id) => Ok(Self::Request { id, method, params }),
+            // JSON-RPC would have us be silent. A known request without an id is a slip that its
+            // author can only find when told.
+            None if Request::knows(&method) => {
+                Err(refuse(None, Kind::MissingId, format!("`{method}` needs an `id`")))
+            }
+            None => Ok(Self::Notification { method, params }),
+        }
+    }
+}
+
+fn refuse(id: Option<RequestId>, kind: Kind, message: impl Into<String>) -> Refusal {
+    Refusal { id, error: Box::new(ErrorObject::new(kind, message)) }
+}
+
+impl Refusal {
+    fn hint(mut self, hint: &str) -> Self {
+        self.error.data.hint = Some(hint.to_owned());
+        self
+    }
+}
+
+/// Reads a method's params. Unknown members are ignored, so that a newer client may say more.
+///
+/// # Errors
+/// Kind `invalid_params` with what does not fit.
+pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, ErrorObject> {
+    P::deserialize(Value::Object(params)).map_err(|error| {
+        ErrorObject::new(Kind::InvalidParams, format!("the params do not fit: {error}"))
+    })
+}
+
+/// The JSON of a successful answer.
+///
+/// # Panics
+/// Never: every result of this protocol is plain data.
+#[must_use]
+pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
+    #[derive(Serialize)]
+    struct Answer<'a, R> {
+        jsonrpc: &'static str,
+        id: &'a RequestId,
+        result: &'a R,
+    }
+    serde_json::to_string(&Answer { jsonrpc: "2.0", id, result }).expect("results are plain data")
+}
+
+/// The JSON of an answer that is an error; `None` is null, for a message whose id is unknown.
+///
+/// # Panics
+/// Never: errors are plain data.
+#[must_use]
+pub fn failure(id: Option<&RequestId>, error: &ErrorObject) -> String {
+    #[derive(Serialize)]
+    struct Failure<'a> {
+        jsonrpc: &'static str,
+        id: Option<&'a RequestId>,
+        error: &'a ErrorObject,
+    }
+    serde_json::to_string(&Failure { jsonrpc: "2.0", id, error }).expect("errors are plain data")
+}
+
+/// The JSON of a notification from the server.
+///
+/// # Panics
+/// Never: params are plain data.
+#[must_use]
+pub fn notification<P: NotificationParams>(params: &P) -> String {
+    #[derive(Serialize)]
+    struct Notification<'a, P> {
+        jsonrpc: &'static str,
+        method: &'static str,
+        params: &'a P,
+    }
+    serde_json::to_string(&Notification { jsonrpc: "2.0", method: P::METHOD, params })
+        .expect("params are plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> (Option<RequestId>, Kind) {
+        let refusal = Incoming::parse(text).unwrap_err();
+        (refusal.id, refusal.error.data.kind)
+    }
+
+    #[test]
+    fn opens_requests_and_notifications() {
+        assert_eq!(
+            Incoming::parse(r#"{"jsonrpc":"2.0","id":"a","method":"_vault/ping"}"#).unwrap(),
+            Incoming::Request {
+                id: RequestId::Text("a".into()),
+                method: "_vault/ping".into(),
+                params: Map::new()
+            }
+        );
+        assert!(matches!(
+            Incoming::parse(r#"{"jsonrpc":"2.0","method":"x/y","params":{}}"#).unwrap(),
+            Incoming::Notification { .. }
+        ));
+        assert_eq!(
+            Incoming::parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap(),
+            Incoming::Answer
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_to_whom() {
+        let one = Some(RequestId::Number(1));
+        for (text, id, expected) in [
+            ("{", None, Kind::ParseError),
+            ("[]", None, Kind::BatchNotSupported),
+            ("7", None, Kind::InvalidRequest),
+            (r#"{"id":1,"method":"x"}"#, one.clone(), Kind::InvalidRequest),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, one.clone(), Kind::InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1}"#, one.clone(), Kind::InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1,"method":3}"#, one.clone(), Kind::InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[]}"#, one, Kind::InvalidParams),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, None, Kind::InvalidId),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, None, Kind::InvalidId),
+            (r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"x"}"#, None, Kind::InvalidId),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, None, Kind::InvalidId),
+            (r#"{"jsonrpc":"2.0","method":"tools/list"}"#, None, Kind::MissingId),
+        ] {
+            assert_eq!(kind(text), (id, expected), "{text}");
+        }
+        let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "a".repeat(1 << 20));
+        assert_eq!(kind(&long), (None, Kind::InvalidId));
+    }
+}

@@ -1,0 +1,102 @@
+//! Events: `_vault/subscribe` and `_vault/changed`.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// From where to hear events. Without members: from now on. With both: from after event `after` of
+/// the run `epoch`, as a client does that lost its connection.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct SubscribeParams {
+    /// The run of the daemon that `after` counts in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub epoch: Option<String>,
+    /// The last event the client has seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub after: Option<u64>,
+}
+
+/// What follows this answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct SubscribeResult {
+    /// What follows.
+    pub mode: SubscribeMode,
+    /// This run of the daemon.
+    pub epoch: String,
+    /// The number of the last event so far; a replay ends with it.
+    pub seq: u64,
+}
+
+/// What follows the answer to a subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum SubscribeMode {
+    /// Every event from now on.
+    Live,
+    /// Every event after `after`, then those from now on. Nothing is missing.
+    Replay,
+    /// Events were missed that are no longer kept, or the daemon has been restarted: look at the
+    /// vault anew. Then every event from now on.
+    Snapshot,
+}
+
+/// One change in the vault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct ChangedParams {
+    /// What happened.
+    pub kind: ChangedKind,
+    /// What it happened to; the new path of something renamed.
+    pub path: String,
+    /// The old path of something renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub from: Option<String>,
+    /// What lies, or lay, there.
+    pub entry: EntryKind,
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangedKind {
+    /// It is new.
+    Created,
+    /// Its content is another.
+    Modified,
+    /// It is gone.
+    Removed,
+    /// It has another path.
+    Renamed,
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link that is not followed.
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// What every event carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct EventMeta {
+    /// Ours.
+    pub vault: EventVaultMeta,
+}
+
+/// The event's place among all events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct EventVaultMeta {
+    /// Its number, counted from 1 in each run of the daemon, without gaps.
+    pub seq: u64,
+}

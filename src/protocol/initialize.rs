@@ -1,0 +1,131 @@
+//! `initialize`: ACP v1's handshake, with what is ours under `_meta.vault`.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// What the client says of itself. Members that ACP knows and this server does not need are
+/// accepted and ignored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// The protocol version the client wants: 1. The server answers with the version it speaks;
+    /// a client that cannot speak that one closes.
+    pub protocol_version: u32,
+    /// Name and version of the client, for the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub client_info: Option<Implementation>,
+    /// What the client can do.
+    #[serde(default)]
+    #[ts(optional, as = "Option<ClientCapabilities>")]
+    pub client_capabilities: ClientCapabilities,
+}
+
+/// A program, as ACP and MCP describe one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct Implementation {
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub title: Option<String>,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// What the client can do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ClientCapabilities {
+    /// Extensions.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub meta: Option<ClientMeta>,
+}
+
+/// The client's extensions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ClientMeta {
+    /// Ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub vault: Option<ClientVaultMeta>,
+}
+
+/// What a client of this protocol adds to ACP's handshake.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ClientVaultMeta {
+    /// A random text that the server must sign with the token, at most 128 bytes: proves that the
+    /// program on this port is the daemon and no one who took the port over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub nonce: Option<String>,
+}
+
+/// What the server says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The version spoken from here on.
+    pub protocol_version: u32,
+    /// The daemon.
+    pub agent_info: Implementation,
+    /// What it can do.
+    pub agent_capabilities: AgentCapabilities,
+    /// Always empty: who may come in is decided before the upgrade.
+    pub auth_methods: Vec<String>,
+}
+
+/// What the daemon can do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCapabilities {
+    /// Whether `session/load` is there.
+    pub load_session: bool,
+    /// Extensions.
+    #[serde(rename = "_meta")]
+    pub meta: AgentMeta,
+}
+
+/// The daemon's extensions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct AgentMeta {
+    /// Ours.
+    pub vault: AgentVaultMeta,
+}
+
+/// What the daemon adds to ACP's handshake.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct AgentVaultMeta {
+    /// The name of the vault.
+    pub name: String,
+    /// This run of the daemon: events are numbered anew with each.
+    pub epoch: String,
+    /// The number of the last event so far.
+    pub seq: u64,
+    /// What the server takes.
+    pub limits: Limits,
+    /// Keyed BLAKE3 of the client's nonce, the 32 token bytes as key, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub proof: Option<String>,
+}
+
+/// What the server takes from one connection before it refuses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// The largest message, in bytes.
+    pub max_message_bytes: u64,
+    /// The largest frame, in bytes; a larger message is sent as several frames.
+    pub max_frame_bytes: u64,
+    /// Requests that may be unanswered at a time.
+    pub max_in_flight: u32,
+    /// Messages a second, in the long run.
+    pub messages_per_second: u32,
+    /// Messages at once, after a pause.
+    pub message_burst: u32,
+    /// How long one request may take, in seconds.
+    pub request_seconds: u32,
+}

@@ -1,0 +1,68 @@
+//! What crosses the local socket, and nothing else: JSON-RPC 2.0, one object a text frame.
+//!
+//! May import nothing of ours. The server converts to and from these types by hand, so a change of
+//! the wire is a change in this room; the plugin's `protocol.ts` is written from it.
+//!
+//! Invariants: a method is one line in [`methods!`] below, from which the request enum, its parser
+//! and the TypeScript follow; a kind of error is one line in [`error::Kind`]; parsing any bytes
+//! ends in a value or a typed error, never in a panic.
+//!
+//! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`ping`]), [`strict`] (JSON
+//! without surprises), [`typescript`], [`fuzz`].
+
+pub mod cancel;
+pub mod envelope;
+pub mod error;
+pub mod events;
+pub mod fuzz;
+pub mod initialize;
+mod methods;
+pub mod ping;
+pub mod status;
+pub mod strict;
+pub mod tools;
+pub mod typescript;
+
+use cancel::CancelParams;
+use events::{ChangedParams, SubscribeParams, SubscribeResult};
+use initialize::{InitializeParams, InitializeResult};
+use methods::{methods, notifications};
+use ping::{PingParams, PingResult};
+use status::{StatusParams, StatusResult};
+use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
+
+/// The version of the wire, as ACP counts: an integer, raised only for a breaking change.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// The WebSocket subprotocol the server selects.
+pub const SUBPROTOCOL: &str = "vault.v1";
+
+/// The prefix of the subprotocol that carries the token for clients that cannot set headers.
+pub const TOKEN_SUBPROTOCOL_PREFIX: &str = "vault.token.";
+
+methods! {
+    /// Opens the conversation: versions, capabilities, limits, and the server's proof of itself.
+    Initialize => "initialize" { InitializeParams => InitializeResult },
+    /// The tools that can be called, sorted by name.
+    ToolsList => "tools/list" { ToolsListParams => ToolsListResult },
+    /// Runs one tool.
+    ToolsCall => "tools/call" { ToolsCallParams => ToolsCallResult },
+    /// What the daemon knows of the vault and of itself.
+    VaultStatus => "_vault/status" { StatusParams => StatusResult },
+    /// Starts the events, from now on or from where a lost connection stopped.
+    VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
+    /// Is anybody there: for clients that cannot send a WebSocket ping.
+    VaultPing => "_vault/ping" { PingParams => PingResult },
+}
+
+notifications! {
+    client {
+        /// Asks that a request in flight be given up.
+        CancelRequest => "$/cancel_request" { CancelParams },
+    }
+    server {
+        /// Something in the vault changed, through us or from outside.
+        VaultChanged => "_vault/changed" { ChangedParams },
+    }
+}

@@ -1,0 +1,70 @@
+//! `_vault/status`: what the daemon knows of the vault and of itself.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Nothing to say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct StatusParams {}
+
+/// The daemon's state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusResult {
+    /// The daemon's version.
+    pub version: String,
+    /// The daemon's process id.
+    pub pid: u32,
+    /// How long it has been running, in seconds.
+    pub uptime_seconds: u64,
+    /// Connections at the moment, this one included.
+    pub connections: u32,
+    /// This run of the daemon.
+    pub epoch: String,
+    /// The number of the last event so far.
+    pub seq: u64,
+    /// The vault.
+    pub vault: VaultState,
+}
+
+/// What is known of the vault.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultState {
+    /// Its name: the name of its folder.
+    pub name: String,
+    /// Where it lies on this machine.
+    pub path: String,
+    /// Markdown files.
+    pub notes: u64,
+    /// Files of all kinds, notes included.
+    pub files: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Symbolic links that lead out of the vault or nowhere; listed, never followed.
+    pub links: u64,
+    /// How long the last scan took, in milliseconds.
+    pub scanned_ms: u64,
+    /// How changes from outside are noticed.
+    pub watching: Watching,
+    /// What a person should know, one line each.
+    pub warnings: Vec<String>,
+}
+
+/// How changes from outside are noticed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum Watching {
+    /// The system tells.
+    Events,
+    /// By looking now and then.
+    Polling {
+        /// How often, in seconds.
+        seconds: u32,
+        /// Why the system does not tell.
+        reason: String,
+    },
+    /// Not at all.
+    #[default]
+    Off,
+}

@@ -1,0 +1,87 @@
+//! `tools/list` and `tools/call`, in MCP's own shapes.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ts_rs::TS;
+
+/// Nothing to say. The list is short and comes whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct ToolsListParams {}
+
+/// The tools, sorted by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct ToolsListResult {
+    /// One entry a tool.
+    pub tools: Vec<Tool>,
+}
+
+/// One tool, as MCP describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// The name to call it by.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What a model reads.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[ts(type = "JsonSchema")]
+    pub input_schema: Value,
+    /// The JSON Schema of `structuredContent`.
+    #[ts(type = "JsonSchema")]
+    pub output_schema: Value,
+    /// What a client may assume of it.
+    pub annotations: ToolAnnotations,
+}
+
+/// MCP's hints about a tool. Hints: what is allowed is decided by the daemon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnnotations {
+    /// Its name for people, once more where MCP looks for it.
+    pub title: String,
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// It may move or delete what exists, or change much at once.
+    pub destructive_hint: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent_hint: bool,
+    /// It reaches beyond the vault: never.
+    pub open_world_hint: bool,
+}
+
+/// Which tool to run, on what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct ToolsCallParams {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments, checked against its schema.
+    #[serde(default)]
+    #[ts(optional, as = "Option<Map<String, Value>>")]
+    pub arguments: Map<String, Value>,
+}
+
+/// What the tool has to say. A tool that could not do its work answers too, with `isError`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsCallResult {
+    /// The answer as text, sized for a model's context.
+    pub content: Vec<Content>,
+    /// The same facts for programs; of an error `{code, message, hint?, data?}`.
+    #[ts(type = "unknown")]
+    pub structured_content: Value,
+    /// Whether the tool failed.
+    pub is_error: bool,
+}
+
+/// One piece of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}

@@ -1,0 +1,174 @@
+//! From a TCP connection to a WebSocket: the accept loop, the HTTP routes, the upgrade.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use axum::http::{HeaderMap, Method, StatusCode, Version};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router, middleware, routing};
+use hyper::service::Service as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::gate::{self, Peer};
+use super::{Shared, connection};
+use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
+
+/// How long a client may take for the head of its request.
+const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long the whole of a handshake may take, slowed-down refusals included.
+const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The head of a request, in bytes. Ours is far below 1 KiB.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+
+/// Headers in a request.
+const MAX_HEADERS: usize = 64;
+
+/// Takes connections until dropped.
+pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let handshakes = Arc::new(Semaphore::new(shared.settings.max_pending_handshakes as usize));
+    let router = router(shared);
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => match Arc::clone(&handshakes).try_acquire_owned() {
+                Ok(permit) => {
+                    tokio::spawn(handshake(stream, peer, router.clone(), permit));
+                }
+                Err(_) => turn_away(&stream),
+            },
+            Err(error) => {
+                // Out of file handles, most likely: wait for connections to end.
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Too many half-open connections: one short word, without waiting for the peer to take it.
+fn turn_away(stream: &TcpStream) {
+    tracing::warn!("turned a connection away: too many unfinished handshakes");
+    let _ = stream.try_write(
+        b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    );
+}
+
+fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/v1", routing::get(upgrade))
+        .route("/healthz", routing::get(health))
+        .layer(middleware::from_fn_with_state(Arc::clone(shared), gate::check))
+        .with_state(Arc::clone(shared))
+}
+
+/// One HTTP request on one connection. Holds its place among the pending handshakes until it has
+/// been answered or upgraded.
+async fn handshake(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    _place: OwnedSemaphorePermit,
+) {
+    // Answers are small and wanted now.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "could not set TCP_NODELAY");
+    }
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
+        request.extensions_mut().insert(Peer(peer));
+        let response = router.call(request);
+        async move { Ok::<Response, Infallible>(response.await.into_response()) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    match tokio::time::timeout(HANDSHAKE_DEADLINE, connection).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+}
+
+/// `GET /healthz`: alive, and which one.
+async fn health(State(shared): State<Arc<Shared>>) -> Response {
+    Json(serde_json::json!({
+        "status": "ok",
+        "version": shared.version,
+        "protocol": PROTOCOL_VERSION,
+    }))
+    .into_response()
+}
+
+/// `GET /v1`: the way in.
+async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
+    if let Err(refusal) = gate::authorize(&shared, request.headers(), request.uri()).await {
+        return refusal;
+    }
+    let Some(accept) = websocket_accept(&request) else {
+        return (StatusCode::UPGRADE_REQUIRED, [(UPGRADE, "websocket")]).into_response();
+    };
+    let place = match Arc::clone(&shared.places).try_acquire_owned() {
+        Ok(place) if !shared.is_closing() => place,
+        _ => {
+            tracing::warn!("turned a connection away: too many, or stopping");
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
+    };
+    let upgraded = hyper::upgrade::on(&mut request);
+    let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if gate::offered(request.headers()).ours {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    }
+    let guard = shared.connections.begin();
+    tokio::spawn(async move {
+        match tokio::time::timeout(HEAD_DEADLINE, upgraded).await {
+            Ok(Ok(upgraded)) => connection::serve(upgraded, shared).await,
+            Ok(Err(error)) => tracing::debug!(%error, "an upgrade failed"),
+            Err(_) => tracing::debug!("an upgrade took too long"),
+        }
+        drop((guard, place));
+    });
+    response
+}
+
+/// The answer to the client's key, where the request is a WebSocket handshake.
+fn websocket_accept(request: &Request) -> Option<HeaderValue> {
+    let headers = request.headers();
+    let fits = request.method() == Method::GET
+        && request.version() == Version::HTTP_11
+        && lists(headers, CONNECTION, "upgrade")
+        && lists(headers, UPGRADE, "websocket")
+        && headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
+    // 16 random bytes in base64.
+    let key = headers.get(SEC_WEBSOCKET_KEY)?.as_bytes();
+    (fits && key.len() == 24).then(|| HeaderValue::from_str(&derive_accept_key(key)).ok()).flatten()
+}
+
+/// Whether a comma-separated header holds `word`, in any case.
+fn lists(headers: &HeaderMap, name: axum::http::HeaderName, word: &str) -> bool {
+    headers
+        .get_all(name)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .any(|item| item.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+}

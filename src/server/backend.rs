@@ -1,0 +1,36 @@
+//! What the door opens onto: the tools and the vault, as the wire shows them.
+//!
+//! A trait, so that the door's own tests can have tools that block, fail or answer at length.
+
+use serde_json::{Map, Value};
+
+use crate::protocol::status::VaultState;
+use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
+use crate::vault::Cancel;
+
+/// How a tool's calls are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Reads, and is quick: runs at once, is given up with its caller.
+    Read,
+    /// Reads a lot: as many at a time as there are cores, first come first served; is given up
+    /// with its caller.
+    Search,
+    /// Changes something: runs at once and to its end, whatever becomes of its caller.
+    Change,
+}
+
+/// The tools of one vault.
+pub trait Backend: Send + Sync + 'static {
+    /// The tools, sorted by name.
+    fn tools(&self) -> ToolsListResult;
+
+    /// How to treat calls of the tool `name`; `None` where there is no such tool.
+    fn work(&self, name: &str) -> Option<Work>;
+
+    /// Runs a tool, on a thread that may block. Looks at `cancel` now and then.
+    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult;
+
+    /// What is known of the vault. Called on a thread that must not block for long.
+    fn vault(&self) -> VaultState;
+}

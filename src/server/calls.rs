@@ -1,0 +1,218 @@
+//! Tool calls in flight on one connection: run, given up, answered exactly once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Map;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::backend::Work;
+use super::outbox::Outbox;
+use super::tracker::Tracker;
+use super::{Shared, lock};
+use crate::protocol::envelope::{self, RequestId};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::tools::{ToolsCallParams, ToolsCallResult};
+use crate::vault::Cancel;
+
+/// How long a client is asked to wait when it has too much in flight.
+const RETRY_AFTER_MS: u64 = 50;
+
+/// The calls of one connection. A clone is the same.
+#[derive(Clone)]
+pub struct Calls {
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    in_flight: Arc<Mutex<HashMap<RequestId, InFlight>>>,
+    unanswered: Tracker,
+}
+
+struct InFlight {
+    work: Work,
+    cancel: Cancel,
+    give_up: Arc<Notify>,
+}
+
+impl InFlight {
+    fn cancel(&self) {
+        self.cancel.cancel();
+        self.give_up.notify_one();
+    }
+}
+
+impl Calls {
+    /// No calls yet; answers go to `outbox`.
+    #[must_use]
+    pub fn new(shared: Arc<Shared>, outbox: Arc<Outbox>) -> Self {
+        Self { shared, outbox, in_flight: Arc::default(), unanswered: Tracker::default() }
+    }
+
+    /// Whether a request of this id is unanswered.
+    #[must_use]
+    pub fn holds(&self, id: &RequestId) -> bool {
+        lock(&self.in_flight).contains_key(id)
+    }
+
+    /// Waits until every call has been answered.
+    pub async fn idle(&self) {
+        self.unanswered.idle().await;
+    }
+
+    /// Begins a call; its answer follows when it is there, whatever comes meanwhile.
+    ///
+    /// # Errors
+    /// Kind `unknown_tool` or `overloaded`.
+    pub fn start(&self, id: RequestId, params: ToolsCallParams) -> Result<(), ErrorObject> {
+        let Some(work) = self.shared.backend.work(&params.name) else {
+            let name: String = params.name.chars().take(80).collect();
+            return Err(ErrorObject::new(
+                Kind::UnknownTool,
+                format!("there is no tool `{}`", name.escape_debug()),
+            )
+            .hint("`tools/list` names them all"));
+        };
+        let cancel = Cancel::default();
+        let give_up = Arc::new(Notify::new());
+        {
+            let mut in_flight = lock(&self.in_flight);
+            if in_flight.len() >= self.shared.settings.max_in_flight as usize {
+                return Err(ErrorObject::new(
+                    Kind::Overloaded,
+                    format!("{} requests are unanswered already", in_flight.len()),
+                )
+                .retry_after_ms(RETRY_AFTER_MS));
+            }
+            let entry = InFlight { work, cancel: cancel.clone(), give_up: Arc::clone(&give_up) };
+            in_flight.insert(id.clone(), entry);
+        }
+        let calls = self.clone();
+        let unanswered = self.unanswered.begin();
+        tokio::spawn(async move {
+            let answer = calls.run(&id, params, work, cancel, &give_up).await;
+            lock(&calls.in_flight).remove(&id);
+            calls.outbox.push(Utf8Bytes::from(answer));
+            drop(unanswered);
+        });
+        Ok(())
+    }
+
+    /// The client no longer wants an answer to `id`.
+    pub fn cancel(&self, id: &RequestId) {
+        if let Some(call) = lock(&self.in_flight).get(id) {
+            call.cancel();
+        }
+    }
+
+    /// The client is gone: what only reads is given up, a change goes on.
+    pub fn abandon(&self) {
+        for call in lock(&self.in_flight).values() {
+            if call.work != Work::Change {
+                call.cancel();
+            }
+        }
+    }
+
+    /// The text of the answer.
+    async fn run(
+        &self,
+        id: &RequestId,
+        params: ToolsCallParams,
+        work: Work,
+        cancel: Cancel,
+        give_up: &Notify,
+    ) -> String {
+        let limit = self.shared.settings.request_deadline();
+        let deadline = Instant::now() + limit;
+        // Only a search waits for its turn: what is light must not queue behind what is heavy.
+        let turn = if work == Work::Search {
+            let searches = Arc::clone(&self.shared.searches);
+            tokio::select! {
+                turn = searches.acquire_owned() => Some(turn),
+                () = give_up.notified() => return cancelled(id),
+                () = tokio::time::sleep_until(deadline) => return late(id, work, limit),
+            }
+        } else {
+            None
+        };
+        let shared = Arc::clone(&self.shared);
+        let running = shared.running.begin();
+        let flag = cancel.clone();
+        let answer_to = id.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let text = carry_out(&shared, &answer_to, params, &flag);
+            // The turn and the place among the running end with the work, not with the waiting.
+            drop((turn, running));
+            text
+        });
+        let given_up = async {
+            if work == Work::Change {
+                std::future::pending::<()>().await;
+            }
+            give_up.notified().await;
+        };
+        tokio::select! {
+            done = task => done.unwrap_or_else(|error| {
+                tracing::error!(%error, "a tool call broke off");
+                envelope::failure(Some(id), &ErrorObject::new(Kind::Internal, "the tool broke off"))
+            }),
+            () = given_up => cancelled(id),
+            () = tokio::time::sleep_until(deadline) => {
+                cancel.cancel();
+                late(id, work, limit)
+            }
+        }
+    }
+}
+
+/// Runs the tool and writes its answer, once, on the thread that ran it.
+fn carry_out(shared: &Shared, id: &RequestId, params: ToolsCallParams, cancel: &Cancel) -> String {
+    // A client may give up before a thread is free.
+    if cancel.is_cancelled() {
+        return cancelled(id);
+    }
+    let result = shared.backend.call(&params.name, params.arguments, cancel);
+    if cancel.is_cancelled() && says_cancelled(&result) {
+        return cancelled(id);
+    }
+    let text = envelope::answer(id, &result);
+    let (size, limit) = (text.len() as u64, shared.settings.max_reply_bytes);
+    if size <= limit {
+        return text;
+    }
+    let detail =
+        Map::from_iter([("bytes".to_owned(), size.into()), ("limit".to_owned(), limit.into())]);
+    envelope::failure(
+        Some(id),
+        &ErrorObject::new(
+            Kind::ReplyTooLarge,
+            format!("`{}` did its work, but its answer has {size} bytes", params.name),
+        )
+        .hint("ask for less at a time")
+        .detail(detail.into()),
+    )
+}
+
+fn says_cancelled(result: &ToolsCallResult) -> bool {
+    result.is_error && result.structured_content["code"] == "cancelled"
+}
+
+fn cancelled(id: &RequestId) -> String {
+    envelope::failure(Some(id), &ErrorObject::new(Kind::Cancelled, "the request was cancelled"))
+}
+
+fn late(id: &RequestId, work: Work, limit: Duration) -> String {
+    tracing::warn!(seconds = limit.as_secs(), "a request took longer than its deadline");
+    let error = ErrorObject::new(
+        Kind::Timeout,
+        format!("the request took longer than {} seconds", limit.as_secs()),
+    );
+    let error = if work == Work::Change {
+        error.hint("the change may still be made; look before trying again")
+    } else {
+        error
+    };
+    envelope::failure(Some(id), &error)
+}

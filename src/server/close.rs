@@ -1,0 +1,55 @@
+//! Why a connection is closed, as the client is told.
+
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+/// A close code and its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closing {
+    /// The code of the close frame.
+    pub code: u16,
+    /// The reason in it, at most 123 bytes.
+    pub reason: &'static str,
+}
+
+impl Closing {
+    /// The daemon stops.
+    pub const SHUTDOWN: Self = Self { code: 1001, reason: "the daemon is stopping" };
+    /// The frames break the WebSocket protocol.
+    pub const PROTOCOL: Self = Self { code: 1002, reason: "protocol error" };
+    /// A binary frame.
+    pub const BINARY: Self = Self { code: 1003, reason: "only text frames are taken" };
+    /// Text that is no UTF-8.
+    pub const NOT_UTF8: Self = Self { code: 1007, reason: "the text is not UTF-8" };
+    /// `initialize` did not come in time.
+    pub const UNINITIALIZED: Self =
+        Self { code: 1008, reason: "`initialize` did not come in time" };
+    /// More control frames than the rate allows.
+    pub const FLOOD: Self = Self { code: 1008, reason: "too many control frames" };
+    /// A frame or message over the limit.
+    pub const TOO_BIG: Self = Self { code: 1009, reason: "the message is too big" };
+    /// The client does not read what it is sent.
+    pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
+
+    /// The close frame.
+    #[must_use]
+    pub fn frame(self) -> CloseFrame {
+        CloseFrame { code: CloseCode::from(self.code), reason: Utf8Bytes::from_static(self.reason) }
+    }
+
+    /// What to tell a client whose frames could not be read; `None` where it is gone.
+    #[must_use]
+    pub fn for_error(error: &Error) -> Option<Self> {
+        match error {
+            Error::Capacity(_) => Some(Self::TOO_BIG),
+            Error::Utf8(_) => Some(Self::NOT_UTF8),
+            Error::Protocol(
+                tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,
+            ) => None,
+            Error::Protocol(_) | Error::AttackAttempt => Some(Self::PROTOCOL),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! One client: frames in, frames out, until one of the two ends.
+//!
+//! One task, two halves. The reader takes frames and never waits for a tool; the writer empties
+//! the outbox and pings. Whichever ends first ends the connection, and with it everything that is
+//! its own: its subscription, its pending searches, its place.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{Instant, interval_at, sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
+
+use super::Shared;
+use super::close::Closing;
+use super::outbox::{Next, Outbox};
+use super::session::Session;
+
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+/// How long a client may take until `initialize`.
+const INITIALIZE_DEADLINE: Duration = Duration::from_secs(5);
+
+/// The largest message before `initialize`, in bytes.
+const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
+
+/// How long one write may be stuck, and how long a client may leave its answers unread while it
+/// asks for more.
+const STUCK_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long to go on listening after the close frame, so that it is not lost in a reset.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Pings without a sign of life until a client is given up.
+const MAX_MISSED_PINGS: u32 = 2;
+
+/// How long running calls have when the daemon stops.
+pub(super) const DRAIN_DEADLINE: Duration = Duration::from_secs(8);
+
+/// Why a connection ends.
+enum Ending {
+    /// We close it, saying why.
+    Close(Closing),
+    /// The client closed it, or is gone.
+    Gone,
+}
+
+/// Serves one upgraded connection to its end.
+pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
+    let settings = &shared.settings;
+    let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);
+    let config = WebSocketConfig::default()
+        .read_buffer_size(16 * 1024)
+        .write_buffer_size(16 * 1024)
+        // Room for one answer that is being written and one that is next.
+        .max_write_buffer_size(reply.saturating_mul(2).saturating_add(64 * 1024))
+        .max_message_size(usize::try_from(settings.max_message_bytes).ok())
+        .max_frame_size(usize::try_from(settings.max_frame_bytes).ok());
+    let socket = Socket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let (sink, stream) = socket.split();
+
+    let outbox = Arc::new(Outbox::new(
+        settings.max_queued_messages as usize,
+        usize::try_from(settings.max_queued_bytes).unwrap_or(usize::MAX / 4),
+    ));
+    let missed = AtomicU32::new(0);
+    let mut reader = Reader {
+        session: Session::new(Arc::clone(&shared), Arc::clone(&outbox)),
+        stream,
+        outbox: &outbox,
+        missed: &missed,
+        shared: &shared,
+    };
+    let mut writer =
+        Writer { sink, outbox: &outbox, missed: &missed, every: settings.ping_every() };
+
+    tracing::debug!("a client came");
+    let ending = tokio::select! {
+        ending = reader.run() => ending,
+        ending = writer.run() => ending,
+    };
+    reader.session.end();
+    let (stream, sink) = (reader.stream, writer.sink);
+    if let (Ending::Close(closing), Ok(socket)) = (&ending, stream.reunite(sink)) {
+        say_goodbye(socket, *closing).await;
+    }
+    match ending {
+        Ending::Close(Closing { code, reason }) => tracing::debug!(code, reason, "closed"),
+        Ending::Gone => tracing::debug!("a client left"),
+    }
+}
+
+/// Sends the close frame and waits for the client to take it: closing a socket with unread bytes
+/// would reset it, and the client would never learn why.
+async fn say_goodbye(mut socket: Socket, closing: Closing) {
+    if !matches!(timeout(LINGER, socket.close(Some(closing.frame()))).await, Ok(Ok(()))) {
+        return;
+    }
+    let mut raw = socket.into_inner();
+    let _ = timeout(LINGER, async {
+        raw.shutdown().await?;
+        let mut ignored = vec![0; 16 * 1024];
+        while raw.read(&mut ignored).await? > 0 {}
+        Ok::<(), std::io::Error>(())
+    })
+    .await;
+}
+
+/// The half that takes frames.
+struct Reader<'a> {
+    session: Session,
+    stream: SplitStream<Socket>,
+    outbox: &'a Outbox,
+    missed: &'a AtomicU32,
+    shared: &'a Shared,
+}
+
+impl Reader<'_> {
+    async fn run(&mut self) -> Ending {
+        let closing = match self.frames().await {
+            ControlFlow::Break(Some(closing)) => closing,
+            _ => return Ending::Gone,
+        };
+        if closing == Closing::SHUTDOWN {
+            let _ = timeout(DRAIN_DEADLINE, self.session.idle()).await;
+        }
+        // The writer sends what is queued, then closes.
+        self.outbox.close(closing);
+        std::future::pending().await
+    }
+
+    /// Takes frames until there is a reason to stop: to close, or (`None`) that the client left.
+    async fn frames(&mut self) -> ControlFlow<Option<Closing>> {
+        let mut stopping = self.shared.closing.subscribe();
+        let initialize_by = Instant::now() + INITIALIZE_DEADLINE;
+        loop {
+            if timeout(STUCK_DEADLINE, self.outbox.room()).await.is_err() {
+                return ControlFlow::Break(Some(Closing::SLOW));
+            }
+            // A client that sends without pause must not keep its neighbours from their turn.
+            tokio::task::consume_budget().await;
+            let frame = tokio::select! {
+                frame = self.stream.next() => frame,
+                () = sleep_until(initialize_by), if !self.session.is_open() => {
+                    return ControlFlow::Break(Some(Closing::UNINITIALIZED));
+                }
+                _ = stopping.wait_for(|stopping| *stopping) => {
+                    return ControlFlow::Break(Some(Closing::SHUTDOWN));
+                }
+            };
+            self.missed.store(0, Ordering::Relaxed);
+            self.take(frame).await?;
+        }
+    }
+
+    async fn take(
+        &mut self,
+        frame: Option<Result<Message, Error>>,
+    ) -> ControlFlow<Option<Closing>> {
+        match frame {
+            Some(Ok(Message::Text(text))) => {
+                if !self.session.is_open() && text.len() > MAX_UNINITIALIZED_BYTES {
+                    return ControlFlow::Break(Some(Closing::TOO_BIG));
+                }
+                self.session.receive(&text);
+                ControlFlow::Continue(())
+            }
+            Some(Ok(Message::Binary(_))) => ControlFlow::Break(Some(Closing::BINARY)),
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
+                // Pings are answered below us; a flood of them is as costly as one of messages.
+                if self.session.pace() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(Some(Closing::FLOOD))
+                }
+            }
+            Some(Ok(Message::Close(_))) => {
+                // The answer to a close is sent by the next read.
+                let _ = timeout(LINGER, self.stream.next()).await;
+                ControlFlow::Break(None)
+            }
+            Some(Err(error)) => {
+                tracing::debug!(%error, "could not read a frame");
+                ControlFlow::Break(Closing::for_error(&error))
+            }
+            None => ControlFlow::Break(None),
+        }
+    }
+}
+
+/// The half that sends frames.
+struct Writer<'a> {
+    sink: SplitSink<Socket, Message>,
+    outbox: &'a Outbox,
+    missed: &'a AtomicU32,
+    every: Duration,
+}
+
+impl Writer<'_> {
+    async fn run(&mut self) -> Ending {
+        let mut pings = interval_at(Instant::now() + self.every, self.every);
+        loop {
+            tokio::select! {
+                next = self.outbox.next() => match next {
+                    Next::Close(closing) => return Ending::Close(closing),
+                    Next::Send { text, more } => {
+                        if let Err(ending) = self.send(text, more).await {
+                            return ending;
+                        }
+                    }
+                },
+                _ = pings.tick() => {
+                    if self.missed.fetch_add(1, Ordering::Relaxed) >= MAX_MISSED_PINGS {
+                        return Ending::Gone;
+                    }
+                    let ping = self.sink.send(Message::Ping(Bytes::new()));
+                    if !matches!(timeout(STUCK_DEADLINE, ping).await, Ok(Ok(()))) {
+                        return Ending::Gone;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes one text; what comes without waiting goes out in one piece.
+    async fn send(&mut self, text: Utf8Bytes, more: bool) -> Result<(), Ending> {
+        let sink = &mut self.sink;
+        let write = async {
+            if more {
+                sink.feed(Message::Text(text)).await
+            } else {
+                sink.send(Message::Text(text)).await
+            }
+        };
+        tokio::select! {
+            sent = timeout(STUCK_DEADLINE, write) => match sent {
+                Ok(Ok(())) => Ok(()),
+                _ => Err(Ending::Gone),
+            },
+            () = self.outbox.cut() => Err(Ending::Close(Closing::SLOW)),
+        }
+    }
+}

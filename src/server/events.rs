@@ -1,0 +1,175 @@
+//! What happens in the vault, numbered, kept for a while, and told to every subscriber in the same
+//! order.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::lock;
+use super::outbox::Outbox;
+use crate::protocol::envelope;
+use crate::protocol::events::{
+    ChangedKind, ChangedParams, EntryKind, EventMeta, EventVaultMeta, SubscribeMode,
+    SubscribeParams, SubscribeResult,
+};
+
+/// Events kept for those who come back.
+pub const RING_EVENTS: usize = 4096;
+
+/// Bytes of events kept for those who come back.
+pub const RING_BYTES: usize = 8 << 20;
+
+/// A change before it has a number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// What happened.
+    pub kind: ChangedKind,
+    /// What it happened to.
+    pub path: String,
+    /// The old path of something renamed.
+    pub from: Option<String>,
+    /// What lies, or lay, there.
+    pub entry: EntryKind,
+}
+
+/// The events of one run of the daemon. A clone is the same.
+#[derive(Debug, Clone)]
+pub struct Events(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    epoch: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    seq: u64,
+    /// The texts of the last events; the last one has the number `seq`.
+    ring: VecDeque<Utf8Bytes>,
+    bytes: usize,
+    subscribers: HashMap<u64, Arc<Outbox>>,
+}
+
+impl Events {
+    /// No events yet, in the run `epoch`.
+    #[must_use]
+    pub fn new(epoch: String) -> Self {
+        Self(Arc::new(Inner { epoch, state: Mutex::default() }))
+    }
+
+    /// This run of the daemon.
+    #[must_use]
+    pub fn epoch(&self) -> &str {
+        &self.0.epoch
+    }
+
+    /// The number of the last event.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        lock(&self.0.state).seq
+    }
+
+    /// Numbers an event, keeps it and hands it to every subscriber. Never waits for one: a
+    /// subscriber that is behind by more than its queue holds is closed.
+    pub fn publish(&self, event: Event) {
+        // All under one lock: the order of numbers is the order of every queue.
+        let mut state = lock(&self.0.state);
+        state.seq += 1;
+        let Event { kind, path, from, entry } = event;
+        let meta = EventMeta { vault: EventVaultMeta { seq: state.seq } };
+        let params = ChangedParams { kind, path, from, entry, meta };
+        let text = Utf8Bytes::from(envelope::notification(&params));
+        state.bytes += text.len();
+        state.ring.push_back(text.clone());
+        while state.ring.len() > RING_EVENTS || state.bytes > RING_BYTES {
+            let dropped = state.ring.pop_front().expect("the ring is not empty");
+            state.bytes -= dropped.len();
+        }
+        for outbox in state.subscribers.values() {
+            outbox.push(text.clone());
+        }
+    }
+
+    /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it
+    /// missed, then every event to come. A second subscription of the same connection replaces
+    /// the first.
+    pub fn subscribe(
+        &self,
+        connection: u64,
+        outbox: &Arc<Outbox>,
+        params: &SubscribeParams,
+        answer: impl FnOnce(&SubscribeResult) -> String,
+    ) {
+        let mut state = lock(&self.0.state);
+        let oldest = state.seq - state.ring.len() as u64;
+        let (mode, missed) = match (&params.epoch, params.after) {
+            (None, None) => (SubscribeMode::Live, 0),
+            (Some(epoch), Some(after))
+                if *epoch == self.0.epoch && (oldest..=state.seq).contains(&after) =>
+            {
+                (SubscribeMode::Replay, state.seq - after)
+            }
+            _ => (SubscribeMode::Snapshot, 0),
+        };
+        let result = SubscribeResult { mode, epoch: self.0.epoch.clone(), seq: state.seq };
+        outbox.push(Utf8Bytes::from(answer(&result)));
+        let skip = state.ring.len() - usize::try_from(missed).unwrap_or(0).min(state.ring.len());
+        outbox.push_replay(state.ring.iter().skip(skip).cloned());
+        state.subscribers.insert(connection, Arc::clone(outbox));
+    }
+
+    /// Forgets a connection.
+    pub fn unsubscribe(&self, connection: u64) {
+        lock(&self.0.state).subscribers.remove(&connection);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outbox::Next;
+    use super::*;
+
+    fn event(n: u64) -> Event {
+        Event {
+            kind: ChangedKind::Modified,
+            path: format!("{n}.md"),
+            from: None,
+            entry: EntryKind::File,
+        }
+    }
+
+    async fn take(outbox: &Outbox) -> String {
+        match outbox.next().await {
+            Next::Send { text, .. } => text.to_string(),
+            Next::Close(closing) => format!("{}", closing.code),
+        }
+    }
+
+    fn subscribe(events: &Events, epoch: &str, after: u64) -> Arc<Outbox> {
+        let outbox = Arc::new(Outbox::new(10, 1000));
+        let params = SubscribeParams { epoch: Some(epoch.into()), after: Some(after) };
+        events.subscribe(1, &outbox, &params, |result| format!("{:?} {}", result.mode, result.seq));
+        outbox
+    }
+
+    #[tokio::test]
+    async fn a_gap_is_filled_when_it_can_be_and_told_when_not() {
+        let events = Events::new("e".into());
+        let total = RING_EVENTS as u64 + 10;
+        for n in 1..=total {
+            events.publish(event(n));
+        }
+        let outbox = subscribe(&events, "e", 10);
+        assert_eq!(take(&outbox).await, format!("Replay {total}"));
+        events.publish(event(total + 1));
+        for seq in 11..=total + 1 {
+            assert!(take(&outbox).await.contains(&format!("\"seq\":{seq}}}")), "{seq}");
+        }
+        for (epoch, after) in [("e", 10), ("other", total), ("e", total + 9)] {
+            let outbox = subscribe(&events, epoch, after);
+            assert_eq!(take(&outbox).await, format!("Snapshot {}", total + 1));
+        }
+    }
+}

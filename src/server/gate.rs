@@ -1,0 +1,140 @@
+//! Who may come in. Decided on the HTTP request alone, before any frame is read; a refusal says
+//! nothing about its reason to the outside.
+//!
+//! Order: the peer is this machine, `Host` names this server (against DNS rebinding), `Origin` is
+//! absent or known (against web pages), then the token. The first three hold for every request,
+//! `/healthz` too.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, HOST, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::Shared;
+use crate::protocol::{SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX};
+
+/// Where a request came from; put into its extensions by the accept loop.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
+
+/// The middleware for every request. One connection carries one request: what is not upgraded is
+/// closed, so that no one holds a place with requests that lead nowhere.
+pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let mut response = pass_or_refuse(&shared, request, next).await;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Response {
+    let local = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.ip().is_loopback());
+    let headers = request.headers();
+    let refused = if !local {
+        "the peer is not on this machine"
+    } else if !host_is_ours(headers, request.uri(), shared.port) {
+        "the host is not this server"
+    } else if !origin_is_allowed(headers, &shared.settings.allowed_origins) {
+        "the origin is not allowed"
+    } else {
+        return next.run(request).await;
+    };
+    tracing::warn!(reason = refused, "refused a request");
+    StatusCode::FORBIDDEN.into_response()
+}
+
+/// Exactly one `Host`, and it is this server; a target in absolute form too.
+fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
+    let ours = |authority: &[u8]| {
+        ["127.0.0.1", "localhost", "[::1]"]
+            .iter()
+            .any(|host| authority == format!("{host}:{port}").as_bytes())
+    };
+    let mut hosts = headers.get_all(HOST).iter();
+    let one = hosts.next().is_some_and(|host| ours(host.as_bytes())) && hosts.next().is_none();
+    one && target.authority().is_none_or(|authority| ours(authority.as_str().as_bytes()))
+}
+
+/// No `Origin`, or exactly one that is in the list, byte for byte.
+fn origin_is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => true,
+        (Some(origin), None) => allowed.iter().any(|one| one.as_bytes() == origin.as_bytes()),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// What the subprotocols of a request offer.
+#[derive(Debug, Default, PartialEq)]
+pub struct Offered<'a> {
+    /// [`SUBPROTOCOL`] is among them.
+    pub ours: bool,
+    tokens: Vec<&'a [u8]>,
+}
+
+/// Reads `Sec-WebSocket-Protocol`, however many headers it is spread over.
+#[must_use]
+pub fn offered(headers: &HeaderMap) -> Offered<'_> {
+    let mut offered = Offered::default();
+    for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
+        for protocol in value.as_bytes().split(|byte| *byte == b',') {
+            let protocol = protocol.trim_ascii();
+            if protocol == SUBPROTOCOL.as_bytes() {
+                offered.ours = true;
+            } else if let Some(token) = protocol.strip_prefix(TOKEN_SUBPROTOCOL_PREFIX.as_bytes()) {
+                offered.tokens.push(token);
+            }
+        }
+    }
+    offered
+}
+
+/// Whether the request shows the token, in a header and nowhere else.
+///
+/// # Errors
+/// The refusal, after a wait where there were many before.
+pub async fn authorize(shared: &Shared, headers: &HeaderMap, target: &Uri) -> Result<(), Response> {
+    let mut shown = offered(headers).tokens;
+    let mut readable = true;
+    for value in headers.get_all(AUTHORIZATION) {
+        match value.as_bytes().split_at_checked(7) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => {
+                shown.push(token.trim_ascii());
+            }
+            _ => readable = false,
+        }
+    }
+    // A URL ends up in logs and histories; a client that puts its token there must learn not to.
+    let clean = target.query().is_none();
+    let token = shared.token.current();
+    let right = shown.iter().fold(true, |right, one| token.matches(one) & right);
+    if readable && clean && right && shown.len() == 1 {
+        return Ok(());
+    }
+    let wait = shared.failures.count(Instant::now());
+    tracing::warn!("refused a connection without the right token");
+    tokio::time::sleep(wait).await;
+    Err((StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")]).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subprotocols_in_one_header_or_many() {
+        let mut headers = HeaderMap::new();
+        headers
+            .append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("vault.v1 ,vault.token.ab"));
+        headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("other"));
+        assert_eq!(offered(&headers), Offered { ours: true, tokens: vec![b"ab".as_slice()] });
+    }
+}

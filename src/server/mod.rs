@@ -1,0 +1,186 @@
+//! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
+//! the token.
+//!
+//! May import everything below it (`note`, `protocol`, `vault`, `tools`). Converts by hand between
+//! the wire and the rooms; no type of ours crosses the socket by itself.
+//!
+//! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
+//! a client does makes another wait or a queue grow without bound ([`outbox`], [`pace`]); a
+//! request is answered exactly once ([`calls`]); a change that has begun is finished, whatever
+//! becomes of the client; events have one order ([`events`]); neither token nor note contents are
+//! logged.
+//!
+//! In reading order: [`settings`], [`token`], [`accept`], [`gate`], [`connection`], [`session`],
+//! [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`], [`tracker`] and
+//! [`close`] are its parts.
+
+pub mod accept;
+pub mod backend;
+pub mod calls;
+pub mod close;
+pub mod connection;
+pub mod events;
+pub mod gate;
+pub mod outbox;
+pub mod pace;
+pub mod session;
+pub mod settings;
+pub mod token;
+pub mod tracker;
+
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+use backend::Backend;
+use events::Events;
+use pace::Failures;
+pub use settings::Settings;
+use token::TokenKeeper;
+use tracker::Tracker;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The port is taken, or not for us.
+    #[error("could not listen on 127.0.0.1:{port}")]
+    Bind {
+        /// The port asked for.
+        port: u16,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The system has no randomness to give.
+    #[error("could not get random bytes: {0}")]
+    Random(getrandom::Error),
+}
+
+impl ServerError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("another program has the port; `--port 0` takes any free one".to_owned())
+            }
+            Self::Bind { .. } | Self::Random(_) => None,
+        }
+    }
+}
+
+/// The server, bound to its port and not yet taking connections.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+pub struct Shared {
+    settings: Settings,
+    token: TokenKeeper,
+    backend: Box<dyn Backend>,
+    events: Events,
+    version: String,
+    port: u16,
+    started: Instant,
+    failures: Failures,
+    next_connection: AtomicU64,
+    /// Places for connections.
+    places: Arc<Semaphore>,
+    /// Turns for searches, first come first served.
+    searches: Arc<Semaphore>,
+    /// Connections that are open.
+    connections: Tracker,
+    /// Tool calls that run on some thread, whether or not someone still waits for them.
+    running: Tracker,
+    /// Turns true once, when the daemon stops.
+    closing: watch::Sender<bool>,
+}
+
+impl Shared {
+    fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+}
+
+impl Server {
+    /// Binds 127.0.0.1 on the port of `settings`. Connections wait until [`Server::run`].
+    ///
+    /// # Errors
+    /// [`ServerError::Bind`] where the port is taken; [`ServerError::Random`].
+    pub async fn bind(
+        settings: Settings,
+        token: TokenKeeper,
+        backend: impl Backend,
+    ) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::Bind { port: settings.port, source };
+        // Literally this address: the daemon is for this machine.
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.port));
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let mut epoch = [0; 8];
+        getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let shared = Shared {
+            token,
+            backend: Box::new(backend),
+            events: Events::new(format!("{:016x}", u64::from_le_bytes(epoch))),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            port,
+            started: Instant::now(),
+            failures: Failures::default(),
+            next_connection: AtomicU64::new(1),
+            places: Arc::new(Semaphore::new(settings.max_connections as usize)),
+            searches: Arc::new(Semaphore::new(cores)),
+            connections: Tracker::default(),
+            running: Tracker::default(),
+            closing: watch::Sender::new(false),
+            settings,
+        };
+        Ok(Self { listener, shared: Arc::new(shared) })
+    }
+
+    /// The port bound.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.shared.port
+    }
+
+    /// Where to tell what happens in the vault, from any thread.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.shared.events.clone()
+    }
+
+    /// Serves until `shutdown`, then stops: no new connections and requests, up to 8 seconds for
+    /// calls that run, close code 1001 for everyone.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let Self { listener, shared } = self;
+        tokio::select! {
+            () = accept::accept(&listener, &shared) => {}
+            () = shutdown => {}
+        }
+        drop(listener);
+        shared.closing.send_replace(true);
+        let both = async {
+            shared.connections.idle().await;
+            shared.running.idle().await;
+        };
+        let patience = connection::DRAIN_DEADLINE + Duration::from_secs(1);
+        if tokio::time::timeout(patience, both).await.is_err() {
+            tracing::warn!(running = shared.running.count(), "stopped with calls still running");
+        }
+    }
+}
+
+/// Locks what no panic can leave half changed: every critical section in this room is a few moves
+/// of whole values.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

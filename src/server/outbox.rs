@@ -1,0 +1,216 @@
+//! What waits to be sent to one client: bounded, so that a client that does not read costs little
+//! and holds up no one.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::close::Closing;
+use super::lock;
+
+/// The queue of one connection. Texts are shared, not copied, between connections.
+#[derive(Debug)]
+pub struct Outbox {
+    state: Mutex<State>,
+    overflowed: AtomicBool,
+    /// Something to send; the writer waits here.
+    ready: Notify,
+    /// Less to send; the reader waits here.
+    room: Notify,
+    /// Overflow; a writer that is stuck in a write waits here.
+    cut: Notify,
+    max_messages: usize,
+    max_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Utf8Bytes>,
+    bytes: usize,
+    /// What a replay has put in beyond the limits. A replay is bounded by the ring it comes from,
+    /// so it may pass once; the allowance ends when the queue has run empty.
+    replayed: (usize, usize),
+    closing: Option<Closing>,
+}
+
+/// What the writer does next.
+#[derive(Debug)]
+pub enum Next {
+    /// Send this; `more` says whether there is more to come without waiting.
+    Send {
+        /// The text of one frame.
+        text: Utf8Bytes,
+        /// Whether the queue holds more.
+        more: bool,
+    },
+    /// Everything has been sent, or never will be.
+    Close(Closing),
+}
+
+impl Outbox {
+    /// A queue of at most `max_messages` and `max_bytes`.
+    #[must_use]
+    pub fn new(max_messages: usize, max_bytes: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            overflowed: AtomicBool::new(false),
+            ready: Notify::new(),
+            room: Notify::new(),
+            cut: Notify::new(),
+            max_messages,
+            max_bytes,
+        }
+    }
+
+    /// Puts `text` at the end. Never waits: when the queue is full it is dropped whole and the
+    /// connection closed with 4408, as a client that missed one message must start over anyway.
+    pub fn push(&self, text: Utf8Bytes) {
+        let mut state = lock(&self.state);
+        if state.closing.is_some() {
+            return;
+        }
+        let full = state.queue.len() + 1 > self.max_messages + state.replayed.0
+            || state.bytes + text.len() > self.max_bytes + state.replayed.1;
+        // One message always fits: its size has a limit of its own.
+        if full && !state.queue.is_empty() {
+            state.queue.clear();
+            state.bytes = 0;
+            state.closing = Some(Closing::SLOW);
+            self.overflowed.store(true, Ordering::Release);
+            self.cut.notify_one();
+        } else {
+            state.bytes += text.len();
+            state.queue.push_back(text);
+        }
+        drop(state);
+        self.ready.notify_one();
+    }
+
+    /// Puts a replay at the end, which may exceed the limits once.
+    pub fn push_replay(&self, texts: impl Iterator<Item = Utf8Bytes>) {
+        let mut state = lock(&self.state);
+        if state.closing.is_some() {
+            return;
+        }
+        let (before, bytes_before) = (state.queue.len(), state.bytes);
+        for text in texts {
+            state.bytes += text.len();
+            state.queue.push_back(text);
+        }
+        state.replayed = (state.queue.len() - before, state.bytes - bytes_before);
+        drop(state);
+        self.ready.notify_one();
+    }
+
+    /// Closes after what is queued has been sent. The first reason counts.
+    pub fn close(&self, closing: Closing) {
+        lock(&self.state).closing.get_or_insert(closing);
+        self.ready.notify_one();
+    }
+
+    /// The next thing to do. For one writer.
+    pub async fn next(&self) -> Next {
+        loop {
+            {
+                let mut state = lock(&self.state);
+                if let Some(text) = state.queue.pop_front() {
+                    state.bytes -= text.len();
+                    let more = !state.queue.is_empty();
+                    if !more {
+                        state.replayed = (0, 0);
+                    }
+                    let roomy = self.roomy(&state);
+                    drop(state);
+                    if roomy {
+                        self.room.notify_one();
+                    }
+                    return Next::Send { text, more };
+                }
+                if let Some(closing) = state.closing {
+                    return Next::Close(closing);
+                }
+            }
+            self.ready.notified().await;
+        }
+    }
+
+    /// Waits until the queue is at most half full. For one reader, which takes no more from a
+    /// client that does not fetch its answers.
+    pub async fn room(&self) {
+        loop {
+            {
+                let state = lock(&self.state);
+                if state.closing.is_some() || self.roomy(&state) {
+                    return;
+                }
+            }
+            self.room.notified().await;
+        }
+    }
+
+    /// Waits until the queue has overflowed. For one writer.
+    pub async fn cut(&self) {
+        while !self.overflowed.load(Ordering::Acquire) {
+            self.cut.notified().await;
+        }
+    }
+
+    fn roomy(&self, state: &State) -> bool {
+        state.queue.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Utf8Bytes {
+        Utf8Bytes::from(text.to_owned())
+    }
+
+    #[tokio::test]
+    async fn sends_in_order_then_closes() {
+        let outbox = Outbox::new(8, 100);
+        outbox.push(text("a"));
+        outbox.push(text("b"));
+        outbox.close(Closing::SHUTDOWN);
+        outbox.push(text("c"));
+        let mut seen = String::new();
+        let closing = loop {
+            match outbox.next().await {
+                Next::Send { text, .. } => seen.push_str(&text),
+                Next::Close(closing) => break closing,
+            }
+        };
+        assert_eq!((seen.as_str(), closing), ("ab", Closing::SHUTDOWN));
+    }
+
+    #[tokio::test]
+    async fn overflow_drops_all_and_cuts() {
+        for (messages, bytes) in [(2, 100), (100, 2)] {
+            let outbox = Outbox::new(messages, bytes);
+            for _ in 0..3 {
+                outbox.push(text("x"));
+            }
+            outbox.cut().await;
+            assert!(matches!(outbox.next().await, Next::Close(Closing::SLOW)));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_replay_may_exceed_the_limits_once() {
+        let outbox = Outbox::new(2, 100);
+        outbox.push_replay((0..50).map(|_| text("x")));
+        outbox.push(text("y"));
+        for _ in 0..51 {
+            assert!(matches!(outbox.next().await, Next::Send { .. }));
+        }
+        for _ in 0..3 {
+            outbox.push(text("z"));
+        }
+        assert!(matches!(outbox.next().await, Next::Close(Closing::SLOW)));
+    }
+}

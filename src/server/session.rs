@@ -1,0 +1,195 @@
+//! What one client says, message by message, and what it is answered.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::Shared;
+use super::calls::Calls;
+use super::outbox::Outbox;
+use super::pace::Bucket;
+use crate::protocol::envelope::{self, Incoming, RequestId};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::initialize::{
+    AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
+    InitializeResult,
+};
+use crate::protocol::ping::{PingParams, PingResult};
+use crate::protocol::status::{StatusParams, StatusResult};
+use crate::protocol::tools::ToolsListParams;
+use crate::protocol::{
+    ClientNotification, MethodParams, PROTOCOL_VERSION, Request, cancel::CancelParams,
+};
+
+/// The longest nonce that is signed, in bytes.
+const MAX_NONCE_BYTES: usize = 128;
+
+/// The state of one client's conversation with the door.
+pub struct Session {
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    calls: Calls,
+    bucket: Bucket,
+    number: u64,
+    open: bool,
+}
+
+impl Session {
+    /// A client that has not introduced itself.
+    #[must_use]
+    pub fn new(shared: Arc<Shared>, outbox: Arc<Outbox>) -> Self {
+        let bucket =
+            Bucket::new(shared.settings.messages_per_second, shared.settings.message_burst);
+        let calls = Calls::new(Arc::clone(&shared), Arc::clone(&outbox));
+        let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
+        Self { shared, outbox, calls, bucket, number, open: false }
+    }
+
+    /// Whether `initialize` has been answered.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Counts a frame that needs no answer; false where there were too many.
+    pub fn pace(&mut self) -> bool {
+        self.bucket.take(Instant::now()).is_ok()
+    }
+
+    /// Waits until every call has been answered.
+    pub async fn idle(&self) {
+        self.calls.idle().await;
+    }
+
+    /// The client is gone.
+    pub fn end(&self) {
+        self.shared.events.unsubscribe(self.number);
+        self.calls.abandon();
+    }
+
+    /// Takes one message. Never waits: what takes time answers later.
+    pub fn receive(&mut self, text: &str) {
+        let paced = self.bucket.take(Instant::now());
+        match Incoming::parse(text) {
+            Ok(Incoming::Request { id, method, params }) => {
+                let answered = match paced {
+                    Ok(()) => self.request(&id, &method, params),
+                    Err(wait) => Err(ErrorObject::new(Kind::RateLimited, "too many messages")
+                        .retry_after_ms(u64::try_from(wait.as_millis()).unwrap_or(1).max(1))),
+                };
+                if let Err(error) = answered {
+                    // Two answers with one id could not be told apart: the one to the request in
+                    // flight keeps it.
+                    let id = (error.data.kind != Kind::DuplicateId).then_some(&id);
+                    self.send(envelope::failure(id, &error));
+                }
+            }
+            Ok(Incoming::Notification { method, params }) => {
+                if let Some(ClientNotification::CancelRequest(CancelParams { request_id })) =
+                    ClientNotification::parse(&method, params)
+                {
+                    self.calls.cancel(&request_id);
+                }
+            }
+            // The server asks nothing of its clients yet.
+            Ok(Incoming::Answer) => {}
+            Err(refusal) => self.send(envelope::failure(refusal.id.as_ref(), &refusal.error)),
+        }
+    }
+
+    fn request(
+        &mut self,
+        id: &RequestId,
+        method: &str,
+        params: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), ErrorObject> {
+        if !self.open && method != InitializeParams::METHOD {
+            return Err(ErrorObject::new(Kind::NotInitialized, "`initialize` must come first"));
+        }
+        if self.calls.holds(id) {
+            return Err(ErrorObject::new(Kind::DuplicateId, "this id is in flight already")
+                .detail(serde_json::json!({ "requestId": id })));
+        }
+        match Request::parse(method, params)? {
+            Request::Initialize(params) => {
+                let result = self.initialize(&params)?;
+                self.answer::<InitializeParams>(id, &result);
+                self.open = true;
+            }
+            Request::ToolsList(_) => {
+                self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
+            }
+            Request::ToolsCall(params) => self.calls.start(id.clone(), params)?,
+            Request::VaultStatus(_) => self.answer::<StatusParams>(id, &self.status()),
+            Request::VaultSubscribe(params) => {
+                self.shared.events.subscribe(self.number, &self.outbox, &params, |result| {
+                    envelope::answer(id, result)
+                })
+            }
+            Request::VaultPing(_) => {
+                let (epoch, seq) =
+                    (self.shared.events.epoch().to_owned(), self.shared.events.seq());
+                self.answer::<PingParams>(id, &PingResult { epoch, seq });
+            }
+        }
+        Ok(())
+    }
+
+    fn initialize(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
+        if self.open {
+            return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
+        }
+        let ours = params.client_capabilities.meta.as_ref().and_then(|meta| meta.vault.as_ref());
+        let nonce = ours.and_then(|ours| ours.nonce.as_deref());
+        if nonce.is_some_and(|nonce| nonce.len() > MAX_NONCE_BYTES) {
+            return Err(ErrorObject::new(
+                Kind::InvalidParams,
+                format!("the nonce is longer than {MAX_NONCE_BYTES} bytes"),
+            ));
+        }
+        Ok(InitializeResult {
+            protocol_version: PROTOCOL_VERSION,
+            agent_info: Implementation {
+                name: "vault-steward".to_owned(),
+                title: Some("Vault Steward".to_owned()),
+                version: self.shared.version.clone(),
+            },
+            agent_capabilities: AgentCapabilities {
+                load_session: false,
+                meta: AgentMeta {
+                    vault: AgentVaultMeta {
+                        name: self.shared.backend.vault().name,
+                        epoch: self.shared.events.epoch().to_owned(),
+                        seq: self.shared.events.seq(),
+                        limits: self.shared.settings.limits(),
+                        proof: nonce.map(|nonce| self.shared.token.current().prove(nonce)),
+                    },
+                },
+            },
+            auth_methods: Vec::new(),
+        })
+    }
+
+    fn status(&self) -> StatusResult {
+        StatusResult {
+            version: self.shared.version.clone(),
+            pid: std::process::id(),
+            uptime_seconds: self.shared.started.elapsed().as_secs(),
+            connections: u32::try_from(self.shared.connections.count()).unwrap_or(u32::MAX),
+            epoch: self.shared.events.epoch().to_owned(),
+            seq: self.shared.events.seq(),
+            vault: self.shared.backend.vault(),
+        }
+    }
+
+    /// Answers with the result that belongs to the method, which the type sees to.
+    fn answer<P: MethodParams>(&self, id: &RequestId, result: &P::Result) {
+        self.send(envelope::answer(id, result));
+    }
+
+    fn send(&self, text: String) {
+        self.outbox.push(Utf8Bytes::from(text));
+    }
+}

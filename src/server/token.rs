@@ -1,0 +1,337 @@
+//! The token: 256 random bits that a client shows before it may say anything.
+//!
+//! It lives in one file in our state folder, readable by its owner alone, and persists until it is
+//! rotated, so that a client is paired once. It is never logged and never part of a URL.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use subtle::ConstantTimeEq as _;
+
+/// A token. Its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token([u8; 32]);
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The system has no randomness to give.
+    #[error("could not get random bytes for a token: {0}")]
+    Random(getrandom::Error),
+    /// The file or its folder is not ours alone.
+    #[error("refused to use the token file `{path}`: {reason}")]
+    Unsafe {
+        /// The file or the folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The file holds something else.
+    #[error("`{path}` holds no token")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error("could not {doing} `{path}`")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl TokenError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unsafe { path, .. } => Some(format!(
+                "remove `{}`, or give it to yourself alone (chmod 600 for the file, 700 for the \
+                 folder); a new token is then made",
+                path.display()
+            )),
+            Self::Malformed { .. } => Some("`steward token --rotate` makes a new one".to_owned()),
+            Self::Random(_) | Self::Io { .. } => None,
+        }
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    /// A new one from the system's randomness.
+    ///
+    /// # Errors
+    /// [`TokenError::Random`].
+    pub fn generate() -> Result<Self, TokenError> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
+        Ok(Self(bytes))
+    }
+
+    /// The 64 hex characters that a client sends.
+    #[must_use]
+    pub fn reveal(&self) -> String {
+        blake3::Hash::from_bytes(self.0).to_hex().to_string()
+    }
+
+    /// Reads the 64 hex characters; `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+
+    /// Whether `shown` is this token, in a time that does not depend on where they differ.
+    #[must_use]
+    pub fn matches(&self, shown: &[u8]) -> bool {
+        self.reveal().as_bytes().ct_eq(shown).into()
+    }
+
+    /// Signs a client's nonce: keyed BLAKE3 with the 32 bytes as key, in hex.
+    #[must_use]
+    pub fn prove(&self, nonce: &str) -> String {
+        blake3::keyed_hash(&self.0, nonce.as_bytes()).to_hex().to_string()
+    }
+
+    /// Reads the token from `path`, or makes one there.
+    ///
+    /// The folder is made with mode 0700 where it is missing.
+    ///
+    /// # Errors
+    /// [`TokenError::Unsafe`] where the file or its folder is a symlink, belongs to another user or
+    /// is open to others; otherwise what the file system or the file's content is to blame for.
+    pub fn load_or_create(path: &Path) -> Result<Self, TokenError> {
+        secure_folder(path)?;
+        match Self::load(path) {
+            Err(TokenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let token = Self::generate()?;
+                match store(path, &token, Replace::No) {
+                    // Another process was faster: its token counts.
+                    Err(TokenError::Io { source, .. })
+                        if source.kind() == io::ErrorKind::AlreadyExists =>
+                    {
+                        Self::load(path)
+                    }
+                    other => other.map(|()| token),
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// Reads the token from `path`, which must exist.
+    ///
+    /// # Errors
+    /// As [`Token::load_or_create`].
+    pub fn load(path: &Path) -> Result<Self, TokenError> {
+        let metadata = fs::symlink_metadata(path).map_err(failed("look at", path))?;
+        if !metadata.is_file() {
+            return Err(TokenError::Unsafe {
+                path: path.to_owned(),
+                reason: "it is no regular file",
+            });
+        }
+        owned_and_closed(path, &metadata, 0o077, "others may read or write it")?;
+        if metadata.len() > 128 {
+            return Err(TokenError::Malformed { path: path.to_owned() });
+        }
+        let text = fs::read_to_string(path).map_err(failed("read", path))?;
+        Self::parse(text.trim_end()).ok_or_else(|| TokenError::Malformed { path: path.to_owned() })
+    }
+
+    /// Puts a new token in the place of the old one, in one step. A running daemon takes it up
+    /// with the next connection.
+    ///
+    /// # Errors
+    /// As [`Token::load_or_create`].
+    pub fn rotate(path: &Path) -> Result<Self, TokenError> {
+        secure_folder(path)?;
+        let token = Self::generate()?;
+        store(path, &token, Replace::Yes)?;
+        Ok(token)
+    }
+}
+
+#[derive(PartialEq)]
+enum Replace {
+    Yes,
+    No,
+}
+
+/// Writes beside and moves into place, so that no reader ever sees half a token.
+fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", &Token::generate()?.reveal()[..16]));
+    let beside = PathBuf::from(beside);
+    let written = write_new(&beside, format!("{}\n", token.reveal()).as_bytes()).and_then(|()| {
+        if replace == Replace::Yes {
+            fs::rename(&beside, path)
+        } else {
+            // A hard link, unlike a rename, does not replace what another process has put there.
+            fs::hard_link(&beside, path)
+        }
+    });
+    if replace == Replace::No || written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(failed("write", path))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes the folder of `path` where it is missing and refuses one that others could write to.
+fn secure_folder(path: &Path) -> Result<(), TokenError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(failed("make the folder", folder))?;
+    let metadata = fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
+    if !metadata.is_dir() {
+        return Err(TokenError::Unsafe { path: folder.to_owned(), reason: "it is a symlink" });
+    }
+    owned_and_closed(folder, &metadata, 0o077, "others may look into it")
+}
+
+#[cfg(unix)]
+fn owned_and_closed(
+    path: &Path,
+    metadata: &fs::Metadata,
+    forbidden: u32,
+    open: &'static str,
+) -> Result<(), TokenError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
+        "it belongs to another user"
+    } else if metadata.mode() & forbidden != 0 {
+        open
+    } else {
+        return Ok(());
+    };
+    Err(TokenError::Unsafe { path: path.to_owned(), reason })
+}
+
+/// Windows keeps the user's state folder to the user by inherited access lists.
+#[cfg(not(unix))]
+fn owned_and_closed(_: &Path, _: &fs::Metadata, _: u32, _: &'static str) -> Result<(), TokenError> {
+    Ok(())
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TokenError {
+    let path = path.to_owned();
+    move |source| TokenError::Io { doing, path, source }
+}
+
+/// The token a running server compares with: the file's, read anew for each handshake, so that a
+/// rotation counts at once.
+#[derive(Debug)]
+pub struct TokenKeeper {
+    path: Option<PathBuf>,
+    last: Mutex<Token>,
+}
+
+impl TokenKeeper {
+    /// Follows the file at `path`, which is made where it is missing.
+    ///
+    /// # Errors
+    /// As [`Token::load_or_create`].
+    pub fn follow(path: &Path) -> Result<Self, TokenError> {
+        let token = Token::load_or_create(path)?;
+        Ok(Self { path: Some(path.to_owned()), last: Mutex::new(token) })
+    }
+
+    /// Keeps to one token, for tests and for a daemon without a state folder.
+    #[must_use]
+    pub fn fixed(token: Token) -> Self {
+        Self { path: None, last: Mutex::new(token) }
+    }
+
+    /// The token that counts now. While the file cannot be read the last good one does.
+    #[must_use]
+    pub fn current(&self) -> Token {
+        let mut last = super::lock(&self.last);
+        if let Some(path) = &self.path {
+            match Token::load(path) {
+                Ok(token) => *last = token,
+                Err(error) => tracing::warn!(%error, "could not read the token file anew"),
+            }
+        }
+        last.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_survives_its_text_and_hides_from_debug() {
+        let token = Token::generate().unwrap();
+        assert_eq!(token.reveal().len(), 64);
+        assert_eq!(Token::parse(&token.reveal()), Some(token.clone()));
+        assert!(token.matches(token.reveal().as_bytes()));
+        assert!(!token.matches(&token.reveal().as_bytes()[..63]));
+        assert!(!token.matches(b""));
+        assert!(!format!("{token:?}").contains(&token.reveal()[..8]));
+    }
+
+    #[test]
+    fn it_persists_until_rotated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/token");
+        let keeper = TokenKeeper::follow(&path).unwrap();
+        let first = keeper.current();
+        assert_eq!(Token::load_or_create(&path).unwrap(), first);
+        let second = Token::rotate(&path).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(keeper.current(), second);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing left beside");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_for_its_owner_alone_and_traps_are_refused() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/token");
+        let token = Token::load_or_create(&path).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+
+        let refused =
+            |path: &Path| matches!(Token::load_or_create(path), Err(TokenError::Unsafe { .. }));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(refused(&path), "a file open to others");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(Token::load_or_create(&path).unwrap(), token);
+
+        let planted = folder.path().join("state/planted");
+        symlink(&path, &planted).unwrap();
+        assert!(refused(&planted), "a symlink");
+        symlink(folder.path().join("state"), folder.path().join("alias")).unwrap();
+        assert!(refused(&folder.path().join("alias/token")), "a folder that is a symlink");
+        fs::set_permissions(folder.path().join("state"), fs::Permissions::from_mode(0o755))
+            .unwrap();
+        assert!(refused(&path), "a folder open to others");
+    }
+}

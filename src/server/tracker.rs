@@ -1,0 +1,54 @@
+//! Counts what is going on, and waits for it to end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+/// A count of guards that are alive. A clone counts the same.
+#[derive(Debug, Clone, Default)]
+pub struct Tracker(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    count: AtomicUsize,
+    idle: Notify,
+}
+
+/// One thing going on; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Guard(Arc<Inner>);
+
+impl Tracker {
+    /// Begins one more.
+    #[must_use]
+    pub fn begin(&self) -> Guard {
+        self.0.count.fetch_add(1, Ordering::AcqRel);
+        Guard(Arc::clone(&self.0))
+    }
+
+    /// How many are going on.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.count.load(Ordering::Acquire)
+    }
+
+    /// Waits until none is.
+    pub async fn idle(&self) {
+        loop {
+            let notified = self.0.idle.notified();
+            if self.count() == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}

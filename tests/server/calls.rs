@@ -1,0 +1,145 @@
+//! Calls that take long, are given up, come too fast, or break.
+
+use std::time::Duration;
+
+use serde_json::json;
+use vault_steward::server::Settings;
+
+use crate::fake::fake;
+use crate::support::Door;
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn answers_may_overtake_each_other_and_light_calls_never_queue() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    let searches: Vec<i64> =
+        (0..20).map(|_| client.ask("tools/call", json!({"name": "search"}))).collect();
+    strings.began.recv_timeout(SOON).unwrap();
+    let answer = client.call("tools/call", json!({"name": "echo", "arguments": {"a": 1}}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"a": 1}));
+    assert_eq!(answer["result"]["isError"], false);
+    for id in &searches {
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": id}});
+        client.send(&cancel.to_string());
+    }
+    let mut cancelled: Vec<i64> = searches
+        .iter()
+        .map(|_| {
+            let answer = client.read();
+            assert_eq!(answer["error"]["code"], -32800, "{answer}");
+            assert_eq!(answer["error"]["data"]["kind"], "cancelled");
+            answer["id"].as_i64().unwrap()
+        })
+        .collect();
+    cancelled.sort_unstable();
+    assert_eq!(cancelled, searches, "each is answered once");
+}
+
+#[test]
+fn a_client_that_leaves_ends_its_searches_but_not_its_changes() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    client.ask("tools/call", json!({"name": "search"}));
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "search");
+    client.ask("tools/call", json!({"name": "change"}));
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "change");
+    drop(client);
+    assert_eq!(strings.ended.recv_timeout(SOON).unwrap(), "search");
+    strings.go.send(()).unwrap();
+    assert_eq!(strings.ended.recv_timeout(SOON).unwrap(), "change");
+}
+
+#[test]
+fn a_change_is_answered_truly_even_when_cancelled() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    let id = client.ask("tools/call", json!({"name": "change"}));
+    strings.began.recv_timeout(SOON).unwrap();
+    client.send(&format!(
+        r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
+    ));
+    client.call("_vault/ping", json!({}));
+    strings.go.send(()).unwrap();
+    assert_eq!(client.answer(id)["result"]["isError"], false);
+}
+
+#[test]
+fn an_id_in_flight_is_not_taken_twice_and_there_is_a_limit() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    let call = r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"change"}}"#;
+    client.send(call);
+    client.send(call);
+    let answer = client.read();
+    assert_eq!(answer["id"], json!(null));
+    assert_eq!(answer["error"]["data"]["kind"], "duplicate_id");
+    assert_eq!(answer["error"]["data"]["detail"]["requestId"], "x");
+    for _ in 0..31 {
+        client.ask("tools/call", json!({"name": "search"}));
+    }
+    let answer = client.tool("echo");
+    assert_eq!(answer["error"]["code"], -32001, "{answer}");
+    assert_eq!(answer["error"]["data"]["kind"], "overloaded");
+    assert_eq!(answer["error"]["data"]["retryable"], true);
+    assert!(answer["error"]["data"]["retryAfterMs"].as_u64().unwrap() > 0);
+    assert!(client.call("_vault/ping", json!({}))["result"].is_object());
+    strings.go.send(()).unwrap();
+    assert_eq!(client.read()["id"], "x");
+}
+
+#[test]
+fn too_many_messages_are_refused_for_a_while() {
+    let settings = Settings { messages_per_second: 20, message_burst: 50, ..Settings::default() };
+    let door = Door::open(settings, fake().0);
+    let mut client = door.client();
+    let mut refused = None;
+    for _ in 0..60 {
+        let answer = client.call("_vault/ping", json!({}));
+        if answer["error"].is_object() {
+            refused = Some(answer);
+        }
+    }
+    let refused = refused.expect("the bucket runs empty");
+    assert_eq!(refused["error"]["code"], -32001);
+    assert_eq!(refused["error"]["data"]["kind"], "rate_limited");
+    assert!(refused["error"]["data"]["retryAfterMs"].as_u64().unwrap() <= 50);
+}
+
+#[test]
+fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
+    let (fake, _strings) = fake();
+    let door = Door::open(Settings { request_seconds: 1, ..Settings::default() }, fake);
+    let mut client = door.client();
+    assert_eq!(client.tool("panic")["error"]["data"]["kind"], "internal");
+    assert_eq!(client.tool("search")["error"]["data"]["kind"], "timeout");
+    let late = client.tool("change");
+    assert_eq!(late["error"]["data"]["kind"], "timeout");
+    assert!(late["error"]["data"]["hint"].as_str().unwrap().contains("may still be made"));
+    let long = json!({"name": "long", "arguments": {"bytes": 5_000_000}});
+    let answer = client.call("tools/call", long);
+    assert_eq!(answer["error"]["data"]["kind"], "reply_too_large");
+    let fits = json!({"name": "long", "arguments": {"bytes": 4_000_000}});
+    let answer = client.call("tools/call", fits);
+    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 4_000_000);
+}
+
+#[test]
+fn stopping_lets_running_calls_finish_and_says_why() {
+    let (fake, strings) = fake();
+    let mut door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    let id = client.ask("tools/call", json!({"name": "change"}));
+    strings.began.recv_timeout(SOON).unwrap();
+    door.stop();
+    strings.go.send(()).unwrap();
+    assert_eq!(client.answer(id)["result"]["isError"], false);
+    assert_eq!(client.close_code(), 1001);
+    door.wait();
+}

@@ -1,0 +1,15 @@
+//! The local door, through real sockets.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../support/fake.rs"]
+mod fake;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod events;
+mod frames;
+mod handshake;
+mod load;
+mod messages;
+mod secrets;

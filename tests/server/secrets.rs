@@ -1,0 +1,53 @@
+//! What the log may not hold.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use vault_steward::server::Settings;
+
+use crate::fake::fake;
+use crate::support::Door;
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn neither_token_nor_contents_are_logged() {
+    let log = Log::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .init();
+    let door = Door::open(Settings::default(), fake().0);
+    let offer = format!("Sec-WebSocket-Protocol: vault.v1, vault.token.{}", door.token);
+    assert_eq!(door.handshake(&[door.host(), offer]), 101);
+    let evil = "Origin: https://evil.example".to_owned();
+    assert_eq!(door.handshake(&[door.host(), door.bearer(), evil]), 403);
+    let near_miss = format!("{}0", &door.token[..63]);
+    let wrong = format!("Authorization: Bearer {near_miss}");
+    assert_eq!(door.handshake(&[door.host(), wrong]), 401);
+    let mut client = door.client();
+    let call = json!({"name": "echo", "arguments": {"content": "the secret of the pear"}});
+    client.call("tools/call", call);
+    client.send("{\"the secret of the pear\": ");
+    client.read();
+    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    let ours: Vec<&str> = logged.lines().filter(|line| line.contains("vault_steward")).collect();
+    assert!(ours.iter().any(|line| line.contains("the origin is not allowed")), "{logged}");
+    for line in ours {
+        assert!(!line.contains(&door.token[..16]) && !line.contains("the secret"), "{line}");
+    }
+}

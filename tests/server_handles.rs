@@ -1,0 +1,53 @@
+//! A storm of connections leaves no file handle and no task behind. Alone in its program, as it
+//! counts what the whole process holds.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(target_os = "linux")]
+
+#[path = "support/fake.rs"]
+mod fake;
+mod support;
+
+use std::io::Write as _;
+use std::net::TcpStream;
+
+use serde_json::json;
+use support::{Door, upgrade};
+use vault_steward::server::Settings;
+
+fn handles() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[test]
+fn a_storm_leaves_nothing_behind() {
+    let (fake, strings) = fake::fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut witness = door.client();
+    witness.tool("echo");
+    let before = (handles(), door.tasks());
+    for round in 0..100 {
+        // One that says goodbye, one that does not, one in the middle of a search, one refused, one
+        // that never finishes its handshake.
+        let mut polite = door.client();
+        polite.socket.close(None).unwrap();
+        while polite.socket.read().is_ok() {}
+        drop(door.client());
+        let mut busy = door.client();
+        busy.ask("tools/call", json!({"name": "search"}));
+        busy.call("_vault/subscribe", json!({}));
+        drop(busy);
+        assert_eq!(door.handshake(&[door.host(), "Origin: null".to_owned()]), 403, "{round}");
+        let mut half = TcpStream::connect(("127.0.0.1", door.port)).unwrap();
+        half.write_all(&upgrade("/v1", &[door.host()]).as_bytes()[..20]).unwrap();
+    }
+    // The searches were given up with their clients.
+    for name in strings.began.try_iter().filter(|name| name == "search") {
+        assert!(strings.ended.iter().any(|ended| ended == name));
+    }
+    // Closing takes a moment on the other side; asking gives it that moment.
+    let settled = (0..20_000).any(|_| {
+        witness.call("_vault/ping", json!({}));
+        handles() == before.0 && door.tasks() == before.1
+    });
+    assert!(settled, "before {before:?}, after {:?}", (handles(), door.tasks()));
+}

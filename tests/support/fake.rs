@@ -1,0 +1,107 @@
+//! Tools that do what a test wants, and nothing else.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Map, Value, json};
+use vault_steward::protocol::status::VaultState;
+use vault_steward::protocol::tools::{
+    Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
+};
+use vault_steward::server::backend::{Backend, Work};
+use vault_steward::vault::Cancel;
+
+/// What a test sees and holds of the [`Fake`].
+pub struct Strings {
+    /// A name for each call that has begun.
+    pub began: Receiver<String>,
+    /// A name for each call that has ended.
+    pub ended: Receiver<String>,
+    /// Lets one call of `change` go on.
+    pub go: Sender<()>,
+}
+
+pub struct Fake {
+    began: Mutex<Sender<String>>,
+    ended: Mutex<Sender<String>>,
+    go: Arc<Mutex<Receiver<()>>>,
+}
+
+pub fn fake() -> (Fake, Strings) {
+    let (began, began_rx) = channel();
+    let (ended, ended_rx) = channel();
+    let (go, go_rx) = channel();
+    let fake = Fake {
+        began: Mutex::new(began),
+        ended: Mutex::new(ended),
+        go: Arc::new(Mutex::new(go_rx)),
+    };
+    (fake, Strings { began: began_rx, ended: ended_rx, go })
+}
+
+const TOOLS: [(&str, Work); 5] = [
+    ("change", Work::Change),
+    ("echo", Work::Read),
+    ("long", Work::Read),
+    ("panic", Work::Read),
+    ("search", Work::Search),
+];
+
+impl Backend for Fake {
+    fn tools(&self) -> ToolsListResult {
+        let tool = |(name, work): &(&str, Work)| Tool {
+            name: (*name).to_owned(),
+            title: (*name).to_owned(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+            output_schema: json!({"type": "object"}),
+            annotations: ToolAnnotations {
+                title: (*name).to_owned(),
+                read_only_hint: *work != Work::Change,
+                destructive_hint: false,
+                idempotent_hint: true,
+                open_world_hint: false,
+            },
+        };
+        ToolsListResult { tools: TOOLS.iter().map(tool).collect() }
+    }
+
+    fn work(&self, name: &str) -> Option<Work> {
+        TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
+    }
+
+    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+        let _ = self.began.lock().unwrap().send(name.to_owned());
+        let (text, is_error, data) = match name {
+            // Waits to be told, or to be cancelled.
+            "change" => {
+                let _ = self.go.lock().unwrap().recv();
+                (String::new(), false, json!({}))
+            }
+            // Runs until it is cancelled.
+            "search" => {
+                while !cancel.is_cancelled() {
+                    std::thread::yield_now();
+                }
+                (String::new(), true, json!({"code": "cancelled"}))
+            }
+            "long" => {
+                let size = usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap();
+                ("x".repeat(size), false, json!({}))
+            }
+            "panic" => panic!("as the test wants"),
+            _ => (String::new(), false, Value::Object(arguments)),
+        };
+        let _ = self.ended.lock().unwrap().send(name.to_owned());
+        ToolsCallResult {
+            content: vec![Content::Text { text }],
+            structured_content: data,
+            is_error,
+        }
+    }
+
+    fn vault(&self) -> VaultState {
+        VaultState { name: "fake".to_owned(), ..VaultState::default() }
+    }
+}

@@ -1,0 +1,247 @@
+//! A real server on a free port, and a client that can misbehave.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
+use vault_steward::server::backend::Backend;
+use vault_steward::server::events::Events;
+use vault_steward::server::token::{Token, TokenKeeper};
+use vault_steward::server::{Server, Settings};
+
+/// A server that runs until dropped.
+pub struct Door {
+    pub port: u16,
+    pub token: String,
+    pub events: Events,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Door {
+    pub fn open(settings: Settings, backend: impl Backend) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let handle = runtime.handle().clone();
+        let token = Token::generate().unwrap();
+        let settings = Settings { port: 0, ..settings };
+        let keeper = TokenKeeper::fixed(token.clone());
+        let server = runtime.block_on(Server::bind(settings, keeper, backend)).unwrap();
+        let (port, events) = (server.port(), server.events());
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(server.run(async {
+                let _ = stopped.await;
+            }));
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        });
+        Self {
+            port,
+            token: token.reveal(),
+            events,
+            stop: Some(stop),
+            thread: Some(thread),
+            runtime: handle,
+        }
+    }
+
+    /// Asks the server to stop, without waiting.
+    pub fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+    }
+
+    /// Waits until it has stopped.
+    pub fn wait(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+
+    /// Tasks alive on the server's runtime.
+    pub fn tasks(&self) -> usize {
+        self.runtime.metrics().num_alive_tasks()
+    }
+
+    /// Sends `request` as it stands and reads until the server closes or upgrades.
+    pub fn raw(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(n) => answer.extend_from_slice(&buffer[..n]),
+            }
+            if answer.starts_with(b"HTTP/1.1 101") && answer.ends_with(b"\r\n\r\n") {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// The status of the answer to `request`; 0 where there is none.
+    pub fn status(&self, request: &str) -> u16 {
+        let answer = self.raw(request);
+        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+    }
+
+    /// A handshake with these header lines beside the ones that every handshake has.
+    pub fn handshake(&self, headers: &[String]) -> u16 {
+        self.status(&upgrade("/v1", headers))
+    }
+
+    pub fn host(&self) -> String {
+        format!("Host: 127.0.0.1:{}", self.port)
+    }
+
+    pub fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// A client that has said nothing yet.
+    pub fn connect(&self) -> Client {
+        self.try_connect().unwrap()
+    }
+
+    /// The same, or the status of the refusal.
+    pub fn try_connect(&self) -> Result<Client, u16> {
+        Client::connect(self.port, &self.token)
+    }
+
+    /// A client that has introduced itself.
+    pub fn client(&self) -> Client {
+        let mut client = self.connect();
+        client.initialize();
+        client
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the server panicked");
+        }
+    }
+}
+
+/// The head of a WebSocket handshake.
+pub fn upgrade(target: &str, headers: &[String]) -> String {
+    let mut head = format!("GET {target} HTTP/1.1\r\n");
+    for header in headers {
+        head.push_str(header);
+        head.push_str("\r\n");
+    }
+    head + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+}
+
+/// One WebSocket connection.
+pub struct Client {
+    pub socket: WebSocket<TcpStream>,
+    next: i64,
+}
+
+impl Client {
+    /// Connects to `port`, or says the status of the refusal.
+    pub fn connect(port: u16, token: &str) -> Result<Self, u16> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut request = format!("ws://127.0.0.1:{port}/v1").into_client_request().unwrap();
+        let authorization = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert("authorization", authorization);
+        match tungstenite::client(request, stream) {
+            Ok((socket, _)) => Ok(Self { socket, next: 1 }),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub fn initialize(&mut self) -> Value {
+        self.call("initialize", json!({"protocolVersion": 1}))["result"].take()
+    }
+
+    pub fn send(&mut self, text: &str) {
+        self.socket.send(Message::text(text)).unwrap();
+    }
+
+    /// Sends a request and says its id.
+    pub fn ask(&mut self, method: &str, params: Value) -> i64 {
+        let id = self.next;
+        self.next += 1;
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
+        id
+    }
+
+    /// Sends a request and reads its answer, past whatever else comes before.
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    pub fn tool(&mut self, name: &str) -> Value {
+        self.call("tools/call", json!({"name": name, "arguments": {}}))
+    }
+
+    pub fn answer(&mut self, id: i64) -> Value {
+        loop {
+            let message = self.read();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// The next message.
+    pub fn read(&mut self) -> Value {
+        loop {
+            match self.socket.read().unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Reads on until the server closes and says the close code; 0 where it went without one.
+    pub fn close_code(&mut self) -> u16 {
+        loop {
+            match self.socket.read() {
+                Ok(Message::Close(Some(frame))) => return frame.code.into(),
+                Ok(_) => {}
+                Err(_) => return 0,
+            }
+        }
+    }
+
+    /// Sends `text` and reads the error it is answered with: the id and the kind.
+    pub fn refused(&mut self, text: &str) -> (Value, String) {
+        self.send(text);
+        let mut answer = self.read();
+        let kind = answer["error"]["data"]["kind"].as_str().map(str::to_owned);
+        (answer["id"].take(), kind.unwrap_or_else(|| panic!("no error: {answer}")))
+    }
+}
