@@ -235,6 +235,8 @@ fn directly(
     let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
     drop(progress);
     let answer = tools::call(&context, tool.name, Value::Object(arguments));
+    // What a change left to do in the background is done before the lock goes.
+    context.vault.stop();
     Ok(answer.map_err(daemon::backend::as_tool_error)?)
 }
 

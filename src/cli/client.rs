@@ -24,15 +24,15 @@ use crate::protocol::initialize::{
 use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL};
 use crate::server::token::Token;
 
-/// The largest frame the server takes, in bytes; more goes as several.
-const MAX_FRAME: usize = 1 << 20;
+/// The largest frame sent before the server has said what it takes, in bytes.
+const FIRST_FRAME: usize = 64 << 10;
 
 /// How long a local daemon may take to accept and to introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How long a call may take before the daemon is taken for dead; longer than its own deadline, so
-/// that its answer comes first.
-const ANSWER: Duration = Duration::from_secs(330);
+/// How much longer than the daemon's own deadline a call may take before the daemon is taken for
+/// dead.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Why the daemon could not be asked.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +70,10 @@ pub enum ClientError {
 pub struct Client {
     socket: WebSocketStream<TcpStream>,
     next_id: i64,
+    /// The largest frame the server takes, in bytes; more goes as several.
+    max_frame: usize,
+    /// How long an answer may take.
+    patience: Duration,
 }
 
 impl Client {
@@ -106,15 +110,20 @@ impl Client {
                     _ => ClientError::NotTheDaemon { port },
                 }
             })?;
-        let mut client = Self { socket, next_id: 1 };
+        let mut client = Self { socket, next_id: 1, max_frame: FIRST_FRAME, patience: HANDSHAKE };
 
         // A fresh random text: an answer heard earlier proves nothing.
         let nonce = Token::generate().map_err(broken)?.reveal();
         let answer = client.call(&introduction(&nonce)).await?;
-        let proof = answer.agent_capabilities.meta.vault.proof.unwrap_or_default();
+        let daemon = answer.agent_capabilities.meta.vault;
+        let proof = daemon.proof.unwrap_or_default();
         if proof != token.prove(&nonce) {
             return Err(ClientError::NotTheDaemon { port });
         }
+        client.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
+            .map_or(FIRST_FRAME, |most| most.clamp(1, 1 << 20));
+        let deadline = Duration::from_secs(u64::from(daemon.limits.request_seconds));
+        client.patience = deadline + GRACE;
         Ok(client)
     }
 
@@ -129,20 +138,21 @@ impl Client {
             "jsonrpc": "2.0", "id": id, "method": P::METHOD, "params": params,
         });
         self.send(request.to_string()).await?;
-        let answer = tokio::time::timeout(ANSWER, self.answer(id))
+        let answer = tokio::time::timeout(self.patience, self.answer(id))
             .await
             .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
         serde_json::from_value(answer).map_err(broken)
     }
 
     async fn send(&mut self, text: String) -> Result<(), ClientError> {
-        if text.len() <= MAX_FRAME {
+        if text.len() <= self.max_frame {
             return self.socket.send(Message::text(text)).await.map_err(broken);
         }
         let text = Bytes::from(text);
-        let frames = text.len().div_ceil(MAX_FRAME);
+        let frames = text.len().div_ceil(self.max_frame);
         for index in 0..frames {
-            let part = text.slice(index * MAX_FRAME..text.len().min((index + 1) * MAX_FRAME));
+            let part =
+                text.slice(index * self.max_frame..text.len().min((index + 1) * self.max_frame));
             let kind = if index == 0 { Data::Text } else { Data::Continue };
             let frame = Frame::message(part, OpCode::Data(kind), index + 1 == frames);
             self.socket.send(Message::Frame(frame)).await.map_err(broken)?;

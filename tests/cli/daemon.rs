@@ -158,3 +158,35 @@ fn it_stops_in_order_when_nobody_reads_its_log() {
     assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
     assert!(!home.state().join("daemon.json").exists());
 }
+
+#[test]
+fn of_several_started_at_once_one_serves() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let line = ["serve", "--port", "0", "--json", "--vault", vault.to_str().unwrap()];
+    let mut children: Vec<_> = (0..5).map(|_| home.steward(&line).spawn().unwrap()).collect();
+    let mut serving = Vec::new();
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    let mut refused = 0;
+    while refused < 4 && std::time::Instant::now() < until {
+        serving.clear();
+        refused = 0;
+        for child in &mut children {
+            match child.try_wait().unwrap() {
+                Some(status) => {
+                    assert_eq!(status.code(), Some(3));
+                    refused += 1;
+                }
+                None => serving.push(child.id()),
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    assert_eq!((refused, serving.len()), (4, 1));
+    assert_eq!(status["daemon"]["pid"], serving[0]);
+    for child in &mut children {
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}
