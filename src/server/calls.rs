@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::backend::Work;
+use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
 use super::{Shared, lock};
@@ -28,6 +29,9 @@ pub struct Calls {
     outbox: Arc<Outbox>,
     in_flight: Arc<Mutex<HashMap<RequestId, InFlight>>>,
     unanswered: Tracker,
+    /// Answers go into the outbox one by one, each when there is room: a client that asked for
+    /// much at once is not too slow because it all came back at once.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct InFlight {
@@ -47,7 +51,13 @@ impl Calls {
     /// No calls yet; answers go to `outbox`.
     #[must_use]
     pub fn new(shared: Arc<Shared>, outbox: Arc<Outbox>) -> Self {
-        Self { shared, outbox, in_flight: Arc::default(), unanswered: Tracker::default() }
+        Self {
+            shared,
+            outbox,
+            in_flight: Arc::default(),
+            unanswered: Tracker::default(),
+            turn: Arc::default(),
+        }
     }
 
     /// Whether a request of this id is unanswered.
@@ -92,9 +102,12 @@ impl Calls {
         let unanswered = self.unanswered.begin();
         tokio::spawn(async move {
             let answer = calls.run(&id, params, work, cancel, &give_up).await;
+            let turn = calls.turn.lock().await;
+            // One that reads nothing for so long is too slow after all.
+            let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
             lock(&calls.in_flight).remove(&id);
             calls.outbox.push(Utf8Bytes::from(answer));
-            drop(unanswered);
+            drop((turn, unanswered));
         });
         Ok(())
     }

@@ -34,7 +34,7 @@ const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
 
 /// How long one write may be stuck, and how long a client may leave its answers unread while it
 /// asks for more.
-const STUCK_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long to go on listening after the close frame, so that it is not lost in a reset.
 const LINGER: Duration = Duration::from_secs(1);

@@ -62,12 +62,15 @@ fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
     one && target.authority().is_none_or(|authority| ours(authority.as_str().as_bytes()))
 }
 
-/// No `Origin`, or exactly one that is in the list, byte for byte.
+/// No `Origin`, or exactly one that is in the list, byte for byte. `null` never is: every sandboxed
+/// frame of every page sends it.
 fn origin_is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     match (origins.next(), origins.next()) {
         (None, _) => true,
-        (Some(origin), None) => allowed.iter().any(|one| one.as_bytes() == origin.as_bytes()),
+        (Some(origin), None) => {
+            origin != "null" && allowed.iter().any(|one| one.as_bytes() == origin.as_bytes())
+        }
         (Some(_), Some(_)) => false,
     }
 }

@@ -2,6 +2,7 @@
 //! and holds up no one.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +19,7 @@ pub struct Outbox {
     overflowed: AtomicBool,
     /// Something to send; the writer waits here.
     ready: Notify,
-    /// Less to send; the reader waits here.
+    /// Less to send; who would add to it waits here.
     room: Notify,
     /// Overflow; a writer that is stuck in a write waits here.
     cut: Notify,
@@ -81,6 +82,7 @@ impl Outbox {
             state.closing = Some(Closing::SLOW);
             self.overflowed.store(true, Ordering::Release);
             self.cut.notify_one();
+            self.room.notify_waiters();
         } else {
             state.bytes += text.len();
             state.queue.push_back(text);
@@ -109,6 +111,7 @@ impl Outbox {
     pub fn close(&self, closing: Closing) {
         lock(&self.state).closing.get_or_insert(closing);
         self.ready.notify_one();
+        self.room.notify_waiters();
     }
 
     /// The next thing to do. For one writer.
@@ -125,7 +128,7 @@ impl Outbox {
                     let roomy = self.roomy(&state);
                     drop(state);
                     if roomy {
-                        self.room.notify_one();
+                        self.room.notify_waiters();
                     }
                     return Next::Send { text, more };
                 }
@@ -137,17 +140,20 @@ impl Outbox {
         }
     }
 
-    /// Waits until the queue is at most half full. For one reader, which takes no more from a
-    /// client that does not fetch its answers.
+    /// Waits until the queue is at most half full. For the reader, which takes no more from a
+    /// client that does not fetch its answers, and for answers, which are many and may be large.
     pub async fn room(&self) {
         loop {
+            let mut notified = pin!(self.room.notified());
+            // Listening begins before looking, so that no change falls between the two.
+            notified.as_mut().enable();
             {
                 let state = lock(&self.state);
                 if state.closing.is_some() || self.roomy(&state) {
                     return;
                 }
             }
-            self.room.notified().await;
+            notified.await;
         }
     }
 

@@ -179,7 +179,13 @@ fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError>
             fs::rename(&beside, path)
         } else {
             // A hard link, unlike a rename, does not replace what another process has put there.
-            fs::hard_link(&beside, path)
+            // Some file systems have none.
+            match fs::hard_link(&beside, path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    fs::rename(&beside, path)
+                }
+                linked => linked,
+            }
         }
     });
     if replace == Replace::No || written.is_err() {

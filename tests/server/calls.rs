@@ -143,3 +143,15 @@ fn stopping_lets_running_calls_finish_and_says_why() {
     assert_eq!(client.close_code(), 1001);
     door.wait();
 }
+
+#[test]
+fn much_asked_for_at_once_arrives_whole() {
+    let door = Door::open(Settings::default(), fake().0);
+    let mut client = door.client();
+    // Together far more than the queue holds.
+    let long = json!({"name": "long", "arguments": {"bytes": 3_000_000}});
+    let ids: Vec<i64> = (0..20).map(|_| client.ask("tools/call", long.clone())).collect();
+    let mut seen: Vec<i64> = ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, ids);
+}
