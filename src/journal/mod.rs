@@ -173,11 +173,7 @@ fn carry_out(
     Ok(())
 }
 
-fn make_parent(
-    writer: &Writer,
-    path: &VaultPath,
-    done: &mut Vec<Done>,
-) -> Result<(), VaultError> {
+fn make_parent(writer: &Writer, path: &VaultPath, done: &mut Vec<Done>) -> Result<(), VaultError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
         done.push(Done::Folders(writer.create_folders(&parent)?));
     }

@@ -152,7 +152,7 @@ fn hunk(group: &[DiffOp], old: &[&str], new: &[&str]) -> Hunk {
     }
     let mut hunk = Hunk { old_start: None, new_start: None, lines };
     // A side without lines is numbered by the line before it.
-    let (no_old, no_new) = (hunk.old().next().is_none(), hunk.new().next().is_none());
+    let (no_old, no_new) = (hunk.old_lines().next().is_none(), hunk.new_lines().next().is_none());
     let number = |at: usize, empty: bool| at + usize::from(!empty);
     if let Some(first) = group.first() {
         hunk.old_start = Some(number(first.old_range().start, no_old));

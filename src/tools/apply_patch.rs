@@ -106,22 +106,25 @@ fn plan(
             }
             Place::Free(path) => path,
         };
-        let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
-        let result = result(&path, "created", Some(&applied.bytes));
-        let (content, before) = (applied.bytes, Before::Absent);
-        return Ok((path.clone(), Change::Write { path, content, before }, result));
+        let content = patch::apply(None, patch).map_err(|error| failed(&error))?.bytes;
+        let content = content.unwrap_or_default();
+        let result = result(&path, "created", Some(&content));
+        let change = Change::Write { path: path.clone(), content, before: Before::Absent };
+        return Ok((path, change, result));
     }
     let file = text_file::read(&context.vault, &patch.path)?;
     file.text()?;
-    let applied =
-        patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
+    let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
     let path = file.path.clone();
-    if patch.action == Action::Delete {
-        return Ok((path.clone(), Change::Delete { path: path.clone() }, result(&path, "deleted", None)));
-    }
-    let result = result(&path, "modified", Some(&applied.bytes));
-    let before = Before::Revision(file.content.revision);
-    Ok((path.clone(), Change::Write { path, content: applied.bytes, before }, result))
+    let (change, result) = match applied.bytes {
+        Some(content) => {
+            let result = result(&path, "modified", Some(&content));
+            let before = Before::Revision(file.content.revision);
+            (Change::Write { path: path.clone(), content, before }, result)
+        }
+        None => (Change::Delete { path: path.clone() }, result(&path, "deleted", None)),
+    };
+    Ok((path, change, result))
 }
 
 fn failed(error: &PatchError) -> ToolError {

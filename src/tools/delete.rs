@@ -97,7 +97,10 @@ impl Tool for Delete {
             Trashed::Kept { place } => (
                 "kept",
                 Some(place.display().to_string()),
-                format!("`{}`, since the vault keeps no trash; copy it back from there to restore it", place.display()),
+                format!(
+                    "`{}`, since the vault keeps no trash; copy it back from there to restore it",
+                    place.display()
+                ),
             ),
         };
         let what = match kind {

@@ -80,9 +80,10 @@ impl Tool for DirectoryTree {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        for (name, value, most) in
-            [("max_depth", input.max_depth, MAX_DEPTH), ("max_entries", input.max_entries, MAX_ENTRIES)]
-        {
+        for (name, value, most) in [
+            ("max_depth", input.max_depth, MAX_DEPTH),
+            ("max_entries", input.max_entries, MAX_ENTRIES),
+        ] {
             if !(1..=most).contains(&value) {
                 let message = format!("`{name}` is {value}");
                 let hint = format!("give a number from 1 to {most}");
@@ -98,8 +99,8 @@ impl Tool for DirectoryTree {
         let mut entries = Vec::new();
         tree.flatten(&folder, 1, &shown, &mut entries);
         let omitted = tree.total - entries.len();
-        let at_top = tree.children(&folder).len()
-            - entries.iter().filter(|node| node.depth == 1).count();
+        let at_top =
+            tree.children(&folder).len() - entries.iter().filter(|node| node.depth == 1).count();
         let text = text(&folder, &entries, at_top, omitted);
         let path = folder.as_str().to_owned();
         Ok(Answer { text, data: Output { path, entries, omitted } })

@@ -95,7 +95,8 @@ impl Tool for EditFile {
         let file = text_file::read(&context.vault, &input.path)?;
         file.expect(input.expected_revision.as_deref())?;
         file.text()?;
-        let edited = apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
+        let edited =
+            apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
         let path = &file.path;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
         let outcomes = context.journal.apply(&ChangeSet {
@@ -127,7 +128,8 @@ impl Tool for EditFile {
             ),
             number => count(number, "replacement"),
         };
-        let links = if saved.in_place { "; the file has other names, which show it too" } else { "" };
+        let links =
+            if saved.in_place { "; the file has other names, which show it too" } else { "" };
         let text =
             format!("edited `{path}`: {what}{links}, revision {}\n{}", data.revision, data.diff);
         Ok(Answer { text, data })
@@ -137,9 +139,10 @@ impl Tool for EditFile {
 /// The one operation that the arguments name.
 fn operation(input: &Input) -> Result<Edit, ToolError> {
     let content = || {
-        input.content.clone().ok_or_else(|| {
-            wrong("`content` is missing", "give the lines to put in as `content`")
-        })
+        input
+            .content
+            .clone()
+            .ok_or_else(|| wrong("`content` is missing", "give the lines to put in as `content`"))
     };
     let mut found: Vec<Result<Edit, ToolError>> = Vec::new();
     match (&input.old_text, &input.new_text) {

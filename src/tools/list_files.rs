@@ -178,8 +178,7 @@ fn matching(context: &Context, folder: &VaultPath, glob: &Glob, kind: WantedKind
 }
 
 fn sort(entries: &mut [Entry], by: SortBy) {
-    let by_path =
-        |a: &Entry, b: &Entry| tree_order(a.path().as_str(), b.path().as_str());
+    let by_path = |a: &Entry, b: &Entry| tree_order(a.path().as_str(), b.path().as_str());
     entries.sort_by(|a, b| {
         let order = match by {
             SortBy::Modified => b.modified.cmp(&a.modified),
@@ -205,7 +204,10 @@ fn text(
     }
     let mut lines: Vec<String> = entries.iter().map(line).collect();
     if total > entries.len() {
-        lines.push(format!("[{} of {total}; raise max_results or narrow the pattern]", entries.len()));
+        lines.push(format!(
+            "[{} of {total}; raise max_results or narrow the pattern]",
+            entries.len()
+        ));
     } else {
         lines.push(format!("[{total} in all]"));
     }

@@ -111,7 +111,8 @@ fn destination(
             // A name without extension also finds the note of that name, which is no obstacle.
             let new = context.vault.new_path(asked)?;
             if found.path.fold_key() == new.fold_key() || kind == Kind::File {
-                let mut error = ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
+                let mut error =
+                    ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
                 if found.meta.kind == Kind::Folder {
                     let inside = format!("{}/{}", found.path.as_str(), source.name());
                     error.hint = Some(format!("to move it into that folder, say `{inside}`"));

@@ -121,7 +121,10 @@ fn range(input: &Input, total: usize, path: &str) -> Result<(usize, usize), Tool
         return Ok((1, 0));
     }
     if first > total {
-        return Err(wrong(format!("`{path}` has {}; there is no line {first}", count(total, "line"))));
+        return Err(wrong(format!(
+            "`{path}` has {}; there is no line {first}",
+            count(total, "line")
+        )));
     }
     if last < first {
         return Err(wrong(format!("`end_line` {last} comes before `start_line` {first}")));

@@ -142,9 +142,10 @@ impl Tool for SearchFiles {
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let query = query(context, &input)?;
         let settings = &context.settings.search;
-        let results = search::search(&context.vault, &query, settings, &context.cancel).map_err(
-            |error| ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint()),
-        )?;
+        let results =
+            search::search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
+                ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
+            })?;
         if context.cancel.is_cancelled() {
             return Err(cancelled());
         }

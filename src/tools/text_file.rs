@@ -81,7 +81,11 @@ pub(super) fn size(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if value < 10.0 { format!("{value:.1} {}", units[unit]) } else { format!("{value:.0} {}", units[unit]) }
+    if value < 10.0 {
+        format!("{value:.1} {}", units[unit])
+    } else {
+        format!("{value:.0} {}", units[unit])
+    }
 }
 
 /// A number with its noun: `1 file`, `3 files`.

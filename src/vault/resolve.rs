@@ -92,12 +92,15 @@ impl Vault {
         self.resolve_path(&path, want, 0)
     }
 
-    fn resolve_path(&self, asked: &VaultPath, want: Want, links: usize) -> Result<Found, VaultError> {
+    fn resolve_path(
+        &self,
+        asked: &VaultPath,
+        want: Want,
+        links: usize,
+    ) -> Result<Found, VaultError> {
         if asked.is_root() {
             return match want {
-                Want::File => {
-                    Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder })
-                }
+                Want::File => Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder }),
                 _ => Ok(Found { path: asked.clone(), meta: self.stat(asked)? }),
             };
         }
@@ -145,16 +148,16 @@ impl Vault {
                 let (path, fault) = (asked.clone(), "leads in a circle");
                 return Err(VaultError::BrokenLink { link: path.clone(), path, fault });
             }
-            return self.resolve_path(&target, want, links + 1).map(Some).map_err(|error| {
-                match error {
+            return self.resolve_path(&target, want, links + 1).map(Some).map_err(
+                |error| match error {
                     VaultError::NotFound { .. } => VaultError::BrokenLink {
                         path: asked.clone(),
                         link: path.clone(),
                         fault: "leads to nothing",
                     },
                     other => other,
-                }
-            });
+                },
+            );
         }
         let Some(meta) = self.refresh(path) else { return Ok(None) };
         let found = Found { path: path.clone(), meta };
@@ -297,11 +300,7 @@ impl Vault {
 }
 
 /// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
-fn pick(
-    catalogue: &Catalogue,
-    asked: &VaultPath,
-    want: Want,
-) -> Result<Option<Entry>, VaultError> {
+fn pick(catalogue: &Catalogue, asked: &VaultPath, want: Want) -> Result<Option<Entry>, VaultError> {
     let suits = |entry: &&Entry| match want {
         Want::File => matches!(entry.kind, Kind::File | Kind::Link),
         Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),

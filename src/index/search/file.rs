@@ -186,9 +186,10 @@ fn shown(bytes: &[u8], place: usize) -> String {
         return before.into_iter().chain(after).collect();
     }
     // A quarter of the room before the match, the rest after it.
-    let lead = before.len().min(SHOWN_CHARACTERS / 4).max(
-        SHOWN_CHARACTERS.saturating_sub(after.len()).min(before.len()),
-    );
+    let lead = before
+        .len()
+        .min(SHOWN_CHARACTERS / 4)
+        .max(SHOWN_CHARACTERS.saturating_sub(after.len()).min(before.len()));
     let mut text = String::new();
     if from > 0 || lead < before.len() {
         text.push('…');

@@ -73,18 +73,22 @@ pub(super) fn compile(
         .map_err(|error| explain(pattern, &error.to_string()))
 }
 
-/// From the engine's page-long message to a reason and a column.
+/// From the engine's page-long message, which is about a pattern it has wrapped, to a reason and a
+/// place in the pattern as given.
 fn explain(pattern: &str, message: &str) -> PatternError {
-    if message.contains("exceeds size limit") {
+    if message.contains("size limit") {
         return PatternError::TooLarge;
     }
-    let mark = message.lines().find(|line| line.trim_start().starts_with('^'));
-    let column = mark.map_or(1, |line| line.find('^').unwrap_or(4).saturating_sub(3));
-    let reason = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message);
-    let reason = reason.trim().trim_start_matches("error: ").to_owned();
-    let reason = match pattern.contains('\n') {
-        true => "a line end cannot be part of a match; search for one line".to_owned(),
-        false => reason,
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(64).build().parse(pattern);
+    let (reason, column) = match parsed {
+        Err(regex_syntax::Error::Parse(error)) => {
+            (error.kind().to_string(), error.span().start.column)
+        }
+        Err(regex_syntax::Error::Translate(error)) => {
+            (error.kind().to_string(), error.span().start.column)
+        }
+        // What the engine refuses beyond the grammar: a line end in a search by lines.
+        _ => ("a match cannot reach over a line end".to_owned(), 1),
     };
     let shown = format!("{pattern}\n{}^", " ".repeat(column.saturating_sub(1)));
     PatternError::Syntax { reason, column, shown }

@@ -171,13 +171,7 @@ pub fn search(
     Ok(results)
 }
 
-fn take(
-    results: &mut Results,
-    room: &mut usize,
-    path: &VaultPath,
-    outcome: Outcome,
-    mode: Mode,
-) {
+fn take(results: &mut Results, room: &mut usize, path: &VaultPath, outcome: Outcome, mode: Mode) {
     match outcome {
         Outcome::Gone => {}
         Outcome::Binary => {
@@ -204,9 +198,10 @@ fn take(
 
 /// The files to search, newest first, excluded ones last.
 fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
-    let glob = query.files.as_ref().map(|glob| {
-        if glob.has_slash() { glob.clone() } else { glob.anywhere() }
-    });
+    let glob = query
+        .files
+        .as_ref()
+        .map(|glob| if glob.has_slash() { glob.clone() } else { glob.anywhere() });
     let base = query.folder.fold_key();
     let obsidian = vault.obsidian();
     let catalogue = vault.catalogue();

@@ -37,7 +37,7 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
     match (file, patch.action) {
         (None, Action::Create) => {
             let mut made = String::new();
-            for line in patch.hunks.iter().flat_map(Hunk::new) {
+            for line in patch.hunks.iter().flat_map(Hunk::new_lines) {
                 start_line(&mut made, Eol::Lf);
                 made.push_str(&line.text);
                 made.push_str(line.ending.map_or("", Eol::as_str));
@@ -70,8 +70,8 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
 fn check_sides(patch: &FilePatch) -> Result<(), PatchError> {
     for (at, hunk) in patch.hunks.iter().enumerate() {
         let (wrong, lines, action) = match patch.action {
-            Action::Create => (hunk.old().next(), "old", "is new"),
-            Action::Delete => (hunk.new().next(), "new", "is deleted"),
+            Action::Create => (hunk.old_lines().next(), "old", "is new"),
+            Action::Delete => (hunk.new_lines().next(), "new", "is deleted"),
             Action::Modify => continue,
         };
         if wrong.is_some() {
@@ -213,7 +213,8 @@ impl<'a> File<'a> {
                 }
             }
         }
-        let speaks_of_end = hunk.old().chain(hunk.new()).any(|line| line.ending.is_none());
+        let speaks_of_end =
+            hunk.old_lines().chain(hunk.new_lines()).any(|line| line.ending.is_none());
         if !exact && !speaks_of_end && line == self.len() && line > 0 {
             self.keep_end(made);
         }
@@ -244,7 +245,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(file: &'a File<'a>, path: &'a str, number: usize, hunk: &'a Hunk) -> Self {
-        Self { file, path, number, hunk, old: hunk.old().collect() }
+        Self { file, path, number, hunk, old: hunk.old_lines().collect() }
     }
 
     /// The 0-based line where the hunk should begin by its header, moved by `drift`.

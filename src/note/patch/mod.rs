@@ -117,7 +117,7 @@ impl Hunk {
     }
 
     /// The lines that must be in the old file.
-    pub fn old(&self) -> impl Iterator<Item = &PatchLine> {
+    pub fn old_lines(&self) -> impl Iterator<Item = &PatchLine> {
         self.lines.iter().filter_map(|line| match line {
             HunkLine::Context(line) | HunkLine::Remove(line) => Some(line),
             HunkLine::Add(_) => None,
@@ -125,7 +125,7 @@ impl Hunk {
     }
 
     /// The lines that will be in the new file.
-    pub fn new(&self) -> impl Iterator<Item = &PatchLine> {
+    pub fn new_lines(&self) -> impl Iterator<Item = &PatchLine> {
         self.lines.iter().filter_map(|line| match line {
             HunkLine::Context(line) | HunkLine::Add(line) => Some(line),
             HunkLine::Remove(_) => None,
@@ -160,8 +160,8 @@ impl Hunk {
             1 => start.unwrap_or(1).to_string(),
             _ => format!("{},{count}", start.unwrap_or(usize::from(count > 0))),
         };
-        let old = range(self.old_start, self.old().count());
-        let new = range(self.new_start, self.new().count());
+        let old = range(self.old_start, self.old_lines().count());
+        let new = range(self.new_start, self.new_lines().count());
         format!("@@ -{old} +{new} @@\n")
     }
 }

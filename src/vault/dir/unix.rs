@@ -338,9 +338,8 @@ mod beneath {
     use rustix::fs::{self, Mode, OFlags, ResolveFlags};
     use rustix::io::Errno;
 
-    const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
-        .union(ResolveFlags::NO_SYMLINKS)
-        .union(ResolveFlags::NO_MAGICLINKS);
+    const RESOLVE: ResolveFlags =
+        ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
     const UNKNOWN: u8 = 0;
     const YES: u8 = 1;

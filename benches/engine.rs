@@ -1,0 +1,162 @@
+//! What the engine costs in-process, without socket and JSON framing: `cargo bench`.
+//!
+//! `STEWARD_BENCH_NOTES` sets the size of the generated vault (default 10,000). How the whole
+//! daemon compares with other programs is `benches/compare`'s to say.
+
+#[path = "support/vaultgen.rs"]
+mod vaultgen;
+
+use std::hint::black_box;
+use std::path::Path;
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vault_steward::journal::Journal;
+use vault_steward::tools::{self, Context};
+use vault_steward::vault::{Cancel, Settings, Vault, Want};
+
+/// From the rarest word to patterns without any literal; `benches/compare` asks the same.
+const PATTERNS: [&str; 15] = [
+    "Zyxqua Needle",
+    "(?i)zyxqua needle",
+    "quarterly retrospective",
+    "Qwvxqzzt",
+    "theratione station",
+    r"\bgarden\b",
+    "the",
+    "(?i)THE",
+    "frost|harbour|Needle",
+    r"\w+ Needle \w+",
+    r"^- \[ \] .*winter",
+    r"\d{4}-\d{2}-\d{2}",
+    r"\[\[[^\]|]+\|[^\]]+\]\]",
+    "zq",
+    "[A-Z]{9}[0-9]{9}",
+];
+
+const GLOBS: [&str; 5] = ["*", "**/*.md", "Projects/**", "**/*needle*", "**/2025-0?-1*.md"];
+
+fn notes() -> usize {
+    let wanted = std::env::var("STEWARD_BENCH_NOTES").ok();
+    wanted.and_then(|number| number.parse().ok()).unwrap_or(10_000)
+}
+
+/// A generated vault, and beside it the state folder that the engine keeps for it.
+struct Ground {
+    vault: TempDir,
+    state: TempDir,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let folder = || tempfile::tempdir().expect("the machine has room for temporary files");
+        let ground = Self { vault: folder(), state: folder() };
+        vaultgen::generate(ground.vault.path(), notes(), 1).expect("the vault can be written");
+        ground
+    }
+
+    fn open(&self) -> Vault {
+        let (root, state): (&Path, &Path) = (self.vault.path(), self.state.path());
+        Vault::open(root, state, Settings::default(), &|_| {}).expect("the vault can be opened")
+    }
+}
+
+fn context(vault: &Vault) -> Context {
+    Context {
+        vault: vault.clone(),
+        journal: Journal::new(vault.clone()),
+        settings: tools::Settings::default(),
+        cancel: Cancel::default(),
+    }
+}
+
+fn call(context: &Context, tool: &str, arguments: Value) -> Value {
+    match tools::call(context, tool, arguments) {
+        Ok(answer) => answer.data,
+        Err(error) => panic!("{tool}: {error}"),
+    }
+}
+
+fn engine(criterion: &mut Criterion) {
+    let ground = Ground::new();
+    let size = notes();
+
+    let mut group = criterion.benchmark_group(format!("open/{size}"));
+    group.sample_size(10);
+    group.bench_function("scan", |bencher| {
+        bencher.iter(|| black_box(ground.open()));
+    });
+    group.finish();
+
+    let vault = ground.open();
+    let context = context(&vault);
+    let listed = call(&context, "list_files", json!({"pattern": "Projects/**/*.md"}));
+    let path = listed["entries"][0]["path"].as_str();
+    let path = path.expect("a generated vault has notes under Projects").to_owned();
+    let spoken = path.to_lowercase();
+
+    let mut group = criterion.benchmark_group(format!("resolve/{size}"));
+    for (name, asked) in [("exact", path.as_str()), ("another case", spoken.as_str())] {
+        group.bench_function(name, |bencher| {
+            bencher
+                .iter(|| vault.resolve(black_box(asked), Want::File).expect("the note is there"));
+        });
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("list/{size}"));
+    for glob in GLOBS {
+        group.bench_function(glob, |bencher| {
+            bencher.iter(|| call(&context, "list_files", json!({"pattern": glob})));
+        });
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("search/{size}"));
+    group.sample_size(20);
+    for pattern in PATTERNS {
+        group.bench_function(pattern, |bencher| {
+            bencher.iter(|| call(&context, "search_files", json!({"pattern": pattern})));
+        });
+    }
+    group.bench_function("all fifteen", |bencher| {
+        bencher.iter(|| {
+            for pattern in PATTERNS {
+                call(&context, "search_files", json!({"pattern": pattern}));
+            }
+        });
+    });
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("note/{size}"));
+    group.bench_function("read", |bencher| {
+        bencher.iter(|| call(&context, "read_file", json!({"path": path})));
+    });
+    group.sample_size(20);
+    let text = "A line that is there to be written.\n".repeat(80);
+    group.bench_function("save", |bencher| {
+        bencher.iter(|| {
+            call(&context, "write_file", json!({"path": "Bench/Saved.md", "content": text}))
+        });
+    });
+    group.bench_function("edit", |bencher| {
+        bencher.iter_batched(
+            || call(&context, "write_file", json!({"path": "Bench/Edited.md", "content": text})),
+            |_| {
+                let line = json!({"start": 40, "end": 40});
+                call(
+                    &context,
+                    "edit_file",
+                    json!({"path": "Bench/Edited.md", "replace_lines": line, "content": "New.\n"}),
+                )
+            },
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+    vault.stop();
+}
+
+criterion_group!(benches, engine);
+criterion_main!(benches);

@@ -1,0 +1,76 @@
+//! The sample vault checks out the same everywhere, and holds what its README promises.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use vault_steward::note::fold::{fold_key, normal};
+
+/// Windows gives a path 260 characters; whoever clones deep has to have room above the vault.
+const LONGEST_PATH: usize = 150;
+
+fn vault() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/vault"))
+}
+
+/// Every file and folder of the vault, relative, with `/`.
+fn entries() -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![vault().to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the sample vault can be listed") {
+            let path = entry.expect("the sample vault can be listed").path();
+            let inside = path.strip_prefix(vault()).expect("the walk stays inside");
+            found.push(inside.to_str().expect("names are UTF-8").replace('\\', "/"));
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn bytes(path: &str) -> Vec<u8> {
+    fs::read(vault().join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))
+}
+
+#[test]
+fn every_desktop_system_can_hold_it() {
+    let mut keys: HashMap<String, String> = HashMap::new();
+    for path in entries() {
+        assert_eq!(normal(&path), path, "names are NFC, with plain spaces");
+        assert!(path.len() <= LONGEST_PATH, "`{path}` has {} bytes", path.len());
+        let name = path.rsplit('/').next().expect("a path has a last component");
+        assert!(!name.contains(['*', '"', '\\', '<', '>', ':', '|', '?']), "`{path}`: Windows");
+        assert!(!name.ends_with(['.', ' ']), "`{path}`: Windows drops the end of the name");
+        if let Some(twin) = keys.insert(fold_key(&path), path.clone()) {
+            panic!("`{twin}` and `{path}` are one file on macOS and Windows");
+        }
+    }
+}
+
+#[test]
+fn the_oddities_survived_the_checkout() {
+    let crlf = bytes("Workshop/Sharpening.md");
+    let ends = crlf.iter().filter(|byte| **byte == b'\n').count();
+    let pairs = crlf.windows(2).filter(|pair| pair == b"\r\n").count();
+    assert!(pairs > 10 && pairs == ends, "CRLF throughout: {pairs} of {ends}");
+    assert!(bytes("Workshop/Finishes.md").starts_with(b"\xef\xbb\xbf---\n"), "a BOM");
+    assert!(!bytes("Seed swap 🌱.md").ends_with(b"\n"), "no final newline");
+    assert!(bytes("Untitled.md").is_empty(), "an empty note");
+    assert!(bytes("Attachments/plot-27.png").starts_with(b"\x89PNG\r\n\x1a\n"), "a picture");
+    assert!(bytes("Attachments/seed-catalogue.pdf").starts_with(b"%PDF-1.4\n"), "a PDF");
+}
+
+#[test]
+fn its_guide_counts_right() {
+    let notes = entries().iter().filter(|path| path.ends_with(".md")).count();
+    let guide = include_str!("../fixtures/README.md");
+    assert!(guide.contains(&format!("{notes} notes")), "fixtures/README.md: {notes} notes");
+    for part in guide.split('`').skip(1).step_by(2).filter(|part| part.ends_with(".md")) {
+        if part.contains(['/', ' ']) && !part.contains('…') && !part.contains('{') {
+            let is_there = entries().iter().any(|path| path.ends_with(part));
+            assert!(is_there, "fixtures/README.md names `{part}`");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a test needs of the machine, and what to do where the machine does not have it.
+//!
+//! A test that cannot run must not look like one that passed. Where this machine lacks something,
+//! the test says so through [`missing`] and returns: `scripts/test` lists it at the end. In CI,
+//! where nothing may be missing, it fails instead.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A folder on a file system that cannot exchange two files (exFAT), empty for this `test`.
+pub fn exfat(test: &str) -> Option<PathBuf> {
+    mounted("STEWARD_TEST_EXFAT", test, "an exFAT file system")
+}
+
+/// A folder on a file system of one megabyte, empty for this `test`.
+pub fn nearly_full(test: &str) -> Option<PathBuf> {
+    mounted("STEWARD_TEST_FULL", test, "a file system to fill")
+}
+
+/// Whether `program` can be started, to compare with.
+pub fn has_program(program: &str, test: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        missing(test, &format!("`{program}`"));
+    }
+    found
+}
+
+/// Records that `test` did not run for want of `what`.
+///
+/// # Panics
+/// In CI, where nothing may be missing.
+pub fn missing(test: &str, what: &str) {
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(
+        !in_ci,
+        "`{test}` needs {what}, and in CI every test has to run; start the tests by scripts/test"
+    );
+    eprintln!("not run: {test} (needs {what})");
+    if let Some(file) = std::env::var_os("STEWARD_TEST_NOT_RUN") {
+        let mut file = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(file)
+            .expect("scripts/test made the file");
+        writeln!(file, "{test} (needs {what})").expect("a line can be added");
+    }
+}
+
+fn mounted(variable: &str, test: &str, what: &str) -> Option<PathBuf> {
+    let Some(root) = std::env::var_os(variable) else {
+        missing(test, what);
+        return None;
+    };
+    let folder = PathBuf::from(root).join(test);
+    // A run that was interrupted can have left its folder.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).expect("scripts/test mounted it for writing");
+    Some(folder)
+}
