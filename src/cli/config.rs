@@ -8,7 +8,7 @@ use serde_json::json;
 use super::arguments::{Command, ConfigAction, ConfigArguments, Global};
 use super::failure::Failure;
 use super::output::Output;
-use crate::config::{Environment, folders, init, layers};
+use crate::config::{Environment, file, folders, init, layers};
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
 ///
@@ -48,7 +48,7 @@ pub fn run(
         }
         ConfigAction::Path => {
             if output.json() {
-                let exists = path.exists();
+                let exists = file::exists(&path);
                 output.json_value(&json!({ "path": path, "exists": exists, "named": named }))?;
             } else {
                 output.text(&path.display().to_string())?;

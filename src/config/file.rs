@@ -1,5 +1,7 @@
 //! The TOML file: read, checked key by key, and every fault named with its place.
 
+#![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -91,6 +93,11 @@ pub struct Loaded {
     pub config: Config,
     /// What the user should know, though nothing is wrong.
     pub notices: Vec<String>,
+}
+
+/// Whether there is a settings file at `path`.
+pub fn exists(path: &Path) -> bool {
+    path.is_file()
 }
 
 /// Reads the settings in `path`.

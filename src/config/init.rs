@@ -1,5 +1,7 @@
 //! The commented settings file that `steward config init` writes.
 
+#![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! `daemon.json`: which daemon serves a vault, for the command line and for plugins to find it.
 
+#![expect(clippy::disallowed_methods, reason = "our own state folder")]
+
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

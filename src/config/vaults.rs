@@ -4,6 +4,11 @@
 //! `.obsidian`; the one vault that Obsidian has open. Guessing further would sooner or later change
 //! the wrong person's notes, so everything else is an error that lists the vaults there are.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "which folder is the vault is decided before there is a vault"
+)]
+
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;

@@ -3,6 +3,8 @@
 //! It lives in one file in our state folder, readable by its owner alone, and persists until it is
 //! rotated, so that a client is paired once. It is never logged and never part of a URL.
 
+#![expect(clippy::disallowed_methods, reason = "the token file, in our own state folder")]
+
 use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::config::folders::{self, Folders};
 use crate::config::running::Running;
 use crate::protocol::status::StatusResult;
-use crate::server::token::Token;
+use crate::server::token::{Token, TokenError};
 
 /// The state folder and the token in it; the folder when it can be used.
 pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Option<PathBuf> {
@@ -29,18 +29,16 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
             "take it into your possession with mode 700",
         ),
     }
-    let file = folders::token_file(&state);
-    if std::fs::symlink_metadata(&file).is_err() {
-        checks.ok("token", "none yet; the first `steward serve` makes one");
-    } else {
-        match Token::load(&file) {
-            Ok(_) => checks.ok("token", "readable by you alone"),
-            Err(error) => checks.fail(
-                "token",
-                error.to_string(),
-                error.hint().unwrap_or_else(|| "`steward token --rotate` makes one".to_owned()),
-            ),
+    match Token::load(&folders::token_file(&state)) {
+        Ok(_) => checks.ok("token", "readable by you alone"),
+        Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            checks.ok("token", "none yet; the first `steward serve` makes one");
         }
+        Err(error) => checks.fail(
+            "token",
+            error.to_string(),
+            error.hint().unwrap_or_else(|| "`steward token --rotate` makes one".to_owned()),
+        ),
     }
     Some(state)
 }

@@ -1,5 +1,7 @@
 //! Owners, modes and identities, the same on every Unix.
 
+#![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
+
 use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};

@@ -1,5 +1,7 @@
 //! Windows: state stays on the machine, settings roam.
 
+#![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 

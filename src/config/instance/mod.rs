@@ -4,6 +4,8 @@
 //! to the same lock, nothing is put into the vault, and a killed holder lets go at once. Windows
 //! cannot lock a folder, so there it is a file in the state folder of the canonical path.
 
+#![expect(clippy::disallowed_methods, reason = "our own state folder")]
+
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,10 @@
 //! The lock on the vault folder's own handle, and processes by number.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the lock is taken on the vault folder before there is a vault"
+)]
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;

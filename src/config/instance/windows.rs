@@ -1,5 +1,7 @@
 //! A locked file in the state folder; whoever holds it is alive.
 
+#![expect(clippy::disallowed_methods, reason = "our own state folder")]
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
