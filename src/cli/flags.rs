@@ -114,6 +114,10 @@ fn help(root: &Value, property: &Value, required: bool) -> String {
         .or_else(|| resolved(root, property)["description"].as_str())
         .unwrap_or_default();
     let mut help = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(fields) = resolved(root, property)["properties"].as_object() {
+        let shape: Vec<_> = fields.keys().map(|name| format!("\"{name}\": …")).collect();
+        help.push_str(&format!(" As JSON: {{{}}}", shape.join(", ")));
+    }
     if required {
         help.push_str(" (required)");
     }
@@ -143,6 +147,7 @@ impl Parameter {
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
+                .value_name("true|false")
                 .value_parser(["true", "false"])
                 .hide_possible_values(true),
             Kind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
@@ -293,6 +298,7 @@ mod tests {
             found.map(|parameter| parameter.help.clone()).unwrap()
         };
         assert_eq!(help("path"), "Where it lies. (required)");
+        assert_eq!(help("delete_lines"), " As JSON: {\"start\": …}");
         assert_eq!(help("if_exists"), " [default: \"overwrite\"]");
     }
 }
