@@ -227,13 +227,16 @@ fn directly(
 ) -> Result<Answer<Value>, Failure> {
     let state = session.folders.prepare(root)?;
     // Reading needs no lock; two writers would each work on a catalogue that the other changes.
-    let _lock = match tool.tier {
+    let lock = match tool.tier {
         Tier::Safe => None,
         _ => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
     };
     let progress = Progress::new();
     let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
     drop(progress);
+    if lock.is_some() {
+        context.vault.sweep();
+    }
     let answer = tools::call(&context, tool.name, Value::Object(arguments));
     // What a change left to do in the background is done before the lock goes.
     context.vault.stop();

@@ -157,6 +157,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let context = open(root, &state, config, progress)?;
+    context.vault.sweep();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
@@ -165,8 +166,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .context("could not start the threads")?;
     let vault = context.vault.clone();
     let served = runtime.block_on(serve(context, &state, config, ready));
-    vault.stop();
     runtime.shutdown_timeout(LAST_WORK);
+    vault.stop();
     served
 }
 

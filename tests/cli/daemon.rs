@@ -190,3 +190,39 @@ fn of_several_started_at_once_one_serves() {
         child.wait().unwrap();
     }
 }
+
+#[test]
+fn a_change_by_another_program_reaches_subscribers_and_lists() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::{ClientRequestBuilder, Message};
+
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let uri = daemon.ready["url"].as_str().unwrap().parse().unwrap();
+    let request = ClientRequestBuilder::new(uri)
+        .with_header("Authorization", format!("Bearer {}", token.trim_end()));
+    let told = async {
+        let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        for message in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"_vault/subscribe","params":{}}"#,
+        ] {
+            socket.send(Message::text(message)).await.unwrap();
+            socket.next().await.unwrap().unwrap();
+        }
+        std::fs::write(vault.join("From outside.md"), "new").unwrap();
+        loop {
+            let message = socket.next().await.unwrap().unwrap();
+            let Ok(text) = message.to_text() else { continue };
+            if text.contains("_vault/changed") && text.contains("From outside.md") {
+                return;
+            }
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(10), told).await }).unwrap();
+    let run = home.run_in(&vault, &["call", "list_files"]).expect(0);
+    assert!(run.stdout.contains("From outside.md"), "{run:?}");
+}
