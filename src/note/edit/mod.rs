@@ -12,6 +12,10 @@ pub use nearest::Nearest;
 use crate::note::code::ErrorCode;
 use crate::note::text::{NotText, Text};
 
+/// The largest file that an edit may make, in bytes. Far over what tools read; it bounds what a few
+/// bytes of `replace_all` can ask for.
+pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
+
 /// One change to one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -86,6 +90,17 @@ pub enum EditError {
     /// There is no line to put in.
     #[error("there is nothing to insert")]
     EmptyContent,
+    /// The new text would make the file binary.
+    #[error("the new text holds a NUL, which would make the file binary")]
+    Nul,
+    /// Replacing everywhere would make more of the file than anyone wants in memory.
+    #[error("replacing {count} times would make the file {bytes} bytes long")]
+    TooLarge {
+        /// How many occurrences there are.
+        count: usize,
+        /// The size that the file would have.
+        bytes: usize,
+    },
     /// What is there and what should be are the same.
     #[error("the new text is the same as the old, so nothing would change")]
     Unchanged,
@@ -126,10 +141,12 @@ impl EditError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotText(_) | Self::Wide => ErrorCode::BinaryFile,
+            Self::TooLarge { .. } => ErrorCode::TooLarge,
             Self::NotFound { .. } => ErrorCode::NoMatch,
             Self::Several { .. } => ErrorCode::MultipleMatches,
             Self::EmptyOldText
             | Self::EmptyContent
+            | Self::Nul
             | Self::Unchanged
             | Self::NoSuchLine { .. }
             | Self::EmptyRange { .. } => ErrorCode::InvalidInput,
@@ -139,10 +156,11 @@ impl EditError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::NotText(_) | Self::Unchanged => return None,
+            Self::NotText(_) | Self::Nul | Self::Unchanged => return None,
             Self::Wide => "save it as UTF-8 first",
             Self::EmptyOldText => "to put text in, say after or before which line",
             Self::EmptyContent => "a newline alone puts in an empty line",
+            Self::TooLarge { .. } => "replace a longer text, or fewer occurrences",
             Self::NotFound { .. } => {
                 "read the file and give the text exactly as it stands there, without line numbers"
             }
@@ -171,6 +189,16 @@ pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {
         return Err(EditError::Wide);
+    }
+    let new = match edit {
+        Edit::Replace { new_text, .. } => new_text,
+        Edit::InsertAfter { content, .. }
+        | Edit::InsertBefore { content, .. }
+        | Edit::ReplaceLines { content, .. } => content,
+        Edit::DeleteLines { .. } => "",
+    };
+    if new.contains('\0') {
+        return Err(EditError::Nul);
     }
     match edit {
         Edit::Replace { old_text, new_text, replace_all } => {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{EditError, Edited, nearest};
+use super::{EditError, Edited, MAX_EDITED_BYTES, nearest};
 use crate::note::text::{Eol, Text};
 
 /// How many places an error names.
@@ -29,30 +29,33 @@ pub(super) fn replace(
     }
     let body = text.body();
     let plain = Plain::of(body);
-    let found = plain.text.match_indices(&*old).map(|(at, _)| at).collect::<Vec<_>>();
     let line_of = |at: usize| 1 + newlines(&plain.text[..at]);
-    match found[..] {
-        [] => {
-            return Err(EditError::NotFound { nearest: nearest::nearest(&plain.text, &old) });
-        }
-        [first, ..] if !all => {
-            let places = overlapping(&plain.text, &old, first);
-            if places.len() > 1 {
-                let count = found.len().max(places.len());
-                let lines = places.into_iter().take(LISTED).map(line_of).collect();
-                return Err(EditError::Several { lines, count });
-            }
-        }
-        _ => {}
+    let Some(first) = plain.text.find(&*old) else {
+        return Err(EditError::NotFound { nearest: nearest::nearest(&plain.text, &old) });
+    };
+    let places = overlapping(&plain.text, &old, first);
+    if !all && places.len() > 1 {
+        let count = places.len().max(plain.text.matches(&*old).count());
+        let lines = places.into_iter().take(LISTED).map(line_of).collect();
+        return Err(EditError::Several { lines, count });
     }
 
     let (head, tail) = shared(&old, &new);
     let middle = &new[head..new.len() - tail];
-    let mut changed = String::with_capacity(body.len() + middle.len());
-    let mut copied = 0;
+    let count = if all { plain.text.matches(&*old).count() } else { 1 };
+    // Each newline may take a second byte.
+    let added = (middle.len() + newlines(middle)).saturating_mul(count);
+    let bytes = body.len().saturating_add(added);
+    if bytes > MAX_EDITED_BYTES {
+        return Err(EditError::TooLarge { count, bytes });
+    }
+    let mut changed = String::with_capacity(bytes);
+    let mut eols = Eols::of(body);
+    let (mut replacements, mut copied) = (0, 0);
     // Lines are counted along the way, each touched line once.
     let (mut line, mut counted, mut last_touched, mut touched) = (0, 0, None, 0);
-    for &at in &found {
+    for (at, _) in plain.text.match_indices(&*old) {
+        replacements += 1;
         let from = at + head..at + old.len() - tail;
         line += newlines(&plain.text[counted..from.start]);
         counted = from.start;
@@ -70,17 +73,16 @@ pub(super) fn replace(
 
         let range = plain.original(from);
         changed.push_str(&body[copied..range.start]);
-        push_with_eol(&mut changed, middle, eol_at(body, range.start));
+        push_with_eol(&mut changed, middle, eols.at(range.start));
         copied = range.end;
     }
     changed.push_str(&body[copied..]);
     let before = newlines(body);
     let after = newlines(&changed);
-    let first_line = found.first().map_or(1, |&at| line_of(at + head));
     Ok(Edited {
         bytes: [text.lead(), changed.as_bytes()].concat(),
-        replacements: found.len(),
-        first_line,
+        replacements,
+        first_line: line_of(first + head),
         lines_added: (touched + after).saturating_sub(before),
         lines_removed: touched,
     })
@@ -149,9 +151,35 @@ fn shared(old: &str, new: &str) -> (usize, usize) {
     (head, tail)
 }
 
-/// The ending of the line that byte `at` is in, else of the line before.
-fn eol_at(body: &str, at: usize) -> Option<Eol> {
-    Eol::first_in(&body[at..]).or_else(|| Eol::last_in(&body[..at]))
+/// Says how lines end, from the top down, looking at each byte once.
+struct Eols<'a> {
+    body: &'a str,
+    /// Up to which byte `eol` is right.
+    until: usize,
+    eol: Option<Eol>,
+}
+
+impl<'a> Eols<'a> {
+    fn of(body: &'a str) -> Self {
+        Self { body, until: 0, eol: None }
+    }
+
+    /// The ending of the line that byte `at` is in, else of the line before. `at` never goes down.
+    fn at(&mut self, at: usize) -> Option<Eol> {
+        if at >= self.until {
+            match self.body[at..].find('\n') {
+                Some(newline) => {
+                    self.until = at + newline + 1;
+                    self.eol = Eol::first_in(&self.body[at..]);
+                }
+                None => {
+                    self.until = usize::MAX;
+                    self.eol = Eol::last_in(&self.body[..at]);
+                }
+            }
+        }
+        self.eol
+    }
 }
 
 /// Appends text whose newlines are all `\n`.

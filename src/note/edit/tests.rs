@@ -73,6 +73,7 @@ fn line_endings_are_the_files() {
 /// Reliability case 55.
 #[test]
 fn what_cannot_be_replaced() {
+    fails("a", swap("a", "\0", true), "the new text holds a NUL, which would make the file binary");
     fails("a", swap("", "x", true), "the text to replace is empty");
     fails(
         "a\r\n",
@@ -130,6 +131,14 @@ fn looking_for_the_nearest_is_bounded() {
     apply_edit(file.as_bytes(), &swap(&old, "x", false)).unwrap_err();
     apply_edit("a".repeat(5_000_000).as_bytes(), &swap(&"a".repeat(3000), "x", false)).unwrap_err();
     assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_few_bytes_cannot_ask_for_all_memory() {
+    let file = "a".repeat(1_000_000);
+    let error = apply_edit(file.as_bytes(), &swap("a", &"b".repeat(1_000_000), true)).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TooLarge, "{error}");
+    apply_edit(file.as_bytes(), &swap("a", "bc", true)).unwrap();
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::note::text::{Eol, Line, NotText, Text};
 
 const BOM: &str = "\u{feff}";
 
-/// How many lines may be compared to find one hunk: what bounds the search in files and patches
-/// that are one line over and over.
+/// How many lines may be compared to place the hunks of one file: what bounds the search in files and
+/// patches that are one line over and over.
 const MAX_COMPARISONS: usize = 20_000_000;
 
 /// What came of a patch to one file.
@@ -153,9 +153,10 @@ impl<'a> File<'a> {
         let mut made = String::with_capacity(self.text.len() + 1024);
         let mut drifts = Vec::with_capacity(patch.hunks.len());
         let (mut copied, mut drift, mut bom) = (0, 0, self.has_bom);
+        let mut budget = MAX_COMPARISONS;
         for (number, hunk) in patch.hunks.iter().enumerate() {
             let search = Search::new(self, &patch.path, number + 1, hunk);
-            let at = search.locate(drift, copied)?;
+            let at = search.locate(drift, copied, &mut budget)?;
             if let Some(said) = search.said(0) {
                 drift = at as i64 - said;
                 drifts.push(drift);
@@ -250,14 +251,15 @@ impl<'a> Search<'a> {
 
     /// The 0-based line where the hunk should begin by its header, moved by `drift`.
     fn said(&self, drift: i64) -> Option<i64> {
-        let start = i64::try_from(self.hunk.old_start?).unwrap_or(i64::MAX / 2);
+        // No file has more lines; a header may say any number.
+        let start = i64::from(u32::try_from(self.hunk.old_start?).unwrap_or(u32::MAX));
         // Without old lines, the number is that of the line before.
         Some((start - i64::from(!self.old.is_empty())).max(0).saturating_add(drift))
     }
 
     /// The 0-based line where the hunk begins. `from` is where the one before ended, and `drift` how
     /// far that was off.
-    fn locate(&self, drift: i64, from: usize) -> Result<usize, PatchError> {
+    fn locate(&self, drift: i64, from: usize, budget: &mut usize) -> Result<usize, PatchError> {
         let (path, hunk) = (|| self.path.to_owned(), self.number);
         let lines = self.file.len();
         let said = self.said(drift);
@@ -269,18 +271,16 @@ impl<'a> Search<'a> {
                 PatchError::BeyondEnd { path: path(), hunk, lines, expected }
             });
         }
-        let mut budget = MAX_COMPARISONS;
         let candidates = match said {
             Some(said) => {
                 let near = (0..=MAX_DRIFT as i64).map(|distance| {
-                    let up = (distance > 0).then(|| self.fits(said - distance, &mut budget));
-                    (up.flatten(), self.fits(said + distance, &mut budget))
+                    let up = (distance > 0).then(|| self.fits(said - distance, budget));
+                    (up.flatten(), self.fits(said + distance, budget))
                 });
                 near.into_iter().find(|found| *found != (None, None)).unwrap_or_default()
             }
             None => {
-                let mut found =
-                    (from as i64..=lines as i64).filter_map(|at| self.fits(at, &mut budget));
+                let mut found = (from as i64..=lines as i64).filter_map(|at| self.fits(at, budget));
                 (found.next(), found.next())
             }
         };

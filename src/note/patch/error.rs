@@ -6,64 +6,131 @@ use crate::note::text::NotText;
 /// Why a patch cannot be read, or not be applied to a file. Hunks count from 1 in their file, lines
 /// from 1 in the patch (where it is malformed) or the file (where it does not fit).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are what the messages name")]
 pub enum PatchError {
     /// Over [`super::MAX_PATCH_BYTES`].
     #[error("the patch has {bytes} bytes; it can have {max}", max = super::MAX_PATCH_BYTES)]
-    TooLarge { bytes: usize },
+    TooLarge {
+        /// Its length.
+        bytes: usize,
+    },
     /// More lines than are kept in memory.
     #[error("the patch has more than {max} lines")]
-    TooManyLines { max: usize },
+    TooManyLines {
+        /// The most there can be.
+        max: usize,
+    },
     /// No file header in it.
     #[error("the patch names no file: it has no `--- ` line with a `+++ ` line after it")]
     NoFile,
     /// Another format.
     #[error("`{found}` opens a patch of another format; a unified diff is needed")]
-    OtherFormat { found: String },
+    OtherFormat {
+        /// The line that opens it.
+        found: String,
+    },
     /// A line that cannot stand where it stands.
     #[error("line {line} of the patch is malformed: {reason}: `{text}`")]
-    Malformed { line: usize, reason: &'static str, text: String },
+    Malformed {
+        /// The line of the patch.
+        line: usize,
+        /// What is wrong.
+        reason: &'static str,
+        /// The line, cut to 100 characters.
+        text: String,
+    },
     /// A hunk that changes nothing, or a header without lines.
     #[error("hunk {hunk} for `{path}` changes nothing (line {line} of the patch)")]
-    EmptyHunk { path: String, hunk: usize, line: usize },
+    EmptyHunk {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+        /// The line of the patch.
+        line: usize,
+    },
     /// A file that the patch gives another name, or copies.
     #[error("the patch renames or copies `{from}` to `{to}`")]
-    Renames { from: String, to: String },
+    Renames {
+        /// The old name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
     /// A binary diff.
     #[error("the patch changes the binary file `{path}`")]
-    Binary { path: String },
+    Binary {
+        /// The file, as the header names it.
+        path: String,
+    },
     /// Two headers for one file: which comes first would decide what is there.
     #[error("the patch names `{path}` twice")]
-    Twice { path: String },
+    Twice {
+        /// The file, as the header names it.
+        path: String,
+    },
     /// A new file with old lines, or a deleted one with new lines.
     #[error("hunk {hunk} for `{path}` has {lines} lines, but the file {action}")]
-    WrongSide { path: String, hunk: usize, lines: &'static str, action: &'static str },
+    WrongSide {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+        /// "old" or "new".
+        lines: &'static str,
+        /// What happens to the file.
+        action: &'static str,
+    },
     /// A file to create that is there.
     #[error("the patch creates `{path}`, which exists")]
-    Exists { path: String },
+    Exists {
+        /// The file, as the header names it.
+        path: String,
+    },
     /// A file to change or delete that is not there.
     #[error("the patch changes `{path}`, which does not exist")]
-    Missing { path: String },
+    Missing {
+        /// The file, as the header names it.
+        path: String,
+    },
     /// A deletion that does not name all lines of the file.
     #[error("the patch deletes `{path}` but leaves {lines} of its lines")]
-    LeavesLines { path: String, lines: usize },
+    LeavesLines {
+        /// The file, as the header names it.
+        path: String,
+        /// How many lines.
+        lines: usize,
+    },
     /// The file is no text.
     #[error("`{path}` is {fault}")]
-    NotText { path: String, fault: NotText },
+    NotText {
+        /// The file, as the header names it.
+        path: String,
+        /// What it is instead.
+        fault: NotText,
+    },
     /// The file is UTF-16, which is read and not written.
     #[error("`{path}` is UTF-16 text, which can be read but not edited")]
-    Wide { path: String },
+    Wide {
+        /// The file, as the header names it.
+        path: String,
+    },
     /// The old lines are not in the file near enough. `line` is where it comes closest.
     #[error(
         "hunk {hunk} for `{path}` does not fit: line {line} should be `{expected}` and is \
          `{found}`{}", too_far(.elsewhere)
     )]
     DoesNotFit {
+        /// The file, as the header names it.
         path: String,
+        /// Which hunk of the file, from 1.
         hunk: usize,
+        /// The line of the file.
         line: usize,
+        /// What the patch has.
         expected: String,
+        /// What the file has.
         found: String,
+        /// The one place, beyond the drift allowed, where the lines are.
         elsewhere: Option<usize>,
     },
     /// The old lines go on beyond the end of the file.
@@ -71,16 +138,44 @@ pub enum PatchError {
         "hunk {hunk} for `{path}` reaches beyond the end of the file, which has {lines} lines: \
          `{expected}` is not there"
     )]
-    BeyondEnd { path: String, hunk: usize, lines: usize, expected: String },
+    BeyondEnd {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+        /// How many lines.
+        lines: usize,
+        /// What the patch has.
+        expected: String,
+    },
     /// The old lines are in the file at two places equally near.
     #[error("hunk {hunk} for `{path}` fits equally well at line {first} and at line {second}")]
-    Ambiguous { path: String, hunk: usize, first: usize, second: usize },
+    Ambiguous {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+        /// The upper line.
+        first: usize,
+        /// The lower line.
+        second: usize,
+    },
     /// The hunk has no old line and no number to say where it belongs.
     #[error("hunk {hunk} for `{path}` says neither by number nor by context where it belongs")]
-    Nowhere { path: String, hunk: usize },
+    Nowhere {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+    },
     /// The hunk changes what the one before changed, or comes before it.
     #[error("hunk {hunk} for `{path}` overlaps the hunk before it or comes before it")]
-    Overlaps { path: String, hunk: usize },
+    Overlaps {
+        /// The file, as the header names it.
+        path: String,
+        /// Which hunk of the file, from 1.
+        hunk: usize,
+    },
 }
 
 fn too_far(line: &Option<usize>) -> String {

@@ -1,5 +1,7 @@
 //! The lines of a patch that name files and places.
 
+use crate::note::path::MAX_PATH_BYTES;
+
 /// A side of a file header: a path, or none for `/dev/null`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Side {
@@ -48,6 +50,10 @@ pub(super) fn git_paths(text: &str) -> Option<(Side, Side)> {
         let end = closing_quote(text)?;
         let new = text.get(end + 1..)?.trim_start();
         return Some((Side::Path(path(&text[..=end])), Side::Path(path(new))));
+    }
+    // Each blank may be the one between the paths.
+    if text.len() > 2 * MAX_PATH_BYTES {
+        return None;
     }
     text.match_indices(' ').find_map(|(at, _)| {
         let (old, new) = (&text[..at], path(&text[at + 1..]));

@@ -5,7 +5,7 @@
 //! cannot: models miscount the lines of a hunk, so its body rules and not its header; line endings
 //! of patch and file may differ; the file's byte-order mark need not be in the patch.
 //!
-//! Nothing is fetched or written: [`parse`] gives what a patch says, [`apply`] what a file becomes.
+//! Nothing is fetched or written: [`parse()`] gives what a patch says, [`apply()`] what a file becomes.
 
 mod apply;
 mod error;
@@ -134,7 +134,7 @@ impl Hunk {
 }
 
 impl fmt::Display for FilePatch {
-    /// The patch as text that [`parse`] reads.
+    /// The patch as text that [`parse()`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |prefix: &str, gone: bool| match gone {
             true => "/dev/null".to_owned(),

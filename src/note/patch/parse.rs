@@ -18,10 +18,15 @@ const MAX_LINES: usize = 500_000;
 ///
 /// # Errors
 /// What is no unified diff, is malformed, renames files, or names one twice. Whether it fits the
-/// files is for [`super::apply`] to say, whether the paths are any good for whoever resolves them.
+/// files is for [`super::apply()`] to say, whether the paths are any good for whoever resolves them.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     if patch.len() > MAX_PATCH_BYTES {
         return Err(PatchError::TooLarge { bytes: patch.len() });
+    }
+    if let Some(at) = patch.find('\0') {
+        let line = 1 + patch[..at].bytes().filter(|&byte| byte == b'\n').count();
+        let reason = "a NUL would make the file binary";
+        return Err(PatchError::Malformed { line, reason, text: String::new() });
     }
     let eol = Eol::last_in(patch).unwrap_or(Eol::Lf);
     let mut parser = Parser { rest: patch, line: 1, lines: 0, eol };

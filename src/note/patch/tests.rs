@@ -263,6 +263,10 @@ fn what_is_no_patch() {
     );
     let go_and_come = "--- a/x.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n--- /dev/null\n+++ b/X.md\n@@ -0,0 +1 @@\n+b\n";
     refused(go_and_come, "the patch names `X.md` twice");
+    refused(
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+\0\n",
+        "line 5 of the patch is malformed: a NUL would make the file binary: ``",
+    );
     let large = "x".repeat(MAX_PATCH_BYTES + 1);
     assert_eq!(parse(&large).unwrap_err().code(), ErrorCode::TooLarge);
 }
@@ -277,6 +281,11 @@ fn hostile_repetition_is_bounded() {
     let hunk = format!("@@ -1000,1 +1 @@\n-b\n{} b\n", " a\n".repeat(20_000));
     let patch = one(&format!("--- a/n\n+++ b/n\n{hunk}"));
     apply(Some(file.as_bytes()), &patch).unwrap_err();
+    let hunks = "@@\n-b\n+c\n".repeat(5_000);
+    let patch = one(&format!("--- a/n\n+++ b/n\n{hunks}"));
+    apply(Some(format!("{file}b\n").as_bytes()), &patch).unwrap_err();
+    let blanks = " ".repeat(1_000_000);
+    parse(&format!("diff --git {blanks}\nnew file mode 100644\n")).unwrap();
     assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
 }
 
