@@ -9,6 +9,9 @@ use crate::note::patch::{self, Action, FilePatch};
 use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use crate::note::{diff, fold, names};
 
+/// A message of the local protocol, from its bytes to typed params.
+pub use crate::protocol::fuzz::fuzz_message;
+
 /// Parts the fields of an input: a character that neither notes nor paths hold, and visible in a
 /// hex dump of a corpus.
 const SEPARATOR: u8 = 0x1e;
