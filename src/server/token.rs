@@ -2,10 +2,6 @@
 //!
 //! It lives in one file in our state folder, readable by its owner alone, and persists until it is
 //! rotated, so that a client is paired once. It is never logged and never part of a URL.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the token lies in the state folder, never in the vault, and is ours alone"
-)]
 
 #![expect(clippy::disallowed_methods, reason = "the token file, in our own state folder")]
 
