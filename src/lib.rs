@@ -1,6 +1,8 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 //! Vault Steward.
-
+pub mod cli;
+pub mod config;
+pub mod daemon;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod index;

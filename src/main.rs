@@ -1,2 +1,7 @@
 //! `steward`: reads arguments and hands over to `cli`.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    vault_steward::cli::run(std::env::args_os())
+}

@@ -1,0 +1,224 @@
+//! A client of the running daemon: one connection, one question at a time.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::error::Error as SocketError;
+use tokio_tungstenite::tungstenite::http::Uri;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use crate::config::running::Running;
+use crate::protocol::error::ErrorObject;
+use crate::protocol::initialize::{
+    ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
+};
+use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL};
+use crate::server::token::Token;
+
+/// The largest frame sent before the server has said what it takes, in bytes.
+const FIRST_FRAME: usize = 64 << 10;
+
+/// How long a local daemon may take to accept and to introduce itself.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How much longer than the daemon's own deadline a call may take before the daemon is taken for
+/// dead.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Why the daemon could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens: what `daemon.json` says is stale.
+    #[error("nobody answers on port {port}")]
+    NobodyThere {
+        /// The port.
+        port: u16,
+    },
+    /// The token was refused.
+    #[error("the daemon on port {port} refused the connection ({status})")]
+    Refused {
+        /// The port.
+        port: u16,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// Somebody listens who does not know the token: nothing was sent.
+    #[error("what answers on port {port} is not the daemon of this vault")]
+    NotTheDaemon {
+        /// The port.
+        port: u16,
+    },
+    /// It answered with an error.
+    #[error("{}", .0.message)]
+    Answer(ErrorObject),
+    /// The connection broke.
+    #[error("the connection to the daemon broke: {0}")]
+    Broken(String),
+}
+
+/// A connection whose other end has proved to be the daemon.
+#[derive(Debug)]
+pub struct Client {
+    socket: WebSocketStream<TcpStream>,
+    next_id: i64,
+    /// The largest frame the server takes, in bytes; more goes as several.
+    max_frame: usize,
+    /// How long an answer may take.
+    patience: Duration,
+}
+
+impl Client {
+    /// Connects to the daemon and has it prove that it knows the token.
+    ///
+    /// # Errors
+    /// [`ClientError`]; after [`ClientError::NotTheDaemon`] nothing of the user's was sent.
+    pub async fn connect(running: &Running, token: &Token) -> Result<Self, ClientError> {
+        let port = running.port;
+        tokio::time::timeout(HANDSHAKE, Self::introduce(port, token))
+            .await
+            .unwrap_or(Err(ClientError::Broken("it does not answer".to_owned())))
+    }
+
+    async fn introduce(port: u16, token: &Token) -> Result<Self, ClientError> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+        let stream = stream.map_err(|error| match error.kind() {
+            io::ErrorKind::ConnectionRefused => ClientError::NobodyThere { port },
+            _ => broken(error),
+        })?;
+        let uri: Uri = format!("ws://127.0.0.1:{port}/v1").parse().map_err(broken)?;
+        let request = ClientRequestBuilder::new(uri)
+            .with_header("Authorization", format!("Bearer {}", token.reveal()))
+            .with_sub_protocol(SUBPROTOCOL);
+        let config = WebSocketConfig::default().max_frame_size(Some(8 << 20));
+        let (socket, _) =
+            client_async_with_config(request, stream, Some(config)).await.map_err(|error| {
+                match error {
+                    SocketError::Http(answer) => {
+                        ClientError::Refused { port, status: answer.status().as_u16() }
+                    }
+                    SocketError::Io(error) => broken(error),
+                    // It speaks something else.
+                    _ => ClientError::NotTheDaemon { port },
+                }
+            })?;
+        let mut client = Self { socket, next_id: 1, max_frame: FIRST_FRAME, patience: HANDSHAKE };
+
+        // A fresh random text: an answer heard earlier proves nothing.
+        let nonce = Token::generate().map_err(broken)?.reveal();
+        let answer = client.call(&introduction(&nonce)).await?;
+        let daemon = answer.agent_capabilities.meta.vault;
+        let proof = daemon.proof.unwrap_or_default();
+        if proof != token.prove(&nonce) {
+            return Err(ClientError::NotTheDaemon { port });
+        }
+        client.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
+            .map_or(FIRST_FRAME, |most| most.clamp(1, 1 << 20));
+        let deadline = Duration::from_secs(u64::from(daemon.limits.request_seconds));
+        client.patience = deadline + GRACE;
+        Ok(client)
+    }
+
+    /// Asks and waits for the answer; what the daemon tells meanwhile is not for us.
+    ///
+    /// # Errors
+    /// [`ClientError::Answer`] or [`ClientError::Broken`].
+    pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, ClientError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let request = json!({
+            "jsonrpc": "2.0", "id": id, "method": P::METHOD, "params": params,
+        });
+        self.send(request.to_string()).await?;
+        let answer = tokio::time::timeout(self.patience, self.answer(id))
+            .await
+            .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
+        serde_json::from_value(answer).map_err(broken)
+    }
+
+    async fn send(&mut self, text: String) -> Result<(), ClientError> {
+        if text.len() <= self.max_frame {
+            return self.socket.send(Message::text(text)).await.map_err(broken);
+        }
+        let text = Bytes::from(text);
+        let frames = text.len().div_ceil(self.max_frame);
+        for index in 0..frames {
+            let part =
+                text.slice(index * self.max_frame..text.len().min((index + 1) * self.max_frame));
+            let kind = if index == 0 { Data::Text } else { Data::Continue };
+            let frame = Frame::message(part, OpCode::Data(kind), index + 1 == frames);
+            self.socket.send(Message::Frame(frame)).await.map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
+        loop {
+            let message = match self.socket.next().await {
+                Some(message) => message.map_err(broken)?,
+                None => return Err(ClientError::Broken("it hung up".to_owned())),
+            };
+            let text = match message {
+                Message::Text(text) => text,
+                Message::Close(reason) => {
+                    let reason = reason.map(|reason| reason.reason.to_string());
+                    let reason = reason.filter(|reason| !reason.is_empty());
+                    return Err(ClientError::Broken(
+                        reason.unwrap_or_else(|| "it closed the connection".to_owned()),
+                    ));
+                }
+                _ => continue,
+            };
+            let mut answer: Value = serde_json::from_str(&text).map_err(broken)?;
+            // An error without an id answers the one question there is.
+            let ours =
+                answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
+            if !ours {
+                continue;
+            }
+            if answer["error"].is_object() {
+                let error = serde_json::from_value(answer["error"].take()).map_err(broken)?;
+                return Err(ClientError::Answer(error));
+            }
+            return Ok(answer["result"].take());
+        }
+    }
+
+    /// Says good-bye, so that the daemon need not find out.
+    pub async fn close(mut self) {
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.socket.close(None)).await;
+    }
+}
+
+fn introduction(nonce: &str) -> InitializeParams {
+    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()) });
+    InitializeParams {
+        protocol_version: PROTOCOL_VERSION,
+        client_info: Some(Implementation {
+            name: "steward".to_owned(),
+            title: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }),
+        client_capabilities: ClientCapabilities { meta: Some(ClientMeta { vault }) },
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> ClientError {
+    ClientError::Broken(error.to_string())
+}
+
+/// A small runtime for one conversation with the daemon.
+///
+/// # Errors
+/// What the system said.
+pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}

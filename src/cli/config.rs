@@ -1,0 +1,76 @@
+//! `steward config`: the settings file.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::arguments::{Command, ConfigAction, ConfigArguments, Global};
+use super::failure::Failure;
+use super::output::Output;
+use crate::config::{Environment, file, folders, init, layers};
+
+/// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
+///
+/// # Errors
+/// What is wrong with the settings, or a file that is already there.
+pub fn run(
+    global: &Global,
+    arguments: &ConfigArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let environment = Environment::of_process();
+    let folders = folders::folders(&environment)?;
+    let flags = global.flags(&Command::Tools);
+    let (path, named) = layers::which_file(&flags, &environment, &folders);
+    match arguments.action {
+        ConfigAction::Init => {
+            init::write(&path).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => Failure::other(
+                    "already_exists",
+                    format!("`{}` exists already", path.display()),
+                    "edit it, or name another file with `--config`",
+                ),
+                _ => Failure::other(
+                    "io_error",
+                    format!("could not write `{}`: {error}", path.display()),
+                    "name another file with `--config`",
+                ),
+            })?;
+            if output.json() {
+                output.json_value(&json!({ "path": path, "written": true }))?;
+            } else {
+                output.text(&format!(
+                    "wrote {}; every line in it is a comment that shows a default",
+                    path.display()
+                ))?;
+            }
+        }
+        ConfigAction::Path => {
+            if output.json() {
+                let exists = file::exists(&path);
+                output.json_value(&json!({ "path": path, "exists": exists, "named": named }))?;
+            } else {
+                output.text(&path.display().to_string())?;
+            }
+        }
+        ConfigAction::Check => {
+            let settings = layers::load(&flags, &environment, &folders)?;
+            settings.notices.iter().for_each(|notice| output.notice(notice));
+            if output.json() {
+                let (path, exists) = (&settings.file, settings.file_exists);
+                output.json_value(&json!({
+                    "ok": true, "path": path, "exists": exists, "settings": settings.config,
+                }))?;
+            } else if settings.file_exists {
+                output.text(&format!("ok: {}", settings.file.display()))?;
+            } else {
+                output.text(&format!(
+                    "ok: there is no {}, so the defaults hold",
+                    settings.file.display()
+                ))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

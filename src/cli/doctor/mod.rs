@@ -1,0 +1,178 @@
+//! `steward doctor`: everything the daemon depends on, a line each, with what to do.
+
+mod places;
+mod vault;
+
+#[cfg(target_os = "linux")]
+mod limits;
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::arguments::Global;
+use super::failure::Failure;
+use super::output::{Output, Paint};
+use crate::config::folders::{self, Folders};
+use crate::config::layers::{self, Settings};
+use crate::config::obsidian;
+use crate::config::{Environment, vaults};
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    /// As it should be.
+    Ok,
+    /// Works, with a loss worth knowing.
+    Warn,
+    /// Will not work.
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+struct Check {
+    what: &'static str,
+    outcome: Outcome,
+    says: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+/// What has been looked at so far.
+#[derive(Debug, Default)]
+struct Checks(Vec<Check>);
+
+impl Checks {
+    fn ok(&mut self, what: &'static str, says: impl Into<String>) {
+        self.add(what, Outcome::Ok, says.into(), None);
+    }
+
+    fn warn(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
+        self.add(what, Outcome::Warn, says.into(), Some(advice.into()));
+    }
+
+    fn fail(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
+        self.add(what, Outcome::Fail, says.into(), Some(advice.into()));
+    }
+
+    fn add(&mut self, what: &'static str, outcome: Outcome, says: String, advice: Option<String>) {
+        self.0.push(Check { what, outcome, says, advice });
+    }
+}
+
+/// Looks at everything, whatever fails on the way, and prints a line each. The exit code is 1 when
+/// something will not work.
+///
+/// # Errors
+/// stdout cannot be written, or there is no home folder to look in.
+pub fn run(global: &Global, output: &Output) -> Result<ExitCode, Failure> {
+    let environment = Environment::of_process();
+    let folders = folders::folders(&environment)?;
+    let mut checks = Checks::default();
+    look(global, &environment, &folders, &mut checks);
+
+    let failed = checks.0.iter().any(|check| check.outcome == Outcome::Fail);
+    if output.json() {
+        output.json_value(&json!({ "ok": !failed, "checks": checks.0 }))?;
+    } else {
+        output.text(&text(&checks, output))?;
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &mut Checks) {
+    let settings = settings(global, environment, folders, checks);
+    let config = settings.as_ref().map(|s| s.config.clone()).unwrap_or_default();
+    // Settings that cannot be read may still leave a vault named by flag or environment.
+    let named = match &settings {
+        Some(settings) => settings.vault.clone(),
+        None => global.vault.clone().map(|path| (path, vaults::Origin::Flag)),
+    };
+
+    let known = obsidian::known_vaults(environment);
+    for (list, reason) in &known.faults {
+        checks.warn(
+            "vault list",
+            format!("could not use `{}`: {reason}", list.display()),
+            "Obsidian writes it anew when a vault is opened; until then name vaults by path",
+        );
+    }
+    if known.faults.is_empty() {
+        let said = match known.read.first() {
+            Some(list) => format!("{} vaults in `{}`", known.vaults.len(), list.display()),
+            None => "Obsidian keeps no list of vaults here".to_owned(),
+        };
+        checks.ok("vault list", said);
+    }
+
+    match vaults::choose(named, environment, &known) {
+        Ok(choice) => {
+            let root = choice.root;
+            checks.ok("vault", format!("`{}`, {}", root.display(), choice.origin.words()));
+            for notice in choice.notices {
+                checks.warn("vault", notice, "open the folder in Obsidian once if it is to be one");
+            }
+            let state = places::state(folders, &root, checks);
+            let served = places::daemon(folders, &root, &config, checks);
+            if let Some(state) = state {
+                vault::look(&root, &state, &config, served, checks);
+            }
+        }
+        Err(error) => {
+            let hint = error.hint();
+            checks.fail("vault", error.to_string(), hint);
+            places::port(&config, None, checks);
+        }
+    }
+}
+
+fn settings(
+    global: &Global,
+    environment: &Environment,
+    folders: &Folders,
+    checks: &mut Checks,
+) -> Option<Settings> {
+    let flags = global.flags(&super::arguments::Command::Doctor);
+    match layers::load(&flags, environment, folders) {
+        Ok(settings) => {
+            let file = settings.file.display();
+            checks.ok(
+                "settings",
+                match settings.file_exists {
+                    true => format!("`{file}` is right"),
+                    false => format!("no `{file}`, so the defaults hold"),
+                },
+            );
+            for notice in &settings.notices {
+                checks.warn("settings", notice, "`steward config init` writes a commented file");
+            }
+            Some(settings)
+        }
+        Err(error) => {
+            let hint = error.hint().unwrap_or_else(|| "correct it".to_owned());
+            checks.fail("settings", error.to_string(), hint);
+            None
+        }
+    }
+}
+
+fn text(checks: &Checks, output: &Output) -> String {
+    let mut text = String::new();
+    let width = checks.0.iter().map(|check| check.what.len()).max().unwrap_or(0);
+    for check in &checks.0 {
+        let mark = match check.outcome {
+            Outcome::Ok => output.paint(Paint::Green, "ok  "),
+            Outcome::Warn => output.paint(Paint::Yellow, "warn"),
+            Outcome::Fail => output.paint(Paint::Red, "fail"),
+        };
+        text.push_str(&format!("{mark}  {:<width$}  {}", check.what, check.says));
+        if let Some(advice) = &check.advice {
+            text.push_str(&format!("; {advice}"));
+        }
+        text.push('\n');
+    }
+    text
+}

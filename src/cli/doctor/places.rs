@@ -1,0 +1,113 @@
+//! Our own files, the running daemon and the port.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use super::Checks;
+use crate::cli::status;
+use crate::config::Config;
+use crate::config::folders::{self, Folders};
+use crate::config::running::Running;
+use crate::protocol::status::StatusResult;
+use crate::server::token::{Token, TokenError};
+
+/// The state folder and the token in it; the folder when it can be used.
+pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Option<PathBuf> {
+    let state = match folders.prepare(root) {
+        Ok(state) => state,
+        Err(error) => {
+            checks.fail("state", error.to_string(), error.hint());
+            return None;
+        }
+    };
+    match folders::check_private(&state) {
+        Ok(()) => checks.ok("state", format!("`{}`, for you alone", state.display())),
+        Err(reason) => checks.fail(
+            "state",
+            format!("`{}` is not yours alone: {reason}", state.display()),
+            "take it into your possession with mode 700",
+        ),
+    }
+    match Token::load(&folders::token_file(&state)) {
+        Ok(_) => checks.ok("token", "readable by you alone"),
+        Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            checks.ok("token", "none yet; the first `steward serve` makes one");
+        }
+        Err(error) => checks.fail(
+            "token",
+            error.to_string(),
+            error.hint().unwrap_or_else(|| "`steward token --rotate` makes one".to_owned()),
+        ),
+    }
+    Some(state)
+}
+
+/// The daemon of the vault, asked how it is, and the port.
+pub(super) fn daemon(
+    folders: &Folders,
+    root: &Path,
+    config: &Config,
+    checks: &mut Checks,
+) -> Option<StatusResult> {
+    let Some((running, state)) = Running::find(folders, root) else {
+        checks.ok("daemon", "not running; `steward serve` starts it");
+        port(config, None, checks);
+        return None;
+    };
+    port(config, Some(&running), checks);
+    match status::ask(&running, &state) {
+        Ok(Some(status)) => {
+            let (pid, version) = (running.pid, &status.version);
+            checks.ok("daemon", format!("pid {pid}, version {version}, answers"));
+            if *version != env!("CARGO_PKG_VERSION") {
+                checks.warn(
+                    "daemon",
+                    format!("it is version {version}, this is {}", env!("CARGO_PKG_VERSION")),
+                    "restart it to have one version",
+                );
+            }
+            Some(status)
+        }
+        Ok(None) => {
+            checks.warn(
+                "daemon",
+                format!(
+                    "pid {} is said to serve port {}, where nobody answers",
+                    running.pid, running.port
+                ),
+                "it may be starting or stopping; if not, stop that process and start again",
+            );
+            None
+        }
+        Err(failure) => {
+            let hint = failure.hint.unwrap_or_else(|| "restart it".to_owned());
+            checks.fail("daemon", failure.message, hint);
+            None
+        }
+    }
+}
+
+/// Whether the port is free or ours.
+pub(super) fn port(config: &Config, running: Option<&Running>, checks: &mut Checks) {
+    let port = config.server.port;
+    if let Some(running) = running {
+        return checks.ok("port", format!("{}, in use by the daemon of this vault", running.port));
+    }
+    if port == 0 {
+        return checks.ok("port", "any free one");
+    }
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => checks.ok("port", format!("{port} on 127.0.0.1 is free")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => checks.fail(
+            "port",
+            format!("{port} on 127.0.0.1 is in use by another program"),
+            "`steward serve --port 0` takes any free one; `[server] port` names another",
+        ),
+        Err(error) => checks.fail(
+            "port",
+            format!("{port} on 127.0.0.1 cannot be used: {error}"),
+            "ports below 1024 are for administrators; `[server] port` names another",
+        ),
+    }
+}

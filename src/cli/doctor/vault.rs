@@ -1,0 +1,117 @@
+//! The vault itself: reading and writing it, its file system, and noticing changes.
+
+use std::path::Path;
+
+use super::Checks;
+use crate::config::Config;
+use crate::protocol::status::{StatusResult, Watching as Served};
+use crate::vault::{Abilities, TrashOption, Vault, Watching};
+
+pub(super) fn look(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    served: Option<StatusResult>,
+    checks: &mut Checks,
+) {
+    let vault = match Vault::open(root, state, config.vault.clone(), &|_| {}) {
+        Ok(vault) => vault,
+        Err(error) => {
+            let hint = error.hint().unwrap_or_else(|| "see that you may read it".to_owned());
+            return checks.fail("reading", error.to_string(), hint);
+        }
+    };
+    let status = vault.status();
+    let counts = &status.counts;
+    checks.ok(
+        "reading",
+        format!(
+            "{} notes, {} files, {} folders in {} ms",
+            counts.notes, counts.files, counts.folders, status.scan_milliseconds
+        ),
+    );
+    for (folder, reason) in status.unreadable.iter().take(5) {
+        checks.warn(
+            "reading",
+            format!("could not list `{}`: {reason}", folder.as_str()),
+            "what is in it cannot be found; give yourself the right to read it",
+        );
+    }
+    abilities(vault.abilities(), checks);
+    watching(&vault, served, checks);
+    #[cfg(target_os = "linux")]
+    super::limits::look(counts.folders, checks);
+    obsidian(&vault, checks);
+    vault.stop();
+}
+
+fn abilities(can: Abilities, checks: &mut Checks) {
+    if can.writable {
+        checks.ok("writing", "files can be made in the vault");
+    } else {
+        checks.fail(
+            "writing",
+            "no file can be made in the vault",
+            "reading works; to change notes, give yourself the right to write there",
+        );
+        return;
+    }
+    if can.exchange && can.rename_new {
+        checks.ok("saving", "the file system exchanges files in one step");
+    } else {
+        checks.warn(
+            "saving",
+            "the file system cannot exchange files in one step",
+            "saves compare and keep a copy instead; avoid editing one note from two programs",
+        );
+    }
+    match (can.ignores_case, can.ignores_form) {
+        (false, false) => checks.ok("names", "told apart by case and by composition of accents"),
+        (true, _) => checks.ok("names", "`A` and `a` are one file here"),
+        (false, true) => checks.ok("names", "composed and decomposed accents are one name here"),
+    }
+}
+
+fn watching(vault: &Vault, served: Option<StatusResult>, checks: &mut Checks) {
+    let watching = match served {
+        Some(status) => match status.vault.watching {
+            Served::Events => Watching::Events { folders: 0 },
+            Served::Polling { seconds, reason } => Watching::Polling { seconds, reason },
+            Served::Off => Watching::Off,
+        },
+        None => {
+            vault.watch();
+            vault.status().watching
+        }
+    };
+    match watching {
+        Watching::Events { .. } => checks.ok("watching", "the system tells of changes"),
+        Watching::Polling { seconds, reason } => checks.warn(
+            "watching",
+            format!("changes are looked for every {seconds} s: {reason}"),
+            "`[vault] poll_seconds` sets how often",
+        ),
+        Watching::Off => checks.warn(
+            "watching",
+            "changes by other programs are not noticed by themselves",
+            "restart the daemon",
+        ),
+    }
+}
+
+fn obsidian(vault: &Vault, checks: &mut Checks) {
+    let settings = vault.obsidian();
+    let trash = match settings.trash {
+        TrashOption::System => "the system's trash",
+        TrashOption::Local => "`.trash` in the vault",
+        TrashOption::None => "no trash (the steward keeps a copy of its own)",
+    };
+    match settings.config_folder {
+        Some(folder) => {
+            checks.ok("obsidian", format!("settings in `{folder}`; deletes go to {trash}"))
+        }
+        None => {
+            checks.ok("obsidian", format!("no settings, so its defaults; deletes go to {trash}"))
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! How a command fails: one line, a hint, an exit code.
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use super::output::Output;
+use crate::config::ConfigError;
+use crate::config::folders::FolderError;
+use crate::config::vaults::NoVault;
+use crate::daemon::StartError;
+use crate::server::token::TokenError;
+use crate::tools::ToolError;
+
+/// Something else went wrong.
+pub const OTHER: u8 = 1;
+/// Wrong arguments or settings.
+pub const USAGE: u8 = 2;
+/// Another process serves or changes the vault.
+pub const ALREADY_RUNNING: u8 = 3;
+/// No vault was found.
+pub const NO_VAULT: u8 = 4;
+
+/// Why a command failed, for a person and for a program.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: u8,
+    /// A stable word.
+    pub code: String,
+    /// What went wrong, one line.
+    pub message: String,
+    /// What to do next; may list things, a line each.
+    pub hint: Option<String>,
+    /// Details for programs.
+    pub data: Option<Value>,
+}
+
+impl Failure {
+    /// Any failure without a name of its own.
+    pub fn other(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: OTHER,
+            code: code.to_owned(),
+            message: message.into(),
+            hint: Some(hint.into()),
+            data: None,
+        }
+    }
+
+    /// Wrong arguments.
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { exit: USAGE, ..Self::other("usage", message, hint) }
+    }
+
+    /// Prints it: with `--json` one JSON value on stdout, else a line and a hint on stderr.
+    pub fn report(&self, output: &Output) -> ExitCode {
+        if output.json() {
+            let mut fields = Map::new();
+            fields.insert("code".to_owned(), json!(self.code));
+            fields.insert("message".to_owned(), json!(self.message));
+            if let Some(hint) = &self.hint {
+                fields.insert("hint".to_owned(), json!(hint));
+            }
+            if let Some(data) = &self.data {
+                fields.insert("data".to_owned(), data.clone());
+            }
+            // Where even this cannot be written the exit code still says it.
+            let _ = output.json_value(&Value::Object(fields));
+        } else {
+            output.error(&self.message, self.hint.as_deref());
+        }
+        ExitCode::from(self.exit)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let data = match &error {
+            ConfigError::Fault { path, line, column, .. } => {
+                Some(json!({ "file": path, "line": line, "column": column }))
+            }
+            ConfigError::Variable { name, .. } => Some(json!({ "variable": name })),
+            ConfigError::Unreadable { path, .. } => Some(json!({ "file": path })),
+        };
+        let hint = error.hint();
+        Self { exit: USAGE, code: "invalid_config".into(), message: error.to_string(), hint, data }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        Self { exit: USAGE, ..Self::other("state_folder", error.to_string(), error.hint()) }
+    }
+}
+
+impl From<NoVault> for Failure {
+    fn from(error: NoVault) -> Self {
+        Self {
+            exit: NO_VAULT,
+            data: Some(error.data()),
+            ..Self::other("no_vault", error.to_string(), error.hint())
+        }
+    }
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        let hint = error.hint();
+        let message = match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        };
+        Self { hint, ..Self::other("token", message, "") }
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        let code = serde_json::to_value(error.code).ok();
+        let code = code.as_ref().and_then(Value::as_str).unwrap_or("io_error").to_owned();
+        Self { exit: OTHER, code, message: error.message, hint: error.hint, data: error.data }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::other("io_error", error.to_string(), "`steward doctor` may say more")
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        let message = format!("{error:#}");
+        Self::other("io_error", message, "`steward doctor` may say more")
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let message = error.to_string();
+        match error {
+            StartError::AlreadyRunning(running) => Self {
+                exit: ALREADY_RUNNING,
+                data: Some(json!(running)),
+                ..Self::other(
+                    "already_running",
+                    message,
+                    "`steward status` says more; `steward call` uses the running daemon by itself",
+                )
+            },
+            StartError::Busy { pid } => Self {
+                exit: ALREADY_RUNNING,
+                data: pid.map(|pid| json!({ "pid": pid })),
+                ..Self::other(
+                    "already_running",
+                    message,
+                    "it is a daemon that is starting, or a change that takes long; try again soon",
+                )
+            },
+            StartError::PortInUse { port } => Self {
+                data: Some(json!({ "port": port })),
+                ..Self::other(
+                    "port_in_use",
+                    message,
+                    "`--port 0` takes any free port; `--port N` or `[server] port` names another",
+                )
+            },
+            StartError::Folder(error) => error.into(),
+            StartError::Vault { hint, .. } => Self { hint, ..Self::other("vault", message, "") },
+            StartError::Other(error) => error.into(),
+        }
+    }
+}

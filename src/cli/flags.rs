@@ -1,0 +1,304 @@
+//! A tool's parameters as flags, made from its JSON Schema.
+//!
+//! The schema is the one definition; the names, kinds, choices and descriptions here follow from
+//! it, so a new tool has its flags, its help and its completions without a line written for them.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+
+/// One parameter of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// Its name in JSON (`start_line`).
+    pub name: String,
+    kind: Kind,
+    help: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Text,
+    Integer,
+    Number,
+    Switch,
+    Choice(Vec<String>),
+    List(Box<Kind>),
+    /// An object, or whatever else has no flag form: given as JSON.
+    Json,
+}
+
+/// The parameters of a tool, from its input schema, in the schema's order.
+pub fn parameters(schema: &Value) -> Vec<Parameter> {
+    let mut found = Vec::new();
+    collect(schema, schema, &mut found);
+    found
+}
+
+fn collect(root: &Value, node: &Value, found: &mut Vec<Parameter>) {
+    let required: Vec<&str> = node["required"]
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    for (name, property) in node["properties"].as_object().into_iter().flatten() {
+        if found.iter().any(|parameter| parameter.name == *name) {
+            continue;
+        }
+        found.push(Parameter {
+            name: name.clone(),
+            kind: kind(root, property),
+            help: help(root, property, required.contains(&name.as_str())),
+        });
+    }
+    // A tool that takes one of several shapes has all their parameters; which go together is the
+    // tool's own check.
+    for shapes in ["oneOf", "anyOf", "allOf"] {
+        for shape in node[shapes].as_array().into_iter().flatten() {
+            collect(root, resolved(root, shape), found);
+        }
+    }
+}
+
+/// Follows references and leaves "or null" out: on a command line a flag that is not given is null.
+fn resolved<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
+    if let Some(name) = node["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return resolved(root, &root["$defs"][name]);
+    }
+    for shapes in ["anyOf", "oneOf", "allOf"] {
+        let Some(shapes) = node[shapes].as_array() else { continue };
+        let mut shapes = shapes.iter().filter(|shape| shape["type"] != "null");
+        if let (Some(only), None) = (shapes.next(), shapes.next()) {
+            return resolved(root, only);
+        }
+    }
+    node
+}
+
+fn kind(root: &Value, node: &Value) -> Kind {
+    let node = resolved(root, node);
+    if let Some(choices) = choices(node) {
+        return Kind::Choice(choices);
+    }
+    let types = match &node["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        Value::String(only) => vec![only.as_str()],
+        _ => Vec::new(),
+    };
+    let mut types = types.into_iter().filter(|name| *name != "null");
+    match (types.next(), types.next()) {
+        (Some("string"), None) => Kind::Text,
+        (Some("integer"), None) => Kind::Integer,
+        (Some("number"), None) => Kind::Number,
+        (Some("boolean"), None) => Kind::Switch,
+        (Some("array"), None) => Kind::List(Box::new(kind(root, &node["items"]))),
+        _ => Kind::Json,
+    }
+}
+
+/// The words of an enumeration: `enum`, or the `oneOf` of `const` that documented variants give.
+fn choices(node: &Value) -> Option<Vec<String>> {
+    let words = |list: &Value, of: fn(&Value) -> &Value| -> Option<Vec<String>> {
+        let list = list.as_array()?.iter().filter(|word| !word.is_null());
+        list.map(|word| of(word).as_str().map(str::to_owned)).collect()
+    };
+    words(&node["enum"], |word| word)
+        .or_else(|| words(&node["oneOf"], |variant| &variant["const"]))
+        .filter(|words| !words.is_empty())
+}
+
+fn help(root: &Value, property: &Value, required: bool) -> String {
+    let description = property["description"]
+        .as_str()
+        .or_else(|| resolved(root, property)["description"].as_str())
+        .unwrap_or_default();
+    let mut help = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(fields) = resolved(root, property)["properties"].as_object() {
+        let shape: Vec<_> = fields.keys().map(|name| format!("\"{name}\": …")).collect();
+        help.push_str(&format!(" As JSON: {{{}}}", shape.join(", ")));
+    }
+    if required {
+        help.push_str(" (required)");
+    }
+    match &property["default"] {
+        Value::Null | Value::Bool(false) => {}
+        default => help.push_str(&format!(" [default: {default}]")),
+    }
+    help
+}
+
+impl Parameter {
+    /// The identity of the flag among clap's; apart from those of flags that are not a tool's.
+    fn id(&self) -> String {
+        format!("parameter:{}", self.name)
+    }
+
+    /// The flag: `--start-line`, and `--start_line` as JSON has it.
+    pub fn arg(&self) -> Arg {
+        let flag = self.name.replace('_', "-");
+        let mut arg = Arg::new(self.id()).long(flag.clone()).help(self.help.clone());
+        if flag != self.name {
+            arg = arg.alias(self.name.clone());
+        }
+        let value_name = self.name.to_uppercase();
+        match &self.kind {
+            Kind::Switch => arg
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("true")
+                .value_name("true|false")
+                .value_parser(["true", "false"])
+                .hide_possible_values(true),
+            Kind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
+            Kind::List(_) => {
+                arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(value_name)
+            }
+            Kind::Json => arg.allow_hyphen_values(true).value_name("JSON"),
+            // A list item (`--content "- milk"`) and the last line (`--end-line -1`) begin with a
+            // hyphen.
+            Kind::Text => arg.allow_hyphen_values(true).value_name(value_name),
+            Kind::Integer | Kind::Number => arg.allow_hyphen_values(true).value_name("N"),
+        }
+    }
+
+    /// What was given for it, as JSON; `None` when nothing was.
+    ///
+    /// # Errors
+    /// A number that is none, or JSON that is none.
+    pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
+        let Ok(Some(mut given)) = matches.try_get_many::<String>(&self.id()) else {
+            return Ok(None);
+        };
+        if let Kind::List(of) = &self.kind {
+            return given.map(|text| self.one(of, text)).collect::<Result<_, _>>().map(Some);
+        }
+        given.next().map(|text| self.one(&self.kind, text)).transpose()
+    }
+
+    fn one(&self, kind: &Kind, text: &str) -> Result<Value, Failure> {
+        let flag = self.name.replace('_', "-");
+        let wrong = |what: &str| {
+            Failure::usage(
+                format!("invalid value '{text}' for '--{flag}': expected {what}"),
+                "`--help` after the tool's name lists its flags",
+            )
+        };
+        match kind {
+            Kind::Text | Kind::Choice(_) => Ok(Value::from(text)),
+            Kind::Switch => Ok(Value::from(text == "true")),
+            Kind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| wrong("a number")),
+            Kind::Number => text.parse::<f64>().map(Value::from).map_err(|_| wrong("a number")),
+            Kind::List(_) | Kind::Json => serde_json::from_str(text).map_err(|_| wrong("JSON")),
+        }
+    }
+}
+
+/// Every flag that was given, as the tool's arguments, laid over `base`.
+///
+/// # Errors
+/// As [`Parameter::value`].
+pub fn arguments(
+    parameters: &[Parameter],
+    matches: &ArgMatches,
+    mut base: Map<String, Value>,
+) -> Result<Map<String, Value>, Failure> {
+    for parameter in parameters {
+        if let Some(value) = parameter.value(matches)? {
+            base.insert(parameter.name.clone(), value);
+        }
+    }
+    Ok(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "required": ["path"],
+            "properties": {
+                "path": {"type": "string", "description": "Where\n it lies."},
+                "end_line": {"type": ["integer", "null"], "format": "int64"},
+                "replace_all": {"type": "boolean", "default": false},
+                "if_exists": {"$ref": "#/$defs/IfExists", "default": "overwrite"},
+                "sort": {"anyOf": [{"$ref": "#/$defs/IfExists"}, {"type": "null"}]},
+                "exclude": {"type": ["array", "null"], "items": {"type": "string"}},
+                "delete_lines": {"anyOf": [{"$ref": "#/$defs/Range"}, {"type": "null"}]},
+            },
+            "anyOf": [{"properties": {"old_text": {"type": "string"}}}],
+            "$defs": {
+                "IfExists": {"oneOf": [
+                    {"type": "string", "const": "overwrite", "description": "x"},
+                    {"type": "string", "const": "fail"}]},
+                "Range": {"type": "object", "properties": {"start": {"type": "integer"}}},
+            },
+        })
+    }
+
+    fn given(line: &[&str]) -> Result<Value, String> {
+        let parameters = parameters(&schema());
+        let command =
+            Command::new("t").no_binary_name(true).args(parameters.iter().map(Parameter::arg));
+        let matches = command.try_get_matches_from(line).map_err(|error| error.to_string())?;
+        match arguments(&parameters, &matches, Map::new()) {
+            Ok(map) => Ok(Value::Object(map)),
+            Err(failure) => Err(failure.message),
+        }
+    }
+
+    #[test]
+    fn every_kind_of_parameter_has_its_flag() {
+        let line = [
+            "--path",
+            "- a",
+            "--end-line",
+            "-1",
+            "--replace-all",
+            "--if_exists",
+            "fail",
+            "--exclude",
+            "a",
+            "--exclude",
+            "-b",
+            "--delete-lines",
+            "{\"start\":1}",
+            "--old_text=x",
+            "--sort",
+            "overwrite",
+        ];
+        let wanted = json!({
+            "path": "- a", "end_line": -1, "replace_all": true, "if_exists": "fail",
+            "exclude": ["a", "-b"], "delete_lines": {"start": 1}, "old_text": "x",
+            "sort": "overwrite",
+        });
+        assert_eq!(given(&line), Ok(wanted));
+        assert_eq!(given(&["--replace-all=false"]), Ok(json!({"replace_all": false})));
+        assert_eq!(given(&[]), Ok(json!({})));
+    }
+
+    #[test]
+    fn mistakes_name_the_flag_and_the_nearest() {
+        assert!(given(&["--pth", "x"]).unwrap_err().contains("--path"));
+        assert!(given(&["--if-exists", "fial"]).unwrap_err().contains("fail"));
+        assert!(given(&["--end-line", "x"]).unwrap_err().contains("--end-line"));
+        assert!(given(&["--delete-lines", "{"]).unwrap_err().contains("JSON"));
+    }
+
+    #[test]
+    fn help_says_what_is_required_and_usual() {
+        let parameters = parameters(&schema());
+        let help = |name: &str| {
+            let found = parameters.iter().find(|parameter| parameter.name == name);
+            found.map(|parameter| parameter.help.clone()).unwrap()
+        };
+        assert_eq!(help("path"), "Where it lies. (required)");
+        assert_eq!(help("delete_lines"), " As JSON: {\"start\": …}");
+        assert_eq!(help("if_exists"), " [default: \"overwrite\"]");
+    }
+}

@@ -1,0 +1,68 @@
+//! The command line: one file a subcommand.
+//!
+//! Floor 8. It turns arguments into calls on the rooms below and answers into text or JSON; it
+//! decides nothing about notes.
+//!
+//! Invariants: what is asked for goes to stdout, everything else to stderr; an error is one line
+//! with a hint, never a backtrace; `--json` prints exactly one JSON value, errors included; a
+//! closed pipe ends the program quietly.
+//!
+//! Reading order: [`arguments`] (what can be typed), [`session`] (settings and vault of one run),
+//! [`failure`] (exit codes), [`output`], then the commands.
+
+mod arguments;
+mod call;
+mod client;
+mod completions;
+mod config;
+mod doctor;
+mod failure;
+mod flags;
+mod logging;
+mod output;
+mod progress;
+mod serve;
+mod session;
+mod status;
+mod token;
+mod tools;
+mod vaults;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use arguments::{Cli, Command};
+use failure::Failure;
+use output::Output;
+use session::Session;
+
+/// Runs the command line `arguments` (the program's name first) and says how it ended; the codes
+/// are listed in `docs/cli.md` and in `--help`.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    logging::tell_of_faults();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::read(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return arguments::explain(&error, &arguments),
+    };
+    let output = Output::new(cli.global.json, cli.global.color);
+    match dispatch(cli, &output) {
+        Ok(code) => code,
+        Err(failure) => failure.report(&output),
+    }
+}
+
+fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
+    let session = || Session::start(&cli.global, &cli.command, output);
+    match &cli.command {
+        Command::Serve(_) => serve::run(&session()?, output),
+        Command::Tools => tools::run(output),
+        Command::Call(arguments) => call::run(&session()?, arguments, output),
+        Command::Status => status::run(&session()?, output),
+        Command::Token(arguments) => token::run(&session()?, arguments, output),
+        Command::Vaults => vaults::run(&session()?, output),
+        Command::Doctor => doctor::run(&cli.global, output),
+        Command::Config(arguments) => config::run(&cli.global, arguments, output),
+        Command::Completions(arguments) => completions::run(arguments, output),
+    }
+}

@@ -1,0 +1,154 @@
+//! Where words go: answers to stdout, remarks to stderr.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use serde::Serialize;
+
+use super::arguments::Color;
+
+/// The way out for one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    json: bool,
+    color_stdout: bool,
+    color_stderr: bool,
+}
+
+/// The few colours that carry meaning here.
+#[derive(Debug, Clone, Copy)]
+pub enum Paint {
+    /// Names and headings.
+    Bold,
+    /// What is well.
+    Green,
+    /// What to look at.
+    Yellow,
+    /// What failed.
+    Red,
+}
+
+impl Output {
+    /// JSON or text, coloured as asked.
+    pub fn new(json: bool, color: Color) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let on = |terminal: bool| match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !set("NO_COLOR") && !dumb,
+        };
+        Self {
+            json,
+            color_stdout: on(io::stdout().is_terminal()),
+            color_stderr: on(io::stderr().is_terminal()),
+        }
+    }
+
+    /// JSON was asked for.
+    pub fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Colours on stderr, for the log.
+    pub fn color_stderr(&self) -> bool {
+        self.color_stderr
+    }
+
+    /// Prints a text to stdout and ends its last line.
+    ///
+    /// # Errors
+    /// What the system said; a reader that went away is none.
+    pub fn text(&self, text: &str) -> io::Result<()> {
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        self.raw(format!("{text}{end}").as_bytes())
+    }
+
+    /// Prints bytes to stdout.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Prints one JSON value to stdout: indented on a terminal, one line into a pipe.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub fn json_value(&self, value: &impl Serialize) -> io::Result<()> {
+        let text = if io::stdout().is_terminal() {
+            serde_json::to_string_pretty(value)?
+        } else {
+            serde_json::to_string(value)?
+        };
+        self.text(&text)
+    }
+
+    /// `text`, coloured where stdout takes colours.
+    pub fn paint(&self, paint: Paint, text: impl Display) -> String {
+        colored(self.color_stdout, paint, text)
+    }
+
+    /// An error and its hint, to stderr.
+    pub fn error(&self, message: &str, hint: Option<&str>) {
+        let mark = colored(self.color_stderr, Paint::Red, "error:");
+        self.remark(&format!("{mark} {}", message.replace('\n', " ")));
+        if let Some(hint) = hint.filter(|hint| !hint.is_empty()) {
+            let mark = colored(self.color_stderr, Paint::Bold, "hint:");
+            self.remark(&format!("{mark} {hint}"));
+        }
+    }
+
+    /// Something worth knowing, to stderr.
+    pub fn notice(&self, notice: &str) {
+        let mark = colored(self.color_stderr, Paint::Bold, "note:");
+        self.remark(&format!("{mark} {notice}"));
+    }
+
+    /// A line to stderr; one that nobody can read is no reason to stop.
+    fn remark(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    /// Rows as columns that line up, two blanks between them.
+    pub fn table(&self, rows: &[Vec<String>]) -> String {
+        let mut widths: Vec<usize> = Vec::new();
+        for row in rows {
+            for (column, cell) in row.iter().enumerate() {
+                if widths.len() <= column {
+                    widths.push(0);
+                }
+                widths[column] = widths[column].max(cell.chars().count());
+            }
+        }
+        let mut text = String::new();
+        for (index, row) in rows.iter().enumerate() {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                line.push_str(&format!("{cell:<width$}  ", width = widths[column]));
+            }
+            let line = line.trim_end();
+            match index {
+                0 => text.push_str(&self.paint(Paint::Bold, line)),
+                _ => text.push_str(line),
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn colored(on: bool, paint: Paint, text: impl Display) -> String {
+    let code = match paint {
+        Paint::Bold => 1,
+        Paint::Green => 32,
+        Paint::Yellow => 33,
+        Paint::Red => 31,
+    };
+    if on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+}

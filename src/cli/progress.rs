@@ -1,0 +1,55 @@
+//! A sign of life while a big vault is read for the first time.
+
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Reading that is over sooner shows nothing: a flicker is worse than silence.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Shown on stderr, only on a terminal.
+#[derive(Debug)]
+pub struct Progress {
+    started: Instant,
+    wanted: bool,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Progress {
+    /// Starts waiting.
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            wanted: std::io::stderr().is_terminal(),
+            bar: Mutex::new(None),
+        }
+    }
+
+    /// `entries` files and folders were read so far; may be called from any thread.
+    pub fn seen(&self, entries: usize) {
+        if !self.wanted || self.started.elapsed() < PATIENCE {
+            return;
+        }
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let bar = bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+                .with_position(entries as u64);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {pos} entries") {
+                bar.set_style(style);
+            }
+            bar.set_message("reading the vault:");
+            bar
+        });
+        bar.set_position(entries as u64);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Ok(Some(bar)) = self.bar.get_mut().map(Option::take) {
+            bar.finish_and_clear();
+        }
+    }
+}

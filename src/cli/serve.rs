@@ -1,0 +1,54 @@
+//! `steward serve`: the daemon, in the foreground.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output::{Output, Paint};
+use super::progress::Progress;
+use super::session::Session;
+use crate::daemon::{self, Options, Ready};
+
+/// Serves until a signal says stop. The port is among the settings already.
+///
+/// # Errors
+/// Why it could not start or go on.
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let progress = Progress::new();
+    daemon::run(Options {
+        root: &root,
+        folders: &session.folders,
+        config: &session.settings.config,
+        progress: &|entries| progress.seen(entries),
+        ready: &|ready| announce(ready, output),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The one line that says everything is up. A script waits for it, a person copies from it.
+fn announce(ready: &Ready, output: &Output) {
+    let said = if output.json() {
+        output.json_value(&json!({
+            "event": "ready",
+            "vault": ready.vault,
+            "path": ready.path,
+            "notes": ready.notes,
+            "url": ready.url,
+            "port": ready.port,
+            "pid": std::process::id(),
+        }))
+    } else {
+        output.text(&format!(
+            "{} serving {} ({} notes) at {}; clients need the token that `steward token` prints",
+            output.paint(Paint::Green, "ready:"),
+            output.paint(Paint::Bold, &ready.path),
+            ready.notes,
+            ready.url,
+        ))
+    };
+    if let Err(error) = said {
+        tracing::warn!(%error, "could not print the ready line");
+    }
+}

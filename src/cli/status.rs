@@ -1,0 +1,82 @@
+//! `steward status`: is there a daemon, and how is it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::client::{self, Client, ClientError};
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::folders;
+use crate::config::running::Running;
+use crate::protocol::status::{StatusParams, StatusResult, Watching};
+use crate::server::token::Token;
+
+/// Prints what the daemon of the vault says of itself, or that there is none.
+///
+/// # Errors
+/// No vault, or a daemon that cannot be asked.
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let asked = match session.running(&root) {
+        Some((running, state)) => ask(&running, &state)?.map(|status| (running, status)),
+        None => None,
+    };
+    match asked {
+        Some((running, status)) if output.json() => {
+            output.json_value(&json!({ "running": true, "daemon": running, "status": status }))?;
+        }
+        Some((running, status)) => output.text(&text(&running, &status))?,
+        None if output.json() => {
+            output.json_value(&json!({ "running": false, "vault": root.to_string_lossy() }))?;
+        }
+        None => output
+            .text(&format!("no daemon serves {}; `steward serve` starts one", root.display()))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(running: &Running, status: &StatusResult) -> String {
+    let vault = &status.vault;
+    let watching = match &vault.watching {
+        Watching::Events => "events from the system".to_owned(),
+        Watching::Polling { seconds, reason } => format!("looking every {seconds} s ({reason})"),
+        Watching::Off => "off".to_owned(),
+    };
+    let mut lines = vec![
+        format!("vault     {}", vault.path),
+        format!(
+            "holds     {} notes, {} files, {} folders, {} links",
+            vault.notes, vault.files, vault.folders, vault.links
+        ),
+        format!("address   ws://127.0.0.1:{}/v1", running.port),
+        format!(
+            "process   {}, version {}, up {} s",
+            status.pid, status.version, status.uptime_seconds
+        ),
+        format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
+        format!("clients   {}", status.connections),
+    ];
+    lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
+    lines.join("\n")
+}
+
+/// What the running daemon says of itself; `None` when nobody answers.
+///
+/// # Errors
+/// A daemon that cannot be asked.
+pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
+    let token = Token::load_or_create(&folders::token_file(state))?;
+    let status = client::runtime()?.block_on(async {
+        let mut client = Client::connect(running, &token).await?;
+        let status = client.call(&StatusParams {}).await;
+        client.close().await;
+        status
+    });
+    match status {
+        Err(ClientError::NobodyThere { .. }) => Ok(None),
+        status => Ok(Some(status?)),
+    }
+}

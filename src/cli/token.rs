@@ -1,0 +1,38 @@
+//! `steward token`: what a client must show to come in.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::arguments::TokenArguments;
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::folders;
+use crate::server::token::Token;
+
+/// Prints the vault's token, making one on first use; `--rotate` makes a new one.
+///
+/// # Errors
+/// No vault, or the token cannot be read or written.
+pub fn run(
+    session: &Session,
+    arguments: &TokenArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let state = match session.running(&root) {
+        Some((_, state)) => state,
+        None => session.folders.prepare(&root)?,
+    };
+    let file = folders::token_file(&state);
+    // A running daemon reads the file at every handshake, so a new token counts at once.
+    let token =
+        if arguments.rotate { Token::rotate(&file)? } else { Token::load_or_create(&file)? };
+    if output.json() {
+        output.json_value(&json!({ "token": token.reveal() }))?;
+    } else {
+        output.text(&token.reveal())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

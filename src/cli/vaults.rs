@@ -1,0 +1,73 @@
+//! `steward vaults`: the vaults there are, and which one would be taken.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::folders::same_folder;
+
+/// Prints Obsidian's vaults with marks for open, missing, served and chosen.
+///
+/// # Errors
+/// stdout cannot be written; that no vault would be chosen is part of the answer.
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let choice = session.choose();
+    let chosen = choice.as_ref().ok();
+    let is_chosen = |path: &std::path::Path| chosen.is_some_and(|c| same_folder(path, &c.root));
+    if output.json() {
+        let vaults: Vec<_> = session
+            .known
+            .vaults
+            .iter()
+            .map(|vault| {
+                json!({
+                    "name": vault.name,
+                    "path": vault.path.to_string_lossy(),
+                    "open": vault.open,
+                    "exists": vault.exists,
+                    "lastOpened": vault.last_opened,
+                    "chosen": is_chosen(&vault.path),
+                    "daemon": session.running(&vault.path).map(|(running, _)| running),
+                })
+            })
+            .collect();
+        let chosen = chosen.map(
+            |choice| json!({ "path": choice.root.to_string_lossy(), "because": choice.origin }),
+        );
+        output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if session.known.vaults.is_empty() {
+        output.text("Obsidian's own list holds no vaults")?;
+    } else {
+        let mut rows = vec![["VAULT", "PATH", "STATE"].map(str::to_owned).to_vec()];
+        for vault in &session.known.vaults {
+            let mut state = Vec::new();
+            if is_chosen(&vault.path) {
+                state.push("chosen".to_owned());
+            }
+            if vault.open {
+                state.push("open".to_owned());
+            }
+            if !vault.exists {
+                state.push("missing".to_owned());
+            }
+            if let Some((running, _)) = session.running(&vault.path) {
+                state.push(format!("served by pid {} on port {}", running.pid, running.port));
+            }
+            let path = vault.path.display().to_string();
+            rows.push(vec![vault.name.clone(), path, state.join(", ")]);
+        }
+        output.text(&output.table(&rows))?;
+    }
+    output.text(&match &choice {
+        Ok(choice) => {
+            format!("{} would be taken: {}", choice.root.display(), choice.origin.words())
+        }
+        Err(failure) => format!("none would be taken: {}", failure.message),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

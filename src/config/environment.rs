@@ -1,0 +1,75 @@
+//! What the process was given: variables, home folder, working folder.
+//!
+//! A value rather than calls to `std::env`, so that the rules that depend on it are tested without
+//! changing the test process itself.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The surroundings of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, OsString>,
+    home: Option<PathBuf>,
+    working_folder: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The surroundings of this process.
+    pub fn of_process() -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((canonical_name(name.to_str()?), value)))
+            .collect();
+        Self {
+            variables,
+            home: std::env::home_dir().filter(|home| home.is_absolute()),
+            working_folder: std::env::current_dir().ok(),
+        }
+    }
+
+    /// Surroundings made up by the caller.
+    pub fn new(
+        variables: impl IntoIterator<Item = (&'static str, OsString)>,
+        home: Option<PathBuf>,
+        working_folder: Option<PathBuf>,
+    ) -> Self {
+        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Self { variables: variables.collect(), home, working_folder }
+    }
+
+    /// A variable's value; an empty one counts as not set, as shells and service managers leave
+    /// empty variables behind.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// A variable that holds an absolute path; a relative one is ignored, as the XDG rules say.
+    pub fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The user's home folder, absolute.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// The folder the program was started in.
+    pub fn working_folder(&self) -> Option<&Path> {
+        self.working_folder.as_deref()
+    }
+
+    /// `~` and `~/x` as the home folder; everything else as it stands.
+    pub fn expand(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.home()) {
+            (Ok(rest), Some(home)) if rest.as_os_str().is_empty() => home.to_path_buf(),
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_path_buf(),
+        }
+    }
+}
+
+/// Windows compares the names of variables without regard to case.
+fn canonical_name(name: &str) -> String {
+    if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() }
+}

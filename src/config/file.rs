@@ -1,0 +1,385 @@
+//! The TOML file: read, checked key by key, and every fault named with its place.
+
+#![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use crate::config::log;
+use crate::index::search;
+use crate::{server, vault};
+
+/// The largest file that is taken for settings, in bytes; more is a mistaken path.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Every setting, each section owned by the room it is for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Config {
+    /// The vault named in the file (`vault = "…"` or `[vault] path`), as written there but made
+    /// absolute; `None` leaves the choice to [`crate::config::vaults`].
+    pub path: Option<PathBuf>,
+    /// The rest of `[vault]`.
+    pub vault: vault::Settings,
+    /// `[server]`.
+    pub server: server::Settings,
+    /// `[search]`.
+    pub search: search::Settings,
+    /// `[log]`.
+    pub log: log::Settings,
+}
+
+/// A fault in the settings, with its place.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("could not read the settings in `{}`: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file holds something no settings can hold.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// What to write instead.
+        hint: Option<String>,
+    },
+    /// A variable of the environment holds what it cannot hold.
+    #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
+    Variable {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        reason: String,
+    },
+}
+
+impl ConfigError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { .. } => Some(
+                "`steward config path` says which file is read; `steward config init` writes one"
+                    .to_owned(),
+            ),
+            Self::Fault { hint, .. } => hint.clone(),
+            Self::Variable { name, .. } => Some(format!("correct or unset `{name}`")),
+        }
+    }
+}
+
+/// What reading a file gave.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// What the user should know, though nothing is wrong.
+    pub notices: Vec<String>,
+}
+
+/// Whether there is a settings file at `path`.
+pub fn exists(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Reads the settings in `path`.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`] when the file is missing, too large or not permitted;
+/// [`ConfigError::Fault`] with line and column for everything else.
+pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
+    let meta = std::fs::metadata(path).map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err(unreadable(io::Error::other("it is not a regular file")));
+    }
+    if meta.len() > MAX_BYTES {
+        return Err(unreadable(io::Error::other("it is over 1 MiB, so it cannot be settings")));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    parse(&bytes, path)
+}
+
+/// Takes a file's bytes as settings; `path` is for the messages and for relative vault paths.
+///
+/// # Errors
+/// [`ConfigError::Fault`] with line and column.
+pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
+    // Windows editors put a byte order mark in front; it is no part of the text.
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let mut loaded = Loaded::default();
+    if bytes.is_empty() {
+        // What an interrupted save or a full disk leaves; the user should hear that nothing in
+        // it counts, but the defaults are safe to run with.
+        loaded.notices.push(format!("`{}` is empty, so the defaults hold", path.display()));
+        return Ok(loaded);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        Source { text: &before, path }.fault(
+            before.len()..before.len(),
+            "the file is not UTF-8 text".to_owned(),
+            Some("save it again as UTF-8".to_owned()),
+        )
+    })?;
+    let source = Source { text, path };
+    let table = DeTable::parse(text).map_err(|error| {
+        let message = one_line(error.message());
+        source.fault(
+            error.span().unwrap_or(text.len()..text.len()),
+            format!("this is not TOML: {message}"),
+            Some(
+                "if the file was cut off while it was saved, restore it; \
+                 `steward config init` with another `--config` writes a fresh one"
+                    .to_owned(),
+            ),
+        )
+    })?;
+    for (key, value) in table.into_inner() {
+        let key_span = key.span();
+        match key.into_inner().as_ref() {
+            "vault" => source.vault(value, &mut loaded.config)?,
+            "server" => loaded.config.server = source.section("server", value)?,
+            "search" => loaded.config.search = source.section("search", value)?,
+            "log" => loaded.config.log = source.section("log", value)?,
+            unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
+        }
+    }
+    Ok(loaded)
+}
+
+/// The names that may stand at the top of the file.
+const SECTIONS: &[&str] = &["vault", "server", "search", "log"];
+
+/// Every key of every section, for "did you mean" across sections.
+fn known_keys() -> Vec<(&'static str, Vec<String>)> {
+    fn keys(settings: impl Serialize) -> Vec<String> {
+        match serde_json::to_value(settings) {
+            Ok(Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
+            _ => Vec::new(),
+        }
+    }
+    let mut vault = keys(vault::Settings::default());
+    vault.push("path".to_owned());
+    vec![
+        ("vault", vault),
+        ("server", keys(server::Settings::default())),
+        ("search", keys(search::Settings::default())),
+        ("log", keys(log::Settings::default())),
+    ]
+}
+
+/// The text with its name, to turn a byte range into a place.
+struct Source<'a> {
+    text: &'a str,
+    path: &'a Path,
+}
+
+impl Source<'_> {
+    fn section<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        value: Spanned<DeValue<'_>>,
+    ) -> Result<T, ConfigError> {
+        let span = value.span();
+        if !matches!(value.get_ref(), DeValue::Table(_)) {
+            let found = kind(value.get_ref());
+            let message = format!("`{name}` is a section, not {found}");
+            return Err(self.fault(span, message, Some(format!("write `[{name}]` on a line"))));
+        }
+        T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
+            let at = error.span().unwrap_or(span);
+            match unknown_field(error.message()) {
+                Some((key, known)) => self.unknown_key(at, key, Some(name), &known),
+                None => self.fault(at, format!("in [{name}]: {}", one_line(error.message())), None),
+            }
+        })
+    }
+
+    /// `vault = "path"`, or a `[vault]` section with `path` beside the room's own settings.
+    fn vault(&self, value: Spanned<DeValue<'_>>, config: &mut Config) -> Result<(), ConfigError> {
+        let span = value.span();
+        match value.into_inner() {
+            DeValue::String(path) => config.path = Some(self.named(&path, span)?),
+            DeValue::Table(mut table) => {
+                if let Some(path) = table.remove("path") {
+                    let at = path.span();
+                    let DeValue::String(path) = path.into_inner() else {
+                        let message = "in [vault]: `path` must be a text in quotes".to_owned();
+                        return Err(self.fault(at, message, None));
+                    };
+                    config.path = Some(self.named(&path, at)?);
+                }
+                let rest = Spanned::new(span, DeValue::Table(table));
+                config.vault = self.section("vault", rest)?;
+            }
+            other => {
+                let found = kind(&other);
+                let message = format!("`vault` is a path in quotes or a section, not {found}");
+                return Err(self.fault(span, message, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// A path from the file: relative ones count from the file's own folder, since the working
+    /// folder of a service means nothing to the one who wrote it.
+    fn named(&self, path: &str, span: Range<usize>) -> Result<PathBuf, ConfigError> {
+        if path.trim().is_empty() {
+            let hint = Some("leave the key out to let the vault be found".to_owned());
+            return Err(self.fault(span, "the vault's path is empty".to_owned(), hint));
+        }
+        let path = Path::new(path);
+        if path.starts_with("~") {
+            return Ok(path.to_path_buf());
+        }
+        Ok(self.path.parent().unwrap_or(Path::new("")).join(path))
+    }
+
+    fn unknown_key(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        section: Option<&str>,
+        known: &[impl AsRef<str>],
+    ) -> ConfigError {
+        let place = section.map(|name| format!(" in [{name}]")).unwrap_or_default();
+        let message = format!("unknown key `{key}`{place}");
+        let elsewhere = known_keys()
+            .into_iter()
+            .find(|(name, keys)| Some(*name) != section && keys.iter().any(|other| other == key));
+        let hint = match (nearest(key, known), elsewhere) {
+            (_, Some((name, _))) => format!("`{key}` belongs under `[{name}]`"),
+            (Some(right), None) => format!("did you mean `{right}`?"),
+            (None, None) => {
+                let known: Vec<_> = known.iter().map(|k| format!("`{}`", k.as_ref())).collect();
+                format!("known here: {}", known.join(", "))
+            }
+        };
+        self.fault(span, message, Some(hint))
+    }
+
+    fn fault(&self, span: Range<usize>, message: String, hint: Option<String>) -> ConfigError {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        ConfigError::Fault { path: self.path.to_path_buf(), line, column, message, hint }
+    }
+}
+
+/// Takes the key and the known keys out of serde's own wording, which is stable by
+/// `serde::de::Error::unknown_field`; a test pins it.
+fn unknown_field(message: &str) -> Option<(&str, Vec<&str>)> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (key, rest) = rest.split_once('`')?;
+    let known = rest.split('`').skip(1).step_by(2).collect();
+    Some((key, known))
+}
+
+/// The known word most like `word`, if any is near enough to be meant.
+pub fn nearest<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(word, known.as_ref()), known.as_ref()))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a section",
+    }
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (usize, usize, String, String) {
+        match parse(text.as_bytes(), Path::new("/c/config.toml")) {
+            Err(ConfigError::Fault { line, column, message, hint, .. }) => {
+                (line, column, message, hint.unwrap_or_default())
+            }
+            other => panic!("expected a fault, not {other:?}"),
+        }
+    }
+
+    #[test]
+    fn both_spellings_of_the_vault_mean_the_same() {
+        let path = Path::new("/c/config.toml");
+        let short = parse(b"vault = \"notes\"", path).unwrap().config;
+        let long = parse(b"\xEF\xBB\xBF[vault]\r\npath = \"notes\"\r\n", path).unwrap().config;
+        assert_eq!(short, long);
+        assert_eq!(short.path.as_deref(), Some(Path::new("/c/notes")));
+    }
+
+    #[test]
+    fn an_empty_file_means_defaults_and_says_so() {
+        let loaded = parse(b"", Path::new("c.toml")).unwrap();
+        assert_eq!(loaded.config, Config::default());
+        assert_eq!(loaded.notices.len(), 1);
+    }
+
+    #[test]
+    fn faults_carry_place_and_the_nearest_key() {
+        let (line, column, message, hint) = fault("# x\n[server]\n  prot = 1\n");
+        assert_eq!((line, column), (3, 3));
+        assert_eq!(message, "unknown key `prot` in [server]");
+        assert_eq!(hint, "did you mean `port`?");
+
+        let (line, column, message, hint) = fault("[sever]\nport = 1\n");
+        assert_eq!((line, column, message.as_str()), (1, 2, "unknown key `sever`"));
+        assert_eq!(hint, "did you mean `server`?");
+
+        let (.., hint) = fault("port = 1\n");
+        assert_eq!(hint, "`port` belongs under `[server]`");
+    }
+
+    #[test]
+    fn wrong_types_carry_their_place() {
+        let (line, column, message, _) = fault("[server]\nport = \"x\"\n");
+        assert_eq!((line, column), (2, 8));
+        assert!(message.starts_with("in [server]: invalid type"), "{message}");
+        assert_eq!(fault("vault = 3").2, "`vault` is a path in quotes or a section, not a number");
+        assert_eq!(fault("server = 3").2, "`server` is a section, not a number");
+        assert_eq!(fault("[vault]\npath = 3").0, 2);
+        assert_eq!(fault("[log]\nlevel = \"loud\"").0, 2);
+    }
+
+    #[test]
+    fn a_half_written_file_is_an_error_with_its_line() {
+        let (line, _, message, _) = fault("[server]\nport = 27180\n[lo");
+        assert_eq!(line, 3);
+        assert!(message.starts_with("this is not TOML"), "{message}");
+        let cut = parse(b"[server]\nport = 1\n\xFF", Path::new("c"));
+        assert!(matches!(cut, Err(ConfigError::Fault { line: 3, column: 1, .. })), "{cut:?}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Where our own files lie: settings and state, never in the vault.
+//!
+//! Each platform has its own customs, one small file each behind the same four functions.
+
+#![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::Environment;
+
+#[cfg(not(any(target_os = "macos", windows)))]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(not(any(target_os = "macos", windows)))]
+use linux as customs;
+#[cfg(target_os = "macos")]
+use macos as customs;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as customs;
+#[cfg(windows)]
+use windows as system;
+
+pub use customs::obsidian_json;
+pub use system::same_folder;
+
+/// The folders of this user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// Holds `config.toml`.
+    pub config: PathBuf,
+    /// Holds one folder a vault.
+    pub state: PathBuf,
+}
+
+/// Why a folder of ours cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Neither a home folder nor the variables that would replace it are known.
+    #[error("cannot tell where to keep settings and state: no home folder is known")]
+    NoHome,
+    /// The state folder lies in the vault it is for.
+    #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
+    InsideVault {
+        /// The state folder.
+        state: PathBuf,
+        /// The vault.
+        vault: PathBuf,
+    },
+    /// The state folder cannot be made or written.
+    #[error("could not use the state folder `{}`: {source}", state.display())]
+    Unusable {
+        /// The state folder.
+        state: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl FolderError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoHome => format!("set {}", customs::VARIABLES),
+            Self::InsideVault { .. } => format!(
+                "Obsidian and sync tools would pick up our files there; set {} to a folder outside",
+                customs::STATE_VARIABLE
+            ),
+            Self::Unusable { .. } => {
+                format!("make it yours and writable, or set {}", customs::STATE_VARIABLE)
+            }
+        }
+    }
+}
+
+/// This user's folders; nothing is created.
+///
+/// # Errors
+/// [`FolderError::NoHome`].
+pub fn folders(environment: &Environment) -> Result<Folders, FolderError> {
+    customs::folders(environment).ok_or(FolderError::NoHome)
+}
+
+impl Folders {
+    /// The settings file of this user.
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    /// The state folder of the vault at `root` (canonical); nothing is created.
+    pub fn of_vault(&self, root: &Path) -> PathBuf {
+        self.state.join(vault_id(root))
+    }
+
+    /// The state folder of the vault at `root` (canonical), made if need be, for this user alone,
+    /// and found writable.
+    ///
+    /// # Errors
+    /// [`FolderError::InsideVault`] before anything is created there; [`FolderError::Unusable`]
+    /// when it cannot be made, is a symlink, belongs to someone else or cannot be written.
+    pub fn prepare(&self, root: &Path) -> Result<PathBuf, FolderError> {
+        let state = self.of_vault(root);
+        if state.ancestors().any(|above| same_folder(above, root)) {
+            return Err(FolderError::InsideVault { state, vault: root.to_path_buf() });
+        }
+        let unusable = |source| FolderError::Unusable { state: state.clone(), source };
+        system::create_private(&state).map_err(unusable)?;
+        let probe = state.join(format!(".probe-{}", std::process::id()));
+        std::fs::write(&probe, b"")
+            .and_then(|()| std::fs::remove_file(&probe))
+            .map_err(unusable)?;
+        Ok(state)
+    }
+}
+
+/// The file that holds the token, in a vault's state folder.
+pub fn token_file(state: &Path) -> PathBuf {
+    state.join("token")
+}
+
+/// Checks that only this user may read `path`, a folder or file of ours.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn check_private(path: &Path) -> Result<(), String> {
+    system::check_private(path)
+}
+
+/// The name of a vault's state folder: its own name made plain, and eight hexadecimal digits of
+/// the hash of its canonical path, so that two vaults called "Notes" stay apart.
+pub fn vault_id(root: &Path) -> String {
+    let name = root.file_name().map(|name| name.to_string_lossy().to_lowercase());
+    let mut slug = String::new();
+    for c in name.unwrap_or_default().chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= 32 {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    let slug = if slug.is_empty() { "vault" } else { slug };
+    let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{slug}-{}", &hash[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_plain_and_apart() {
+        let a = vault_id(Path::new("/home/me/My Nötes"));
+        assert!(a.starts_with("my-n-tes-"), "{a}");
+        assert_eq!(a.len(), "my-n-tes-".len() + 8);
+        assert_ne!(a, vault_id(Path::new("/home/you/My Nötes")));
+        assert!(vault_id(Path::new("/x/日記")).starts_with("vault-"));
+    }
+
+    #[test]
+    fn a_state_folder_in_the_vault_is_refused_and_not_made() {
+        let vault = tempfile::tempdir().unwrap();
+        let root = vault.path().canonicalize().unwrap();
+        let state = root.join("deep/state");
+        let folders = Folders { config: root.clone(), state: state.clone() };
+        assert!(matches!(folders.prepare(&root), Err(FolderError::InsideVault { .. })));
+        assert!(!state.exists());
+    }
+
+    #[test]
+    fn a_state_folder_is_made_for_this_user_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("a/b");
+        let folders = Folders { config: state.clone(), state };
+        let made = folders.prepare(Path::new("/vault/Notes")).unwrap();
+        assert!(made.is_dir());
+        assert_eq!(check_private(&made), Ok(()));
+        assert_eq!(folders.prepare(Path::new("/vault/Notes")).unwrap(), made);
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_an_error() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("state");
+        std::fs::write(&state, "").unwrap();
+        let folders = Folders { config: state.clone(), state };
+        let refused = folders.prepare(Path::new("/vault/Notes"));
+        assert!(matches!(refused, Err(FolderError::Unusable { .. })));
+    }
+}

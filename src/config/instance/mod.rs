@@ -1,0 +1,82 @@
+//! One daemon a vault.
+//!
+//! On Unix the lock is on the vault folder itself, by its own handle: every alias of the path leads
+//! to the same lock, nothing is put into the vault, and a killed holder lets go at once. Windows
+//! cannot lock a folder, so there it is a file in the state folder of the canonical path.
+
+#![expect(clippy::disallowed_methods, reason = "our own state folder")]
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+/// The lock of a vault, held until dropped.
+#[derive(Debug)]
+pub struct InstanceLock {
+    _file: std::fs::File,
+}
+
+/// Names the holder of the lock while it has not said more about itself: a note in the state folder,
+/// true only as long as the lock is held.
+const HOLDER: &str = "holder";
+
+/// Takes the lock of the vault at `root`; `None` when another process holds it for longer than
+/// `patience`.
+///
+/// # Errors
+/// What the system said, when there is no way to lock here.
+pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<InstanceLock>> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Some(file) = system::try_lock(root, state)? {
+            if let Err(error) = std::fs::write(state.join(HOLDER), std::process::id().to_string()) {
+                // Costs another process the number in its message, nothing else.
+                tracing::debug!(%error, "could not note who holds the vault");
+            }
+            return Ok(Some(InstanceLock { _file: file }));
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+}
+
+/// The process that holds the lock, as far as it is known and alive.
+pub fn holder(state: &Path) -> Option<u32> {
+    let pid = std::fs::read_to_string(state.join(HOLDER)).ok()?.trim().parse().ok()?;
+    is_alive(pid, state).then_some(pid)
+}
+
+/// Whether the process that wrote into `state` as `pid` lives.
+pub fn is_alive(pid: u32, state: &Path) -> bool {
+    system::is_alive(pid, state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_meets_the_same_lock() {
+        let vault = tempfile::tempdir().unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let held = lock(vault.path(), state.path(), Duration::ZERO).unwrap();
+        assert!(held.is_some());
+        let alias = vault.path().join(".");
+        assert!(lock(&alias, state.path(), Duration::from_millis(40)).unwrap().is_none());
+        assert_eq!(holder(state.path()), Some(std::process::id()));
+        drop(held);
+        assert!(lock(&alias, state.path(), Duration::ZERO).unwrap().is_some());
+    }
+}

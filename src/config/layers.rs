@@ -1,0 +1,145 @@
+//! File, then environment, then flags: the later one wins.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::config::Environment;
+use crate::config::file::{self, Config, ConfigError};
+use crate::config::folders::Folders;
+use crate::config::log::Level;
+use crate::config::vaults::Origin;
+
+/// What the command line says about settings; `None` leaves it to the layers below.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--vault`.
+    pub vault: Option<PathBuf>,
+    /// `--port`.
+    pub port: Option<u16>,
+    /// `--log-level`, `-v`.
+    pub level: Option<Level>,
+}
+
+/// All layers put together.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The settings that hold.
+    pub config: Config,
+    /// The file they were read from, whether or not it exists.
+    pub file: PathBuf,
+    /// That file exists.
+    pub file_exists: bool,
+    /// The vault that was named, and where.
+    pub vault: Option<(PathBuf, Origin)>,
+    /// What the user should know, though nothing is wrong.
+    pub notices: Vec<String>,
+}
+
+/// Which settings file counts, and whether it was named: `--config`, then `STEWARD_CONFIG`, then
+/// the usual place.
+pub fn which_file(flags: &Flags, environment: &Environment, folders: &Folders) -> (PathBuf, bool) {
+    let named = flags
+        .config
+        .clone()
+        .or_else(|| Some(environment.expand(Path::new(environment.get("STEWARD_CONFIG")?))));
+    match named {
+        Some(path) => (path, true),
+        None => (folders.config_file(), false),
+    }
+}
+
+/// Reads the file, if there is one, and lays environment and flags over it.
+///
+/// # Errors
+/// [`ConfigError`], from the file or for a variable; a named file that does not exist is one too.
+pub fn load(
+    flags: &Flags,
+    environment: &Environment,
+    folders: &Folders,
+) -> Result<Settings, ConfigError> {
+    let (path, named) = which_file(flags, environment, folders);
+    let loaded = match file::read(&path) {
+        Ok(loaded) => Some(loaded),
+        Err(ConfigError::Unreadable { source, .. })
+            if !named && source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let file_exists = loaded.is_some();
+    let file::Loaded { mut config, notices } = loaded.unwrap_or_default();
+
+    let port = variable(environment, "STEWARD_PORT", |text| {
+        text.parse::<u16>().map_err(|_| "expected a number from 0 to 65535".to_owned())
+    })?;
+    let level = variable(environment, "STEWARD_LOG", Level::from_str)?;
+    let format = variable(environment, "STEWARD_LOG_FORMAT", FromStr::from_str)?;
+    if let Some(port) = flags.port.or(port) {
+        config.server.port = port;
+    }
+    config.log.level = flags.level.or(level).or(config.log.level);
+    config.log.format = format.unwrap_or(config.log.format);
+
+    let from = |path: Option<PathBuf>, origin| path.map(|path| (path, origin));
+    let vault = from(flags.vault.clone(), Origin::Flag)
+        .or_else(|| from(environment.get("STEWARD_VAULT").map(Into::into), Origin::Environment))
+        .or_else(|| from(config.path.clone(), Origin::Config));
+    Ok(Settings { config, file: path, file_exists, vault, notices })
+}
+
+fn variable<T>(
+    environment: &Environment,
+    name: &'static str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, ConfigError> {
+    let Some(value) = environment.get(name) else { return Ok(None) };
+    let parsed = value.to_str().ok_or_else(|| "expected text".to_owned()).and_then(parse);
+    parsed.map(Some).map_err(|reason| ConfigError::Variable { name, value: lossy(value), reason })
+}
+
+fn lossy(value: &OsStr) -> String {
+    value.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(file: &str, vars: &[(&'static str, &str)], flags: &Flags) -> String {
+        let place = tempfile::tempdir().unwrap();
+        let vars = vars.iter().map(|(name, value)| (*name, (*value).into()));
+        let environment = Environment::new(vars, Some(place.path().to_path_buf()), None);
+        let folders = Folders { config: place.path().into(), state: place.path().into() };
+        std::fs::write(folders.config_file(), file).unwrap();
+        match load(flags, &environment, &folders) {
+            Ok(s) => format!("{} {:?}", s.config.server.port, s.config.log.level),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_later_layer_wins() {
+        let file = "[server]\nport = 1\n[log]\nlevel = \"error\"\n";
+        let none = Flags::default();
+        let flags = Flags { port: Some(3), level: Some(Level::Trace), ..Flags::default() };
+        let vars = [("STEWARD_PORT", "2"), ("STEWARD_LOG", "Debug")];
+        assert_eq!(settings(file, &[], &none), "1 Some(Error)");
+        assert_eq!(settings(file, &vars, &none), "2 Some(Debug)");
+        assert_eq!(settings(file, &vars, &flags), "3 Some(Trace)");
+        assert_eq!(settings(file, &[("STEWARD_PORT", "")], &none), "1 Some(Error)");
+    }
+
+    #[test]
+    fn a_bad_variable_is_named() {
+        for (name, value) in
+            [("STEWARD_PORT", "65536"), ("STEWARD_LOG", "loud"), ("STEWARD_LOG_FORMAT", "xml")]
+        {
+            let message = settings("", &[(name, value)], &Flags::default());
+            assert!(message.contains(name) && message.contains(value), "{message}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What the user chose: settings, folders, and which vault.
+//!
+//! Floor 8. Each room owns its own `Settings`; this room only finds them in the file, lets the
+//! environment and then the flags speak over them, and says clearly what is wrong with any of the
+//! three. It may import every room below; nothing below imports it.
+//!
+//! Invariants: no file is needed; an unknown key or a value of the wrong type is an error and never
+//! a silent default; nothing here is read from inside the vault except the fact that `.obsidian`
+//! exists.
+//!
+//! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
+//! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
+//! (the commented file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
+//! (the one daemon of a vault).
+
+pub mod environment;
+pub mod file;
+pub mod folders;
+pub mod init;
+pub mod instance;
+pub mod layers;
+pub mod log;
+pub mod obsidian;
+pub mod running;
+pub mod vaults;
+
+pub use environment::Environment;
+pub use file::{Config, ConfigError};

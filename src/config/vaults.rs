@@ -1,0 +1,209 @@
+//! Which vault is meant.
+//!
+//! In this order: named by flag, environment or settings; the nearest folder upward that holds
+//! `.obsidian`; the one vault that Obsidian has open. Guessing further would sooner or later change
+//! the wrong person's notes, so everything else is an error that lists the vaults there are.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "which folder is the vault is decided before there is a vault"
+)]
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::config::Environment;
+use crate::config::folders::same_folder;
+use crate::config::obsidian::{KnownVault, KnownVaults};
+
+/// What led to a vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// `--vault`.
+    Flag,
+    /// `STEWARD_VAULT`.
+    Environment,
+    /// The settings file.
+    Config,
+    /// A folder upward from the working folder.
+    Folder,
+    /// Obsidian has it open.
+    Obsidian,
+}
+
+impl Origin {
+    /// In words, for messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Flag => "named by `--vault`",
+            Self::Environment => "named by `STEWARD_VAULT`",
+            Self::Config => "named in the settings",
+            Self::Folder => "the nearest folder upward with `.obsidian`",
+            Self::Obsidian => "the one vault open in Obsidian",
+        }
+    }
+}
+
+/// The vault that was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its folder, canonical: every alias of a path gives the same.
+    pub root: PathBuf,
+    /// What led to it.
+    pub origin: Origin,
+    /// What the user should know, though nothing is wrong.
+    pub notices: Vec<String>,
+}
+
+/// Why no vault could be chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum NoVault {
+    /// The one that was named cannot be one.
+    #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
+    Named {
+        /// The path as named.
+        path: PathBuf,
+        /// Where it was named.
+        origin: Origin,
+        /// What is wrong with it.
+        reason: String,
+        /// The vaults there are.
+        known: Vec<KnownVault>,
+    },
+    /// Nothing was named and nothing found.
+    #[error("no vault was named, none lies above the working folder, and none is open in Obsidian")]
+    None {
+        /// The vaults there are.
+        known: Vec<KnownVault>,
+    },
+    /// Several are open in Obsidian.
+    #[error("no vault was named and {} are open in Obsidian", known.iter().filter(|v| v.open).count())]
+    Several {
+        /// The vaults there are.
+        known: Vec<KnownVault>,
+    },
+}
+
+impl NoVault {
+    fn known(&self) -> &[KnownVault] {
+        match self {
+            Self::Named { known, .. } | Self::None { known } | Self::Several { known } => known,
+        }
+    }
+
+    /// What to do about it, with the known vaults a line each.
+    pub fn hint(&self) -> String {
+        let known = self.known();
+        if known.is_empty() {
+            return "name one with `--vault PATH`; Obsidian's own list holds none".to_owned();
+        }
+        let mut hint = "name one with `--vault PATH`; Obsidian knows these:".to_owned();
+        for vault in known {
+            hint.push_str(&format!("\n  {}{}", vault.path.display(), marks(vault)));
+        }
+        hint
+    }
+
+    /// The known vaults, for programs.
+    pub fn data(&self) -> Value {
+        json!({ "vaults": self.known() })
+    }
+}
+
+/// ` (open)`, ` (missing)`, both or nothing.
+pub fn marks(vault: &KnownVault) -> &'static str {
+    match (vault.open, vault.exists) {
+        (true, true) => "  (open)",
+        (true, false) => "  (open, missing)",
+        (false, true) => "",
+        (false, false) => "  (missing)",
+    }
+}
+
+/// Chooses the vault: `named` is what flag, environment or settings say, the strongest one.
+///
+/// # Errors
+/// [`NoVault`] when the named one cannot be a vault, or when nothing or too much was found.
+pub fn choose(
+    named: Option<(PathBuf, Origin)>,
+    environment: &Environment,
+    known: &KnownVaults,
+) -> Result<Choice, NoVault> {
+    if let Some((path, origin)) = named {
+        return self::named(path, origin, environment, known);
+    }
+    if let Some(root) = upward(environment) {
+        return Ok(Choice { root, origin: Origin::Folder, notices: Vec::new() });
+    }
+    let known = known.vaults.clone();
+    let open: Vec<_> = known.iter().filter(|vault| vault.open).collect();
+    match open.as_slice() {
+        [] => Err(NoVault::None { known }),
+        [one] if too_wide(&one.path, environment) => Err(NoVault::None { known }),
+        [one] => match one.path.canonicalize() {
+            Ok(root) if root.is_dir() => {
+                Ok(Choice { root, origin: Origin::Obsidian, notices: Vec::new() })
+            }
+            _ => Err(NoVault::None { known }),
+        },
+        _ => Err(NoVault::Several { known }),
+    }
+}
+
+fn named(
+    path: PathBuf,
+    origin: Origin,
+    environment: &Environment,
+    known: &KnownVaults,
+) -> Result<Choice, NoVault> {
+    let refuse = |reason: String| NoVault::Named {
+        path: path.clone(),
+        origin,
+        reason,
+        known: known.vaults.clone(),
+    };
+    let full = match environment.working_folder() {
+        Some(folder) => folder.join(environment.expand(&path)),
+        None => environment.expand(&path),
+    };
+    let root = full.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => refuse("does not exist".to_owned()),
+        _ => refuse(format!("cannot be opened: {error}")),
+    })?;
+    if !root.is_dir() {
+        return Err(refuse("is not a folder".to_owned()));
+    }
+    if root.parent().is_none() {
+        return Err(refuse("is the whole file system".to_owned()));
+    }
+    let mut notices = Vec::new();
+    if root.file_name().is_some_and(|name| name == ".obsidian") {
+        return Err(refuse("is a configuration folder; name the folder it lies in".to_owned()));
+    }
+    if !root.join(".obsidian").is_dir() {
+        notices.push(format!(
+            "`{}` holds no `.obsidian`: it works as a vault, with Obsidian's defaults",
+            root.display()
+        ));
+    }
+    Ok(Choice { root, origin, notices })
+}
+
+/// The nearest folder upward that holds `.obsidian`.
+fn upward(environment: &Environment) -> Option<PathBuf> {
+    let start = environment.working_folder()?.canonicalize().ok()?;
+    start
+        .ancestors()
+        .filter(|folder| !too_wide(folder, environment))
+        .find(|folder| folder.join(".obsidian").is_dir())
+        .map(Path::to_path_buf)
+}
+
+/// `/` and the home folder are never taken without being named: a stray `.obsidian` there would
+/// hand over everything the user has.
+fn too_wide(folder: &Path, environment: &Environment) -> bool {
+    folder.parent().is_none() || environment.home().is_some_and(|home| same_folder(home, folder))
+}

@@ -1,0 +1,129 @@
+//! The tools and the vault as the local door shows them: the one place where their types become
+//! those of the wire.
+
+use serde_json::{Map, Value, json};
+
+use crate::note::code::ErrorCode;
+use crate::protocol::events::{ChangedKind, EntryKind};
+use crate::protocol::status::{VaultState, Watching as Shown};
+use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
+use crate::server::backend::{Backend, Work};
+use crate::server::events::Event;
+use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
+use crate::vault::{Cancel, ChangeKind, Kind, VaultChange, Watching};
+
+/// The tools of one vault, for the server.
+pub struct VaultBackend {
+    context: Context,
+    folder: String,
+}
+
+impl VaultBackend {
+    /// Opens the door onto what `context` works on.
+    pub fn new(context: Context) -> Self {
+        let folder = context.vault.root().to_string_lossy().into_owned();
+        Self { context, folder }
+    }
+}
+
+impl Backend for VaultBackend {
+    fn tools(&self) -> ToolsListResult {
+        ToolsListResult { tools: tools::definitions().iter().map(shown).collect() }
+    }
+
+    fn work(&self, name: &str) -> Option<Work> {
+        let tool = tools::definitions().iter().find(|tool| tool.name == name)?;
+        Some(match tool.tier {
+            Tier::Safe if tool.heavy => Work::Search,
+            Tier::Safe => Work::Read,
+            _ => Work::Change,
+        })
+    }
+
+    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+        let mut context = self.context.clone();
+        context.cancel = cancel.clone();
+        let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
+            Ok(answer) => (answer.text, answer.data, false),
+            Err(error) => {
+                let error = as_tool_error(error);
+                (error.text(), json!(error), true)
+            }
+        };
+        ToolsCallResult {
+            content: vec![Content::Text { text }],
+            structured_content: data,
+            is_error,
+        }
+    }
+
+    fn vault(&self) -> VaultState {
+        let vault = &self.context.vault;
+        let status = vault.status();
+        let unreadable = status.unreadable.iter().map(|(folder, reason)| {
+            format!("the folder `{}` could not be listed: {reason}", folder.as_str())
+        });
+        VaultState {
+            name: vault.name().to_owned(),
+            path: self.folder.clone(),
+            notes: status.counts.notes as u64,
+            files: status.counts.files as u64,
+            folders: status.counts.folders as u64,
+            links: status.counts.links as u64,
+            scanned_ms: status.scan_milliseconds,
+            watching: match status.watching {
+                Watching::Events { .. } => Shown::Events,
+                Watching::Polling { seconds, reason } => Shown::Polling { seconds, reason },
+                Watching::Off => Shown::Off,
+            },
+            warnings: unreadable.take(20).chain(status.warnings).collect(),
+        }
+    }
+}
+
+/// The server asks for known tools only; a caller that does not gets an error all the same.
+pub fn as_tool_error(error: CallError) -> ToolError {
+    match error {
+        CallError::Tool(error) => error,
+        CallError::UnknownTool { near, .. } => ToolError {
+            code: ErrorCode::NotFound,
+            message: error.to_string(),
+            hint: near.map(|name| format!("did you mean `{name}`?")),
+            data: None,
+        },
+    }
+}
+
+fn shown(tool: &Definition) -> Tool {
+    Tool {
+        name: tool.name.to_owned(),
+        title: tool.title.to_owned(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+        output_schema: tool.output_schema.clone(),
+        annotations: ToolAnnotations {
+            title: tool.title.to_owned(),
+            read_only_hint: tool.tier == Tier::Safe,
+            destructive_hint: tool.tier != Tier::Safe,
+            idempotent_hint: tool.idempotent,
+            open_world_hint: false,
+        },
+    }
+}
+
+/// A change of the vault as an event.
+pub fn event(change: &VaultChange) -> Event {
+    let (kind, from) = match &change.kind {
+        ChangeKind::Created => (ChangedKind::Created, None),
+        ChangeKind::Modified => (ChangedKind::Modified, None),
+        ChangeKind::Removed => (ChangedKind::Removed, None),
+        ChangeKind::Renamed { from } => (ChangedKind::Renamed, Some(from.as_str().to_owned())),
+    };
+    let entry = match change.entry {
+        Kind::File => EntryKind::File,
+        Kind::Folder => EntryKind::Folder,
+        Kind::Link => EntryKind::Link,
+        Kind::Other => EntryKind::Other,
+    };
+    Event { kind, path: change.path.as_str().to_owned(), from, entry }
+}

@@ -1,0 +1,259 @@
+//! The composition root: one daemon for one vault, from lock to last word.
+//!
+//! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
+//! all the rooms at once. `backend` shows the tools to the server.
+
+pub mod backend;
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+
+use backend::VaultBackend;
+
+use crate::config::Config;
+use crate::config::folders::{self, FolderError, Folders};
+use crate::config::instance::{self, InstanceLock};
+use crate::config::running::Running;
+use crate::journal::Journal;
+use crate::protocol::PROTOCOL_VERSION;
+use crate::server::token::TokenKeeper;
+use crate::server::{Server, ServerError};
+use crate::tools::{self, Context};
+use crate::vault::{Cancel, Vault};
+
+/// Threads for work that blocks: enough that a few slow disks do not hold up the quick calls, and
+/// bounded, so that a flood of calls is a queue and not a flood of threads.
+const BLOCKING_THREADS: usize = 32;
+
+/// How long a start waits for another process that is just finishing a change.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long blocking work may take after the server has stopped, which gives requests nine seconds:
+/// together below the ten after which service managers kill. Each change is whole or not there at
+/// any moment, so giving up on it loses nothing.
+const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// Why a daemon could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A daemon serves the vault.
+    #[error(
+        "a daemon serves this vault already: pid {}, port {}, since {}",
+        .0.pid, .0.port, .0.started_at
+    )]
+    AlreadyRunning(Box<Running>),
+    /// Another process is starting on the vault, or making a direct change.
+    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
+    Busy {
+        /// Its number, where it is known.
+        pid: Option<u32>,
+    },
+    /// The port is taken.
+    #[error("port {port} on 127.0.0.1 is in use")]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// No place for our own files.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The vault cannot be opened.
+    #[error("could not open the vault: {message}")]
+    Vault {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// Anything else.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+/// What a daemon is started with.
+pub struct Options<'a> {
+    /// The vault's folder, canonical.
+    pub root: &'a Path,
+    /// Where our own files lie.
+    pub folders: &'a Folders,
+    /// The settings.
+    pub config: &'a Config,
+    /// Told how many entries the first scan has seen.
+    pub progress: &'a (dyn Fn(usize) + Sync),
+    /// Told once, when clients can connect.
+    pub ready: &'a dyn Fn(&Ready),
+}
+
+/// What can be said once clients can connect.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// The vault's name.
+    pub vault: String,
+    /// Its folder.
+    pub path: String,
+    /// How many notes it holds.
+    pub notes: u64,
+    /// Where clients connect.
+    pub url: String,
+    /// The port in it.
+    pub port: u16,
+}
+
+/// Takes the vault for this process alone.
+///
+/// # Errors
+/// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
+/// something else holds it for longer than `patience`.
+pub fn lock(
+    folders: &Folders,
+    root: &Path,
+    state: &Path,
+    patience: Duration,
+) -> Result<InstanceLock, StartError> {
+    let take = |patience| {
+        instance::lock(root, state, patience)
+            .with_context(|| format!("could not lock `{}`", root.display()))
+    };
+    if let Some(lock) = take(Duration::ZERO)? {
+        return Ok(lock);
+    }
+    let served = || Running::find(folders, root).map(|(running, _)| Box::new(running));
+    if let Some(running) = served() {
+        return Err(StartError::AlreadyRunning(running));
+    }
+    take(patience)?.ok_or_else(|| match served() {
+        Some(running) => StartError::AlreadyRunning(running),
+        None => StartError::Busy { pid: instance::holder(state) },
+    })
+}
+
+/// Opens the vault and makes what tools work on.
+///
+/// # Errors
+/// [`StartError::Vault`].
+pub fn open(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Context, StartError> {
+    let vault = Vault::open(root, state, config.vault.clone(), progress)
+        .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
+    let journal = Journal::new(vault.clone());
+    let settings = tools::Settings { search: config.search.clone() };
+    Ok(Context { vault, journal, settings, cancel: Cancel::default() })
+}
+
+/// Serves the vault until SIGINT or SIGTERM (Ctrl-C on Windows); returns within ten seconds of it.
+///
+/// # Errors
+/// [`StartError`] when it cannot start; what is running is stopped by signals only.
+pub fn run(options: Options<'_>) -> Result<(), StartError> {
+    let Options { root, folders, config, progress, ready } = options;
+    let state = folders.prepare(root)?;
+    let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
+    let context = open(root, &state, config, progress)?;
+    context.vault.sweep();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("steward")
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+        .context("could not start the threads")?;
+    let vault = context.vault.clone();
+    let served = runtime.block_on(serve(context, &state, config, ready));
+    runtime.shutdown_timeout(LAST_WORK);
+    vault.stop();
+    served
+}
+
+async fn serve(
+    context: Context,
+    state: &Path,
+    config: &Config,
+    ready: &dyn Fn(&Ready),
+) -> Result<(), StartError> {
+    let stop = signals().context("could not listen for signals")?;
+    let vault = context.vault.clone();
+    let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
+    let backend = VaultBackend::new(context);
+    let server = Server::bind(config.server.clone(), token, backend).await.map_err(not_bound)?;
+    let port = server.port();
+
+    let events = server.events();
+    vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
+    vault.watch();
+    let path = vault.root().to_string_lossy().into_owned();
+    let running = Running {
+        pid: std::process::id(),
+        port,
+        protocol: PROTOCOL_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        vault: path.clone(),
+        started_at: chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false),
+    };
+    let _published = running.publish(state).context("could not write `daemon.json`")?;
+    let status = vault.status();
+    status.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    ready(&Ready {
+        vault: vault.name().to_owned(),
+        path,
+        notes: status.counts.notes as u64,
+        url: format!("ws://127.0.0.1:{port}/v1"),
+        port,
+    });
+
+    // Bounded by itself: requests in flight have some seconds to finish.
+    server.run(asked_to_stop(stop)).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn not_bound(error: ServerError) -> StartError {
+    match error {
+        ServerError::Bind { port, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            StartError::PortInUse { port }
+        }
+        error => StartError::Other(error.into()),
+    }
+}
+
+/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
+/// so that an impatient second Ctrl-C does not cut the first one's work short.
+fn signals() -> io::Result<watch::Receiver<bool>> {
+    let (tell, stop) = watch::channel(false);
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        for kind in kinds {
+            let mut signals = signal(kind)?;
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    tell.send_replace(true);
+                    tracing::info!("asked to stop");
+                }
+            });
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            tell.send_replace(true);
+            tracing::info!("asked to stop");
+        }
+    });
+    Ok(stop)
+}
+
+async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Without anyone left to ask there is nothing to wait for.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,16 @@
+//! The command line as a user meets it: the real program, in a home of its own.
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+#[path = "cli/support.rs"]
+mod support;
+
+#[path = "cli/call.rs"]
+mod call;
+#[path = "cli/daemon.rs"]
+mod daemon;
+#[path = "cli/discovery.rs"]
+mod discovery;
+#[path = "cli/settings.rs"]
+mod settings;
+#[path = "cli/shape.rs"]
+mod shape;

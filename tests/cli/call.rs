@@ -1,0 +1,140 @@
+//! `steward call`, with a daemon and without: the same answer.
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, finish, finish_with};
+
+fn answer(home: &Home, vault: &str, rest: &[&str]) -> (i32, Value) {
+    let mut arguments = vec!["call", "--vault", vault, "--json"];
+    arguments.extend(rest);
+    let run = home.run(&arguments);
+    (run.code, run.json())
+}
+
+#[test]
+fn through_a_daemon_and_directly_it_is_the_same() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let name = vault.to_str().unwrap();
+    let cases: [&[&str]; 8] = [
+        &["read_file", "--path", "projects/my note"],
+        &["read_file", r#"{"path": "Projects/My Note.md", "start_line": 2}"#],
+        &["read_file", "--path", "gone"],
+        &["read_file", "--path", "../x"],
+        &["read_file", "--path", ".Obsidian/app.json"],
+        &["read_file", r#"{"path": 3}"#],
+        &["list_files", "--pattern", "**/*.md"],
+        &["search_files", "--pattern", "budget"],
+    ];
+    let all = || cases.map(|case| answer(&home, name, case));
+    let directly = all();
+    let _daemon = home.serve(&vault);
+    let through = all();
+    for ((case, directly), through) in cases.iter().zip(&directly).zip(&through) {
+        assert_eq!(directly, through, "{case:?}");
+        let forced: Vec<_> = case.iter().copied().chain(["--direct"]).collect();
+        assert_eq!(&answer(&home, name, &forced), through, "{case:?}");
+    }
+    assert_eq!((directly[0].0, directly[2].0), (0, 1));
+    assert_eq!(directly[2].1["code"], "not_found");
+    assert_eq!(directly[3].1["code"], "outside_vault");
+    assert_eq!(directly[4].1["code"], "protected_path");
+    assert_eq!(directly[5].1["code"], "invalid_input");
+}
+
+#[test]
+fn text_is_the_tools_own_and_errors_are_a_line_and_a_hint() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let in_vault = |arguments: &[&str]| home.run_in(&vault, arguments);
+    let run = in_vault(&["call", "read-file", "--path", "my note"]);
+    assert!(run.code == 1 && run.stderr.contains("Projects/My Note.md"), "{run:?}");
+    assert!(run.stderr.starts_with("error: "), "{run:?}");
+    let run = in_vault(&["call", "read_file", "--path", "projects/my note"]).expect(0);
+    assert!(run.stdout.contains("budget 12"), "{run:?}");
+    assert!(run.stdout.ends_with('\n'));
+}
+
+#[test]
+fn json_may_come_from_stdin_and_flags_win() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let call = |arguments: &[&str], input: &str| {
+        let mut command = home.steward(arguments);
+        command.current_dir(&vault);
+        finish_with(command, input.as_bytes())
+    };
+    let arguments = json!({"path": "gone.md", "start_line": 2}).to_string();
+    let line = ["call", "read_file", "-", "--path", "Projects/My Note.md"];
+    let run = call(&line, &arguments).expect(0);
+    assert!(run.stdout.contains("budget") && !run.stdout.contains("# Mine"), "{run:?}");
+    for input in ["", "[1]", "{", "\"x\""] {
+        let run = call(&["call", "read_file", "-"], input).expect(2);
+        assert!(run.stderr.contains("not a JSON object"), "{run:?}");
+    }
+}
+
+#[test]
+fn big_content_reaches_the_daemon_in_pieces() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let _daemon = home.serve(&vault);
+    let content = "é".repeat(1_200_000);
+    let mut command = home.steward(&["call", "write_file", "-", "--json"]);
+    command.current_dir(&vault);
+    let arguments = json!({"path": "Big.md", "content": content}).to_string();
+    finish_with(command, arguments.as_bytes()).expect(0);
+    assert_eq!(std::fs::read_to_string(vault.join("Big.md")).unwrap(), content);
+}
+
+#[test]
+fn a_direct_change_respects_a_running_daemon() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let line = ["call", "create_folder", "--path", "New", "--direct", "--json"];
+    home.run_in(&vault, &line).expect(0);
+    assert!(vault.join("New").is_dir());
+    let daemon = home.serve(&vault);
+    let run = home.run_in(&vault, &line).expect(3);
+    assert_eq!(run.json()["code"], "already_running");
+    assert_eq!(run.json()["data"]["pid"], daemon.pid());
+}
+
+#[test]
+fn what_took_over_the_port_is_told_nothing() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    let record = home.state().join("daemon.json");
+    let mut text: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    daemon.kill();
+    // A listener that speaks no WebSocket, under the number of a process that lives.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    text["port"] = listener.local_addr().unwrap().port().into();
+    text["pid"] = std::process::id().into();
+    std::fs::write(&record, text.to_string()).unwrap();
+    let heard = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut heard = [0; 4096];
+        let n = stream.read(&mut heard).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+        String::from_utf8_lossy(&heard[..n]).into_owned()
+    });
+    if cfg!(unix) {
+        let mut command = home.steward(&["call", "read_file", "--path", "Projects/My Note"]);
+        command.current_dir(&vault);
+        let run = finish(command);
+        assert_eq!(run.code, 1, "{run:?}");
+        assert!(!heard.join().unwrap().contains("My Note"));
+    }
+}
+
+#[test]
+fn the_flag_for_the_direct_way_may_stand_before_the_tool() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let _daemon = home.serve(&vault);
+    let line = ["call", "--direct", "create_folder", "--path", "New"];
+    home.run_in(&vault, &line).expect(3);
+}

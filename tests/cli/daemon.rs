@@ -1,0 +1,228 @@
+//! The daemon's life: one a vault, found, stopped, and nothing left behind.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::Home;
+
+#[test]
+fn it_says_where_it_is_and_answers() {
+    let home = Home::new();
+    let vault = home.vault("My Notes");
+    let daemon = home.serve(&vault);
+    assert_eq!(daemon.ready["vault"], "My Notes");
+    assert_eq!(daemon.ready["notes"], 1);
+    let port = daemon.ready["port"].as_u64().unwrap();
+    assert_eq!(daemon.ready["url"], format!("ws://127.0.0.1:{port}/v1"));
+
+    let record: Value =
+        serde_json::from_slice(&std::fs::read(home.state().join("daemon.json")).unwrap()).unwrap();
+    assert_eq!(record["pid"], daemon.pid());
+    assert_eq!(record["port"], port);
+    assert_eq!(record["protocol"], 1);
+    assert_eq!(record["vault"], vault.to_str().unwrap());
+    #[cfg(unix)]
+    for (file, mode) in [("", 0o700), ("daemon.json", 0o600), ("token", 0o600)] {
+        use std::os::unix::fs::PermissionsExt;
+        let meta = std::fs::metadata(home.state().join(file)).unwrap();
+        assert_eq!(meta.permissions().mode() & 0o777, mode, "{file}");
+    }
+
+    let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    assert_eq!(status["running"], true);
+    assert_eq!(status["status"]["vault"]["notes"], 1);
+    let run = home.run_in(&vault, &["status"]).expect(0);
+    assert!(run.stdout.contains("1 notes"), "{run:?}");
+    let run = home.run_in(&vault, &["doctor"]).expect(0);
+    assert!(run.stdout.contains("in use by the daemon of this vault"), "{run:?}");
+    let run = home.run_in(&vault, &["doctor", "--json"]).expect(0);
+    assert_eq!(run.json()["ok"], true);
+}
+
+#[test]
+fn a_second_one_names_the_first() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let mut aliases = vec![vault.clone(), vault.join("Projects").join("..")];
+    #[cfg(unix)]
+    {
+        let alias = home.path("alias");
+        std::os::unix::fs::symlink(&vault, &alias).unwrap();
+        aliases.push(alias);
+    }
+    for alias in aliases {
+        let alias = alias.to_str().unwrap();
+        let run = home.run(&["serve", "--port", "0", "--vault", alias]).expect(3);
+        assert!(run.stderr.contains(&format!("pid {}", daemon.pid())), "{alias}: {run:?}");
+        let run = home.run(&["serve", "--port", "0", "--json", "--vault", alias]).expect(3);
+        assert_eq!(run.json()["data"]["pid"], daemon.pid());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn both_signals_stop_it_in_time_and_it_tidies_up() {
+    use rustix::process::Signal;
+    for signal in [Signal::TERM, Signal::INT] {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        let mut daemon = home.serve(&vault);
+        let record = home.state().join("daemon.json");
+        assert!(record.exists());
+        daemon.signal(signal);
+        daemon.signal(signal);
+        assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
+        assert!(!record.exists());
+        assert!(home.state().join("token").exists(), "a client is paired once");
+        let log = daemon.stderr();
+        let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+        assert!(log.contains("stopped") && !log.contains(token.trim_end()), "{log}");
+        let left: Vec<_> =
+            std::fs::read_dir(&vault).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "nothing of ours in the vault: {left:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_one_left_behind_counts_for_nothing() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    daemon.kill();
+    assert!(home.state().join("daemon.json").exists());
+    let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    assert_eq!(status["running"], false);
+    let line = ["call", "read_file", "--path", "Projects/My Note.md"];
+    home.run_in(&vault, &line).expect(0);
+    let _next = home.serve(&vault);
+    assert_eq!(home.run_in(&vault, &["token"]).expect(0).stdout, token);
+    home.run_in(&vault, &line).expect(0);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = home.run_in(&vault, &["serve", "--port", &port]).expect(1);
+    assert!(run.stderr.contains(&format!("port {port} on 127.0.0.1 is in use")), "{run:?}");
+    assert!(run.stderr.contains("--port 0"), "{run:?}");
+    assert!(!home.state().join("daemon.json").exists());
+    let run = home.run_in(&vault, &["doctor"]).expect(0);
+    assert!(run.stdout.contains("not running"), "{run:?}");
+}
+
+#[test]
+fn a_rotated_token_counts_at_once() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let _daemon = home.serve(&vault);
+    let old = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let new = home.run_in(&vault, &["token", "--rotate"]).expect(0).stdout;
+    assert_ne!(old, new);
+    assert_eq!(new.trim_end().len(), 64);
+    assert_eq!(home.run_in(&vault, &["token"]).expect(0).stdout, new);
+    let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    assert_eq!(status["running"], true);
+}
+
+#[test]
+#[cfg(unix)]
+fn whoever_holds_the_vault_is_named_even_before_it_serves() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    // The token command makes the state folder; then this test stands for a daemon that starts.
+    home.run_in(&vault, &["token"]).expect(0);
+    let folder = std::fs::File::open(&vault).unwrap();
+    folder.lock().unwrap();
+    std::fs::write(home.state().join("holder"), std::process::id().to_string()).unwrap();
+    let run = home.run_in(&vault, &["serve", "--port", "0"]).expect(3);
+    assert!(run.stderr.contains(&format!("pid {}", std::process::id())), "{run:?}");
+    drop(folder);
+    home.serve(&vault);
+}
+
+#[test]
+#[cfg(unix)]
+fn it_stops_in_order_when_nobody_reads_its_log() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    daemon.close_stderr();
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
+    assert!(!home.state().join("daemon.json").exists());
+}
+
+#[test]
+fn of_several_started_at_once_one_serves() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let line = ["serve", "--port", "0", "--json", "--vault", vault.to_str().unwrap()];
+    let mut children: Vec<_> = (0..5).map(|_| home.steward(&line).spawn().unwrap()).collect();
+    let mut serving = Vec::new();
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    let mut refused = 0;
+    while refused < 4 && std::time::Instant::now() < until {
+        serving.clear();
+        refused = 0;
+        for child in &mut children {
+            match child.try_wait().unwrap() {
+                Some(status) => {
+                    assert_eq!(status.code(), Some(3));
+                    refused += 1;
+                }
+                None => serving.push(child.id()),
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    assert_eq!((refused, serving.len()), (4, 1));
+    assert_eq!(status["daemon"]["pid"], serving[0]);
+    for child in &mut children {
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_change_by_another_program_reaches_subscribers_and_lists() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::{ClientRequestBuilder, Message};
+
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let uri = daemon.ready["url"].as_str().unwrap().parse().unwrap();
+    let request = ClientRequestBuilder::new(uri)
+        .with_header("Authorization", format!("Bearer {}", token.trim_end()));
+    let told = async {
+        let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        for message in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"_vault/subscribe","params":{}}"#,
+        ] {
+            socket.send(Message::text(message)).await.unwrap();
+            socket.next().await.unwrap().unwrap();
+        }
+        std::fs::write(vault.join("From outside.md"), "new").unwrap();
+        loop {
+            let message = socket.next().await.unwrap().unwrap();
+            let Ok(text) = message.to_text() else { continue };
+            if text.contains("_vault/changed") && text.contains("From outside.md") {
+                return;
+            }
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(10), told).await }).unwrap();
+    let run = home.run_in(&vault, &["call", "list_files"]).expect(0);
+    assert!(run.stdout.contains("From outside.md"), "{run:?}");
+}
