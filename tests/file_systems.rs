@@ -1,4 +1,5 @@
 //! Saves on file systems that make them hard: one that cannot exchange two files, one that is full.
+#![cfg(target_os = "linux")]
 
 #[path = "support/machine.rs"]
 mod machine;
