@@ -1,0 +1,232 @@
+//! What changed between two texts, as a unified diff.
+//!
+//! For people and models to read after an edit, so its size is bounded: it says how much it leaves
+//! out. [`hunks`] gives the same as values, whole.
+
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+
+use crate::note::patch::{Action, FilePatch, Hunk, HunkLine, PatchLine};
+
+/// The most lines of a diff as text.
+pub const MAX_DIFF_LINES: usize = 200;
+
+/// The most bytes of a diff as text, but for the line that says what was left out.
+pub const MAX_DIFF_BYTES: usize = 20 * 1024;
+
+/// How many unchanged lines are shown around a change.
+const CONTEXT: usize = 3;
+
+/// From how many changed lines on, both sides together, no shortest diff is looked for.
+const MAX_COMPARED: usize = 20_000;
+
+/// How long a shortest diff is looked for. Past that it is still right, only longer.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How many characters of one line are shown.
+const LINE_CHARS: usize = 1_000;
+
+/// The diff between a file's old and new bytes as text: at most [`MAX_DIFF_LINES`] lines and
+/// [`MAX_DIFF_BYTES`] bytes, then a line that says how many more there are. Empty if they are equal;
+/// one sentence if either is not UTF-8. `path` is the file's, as vault paths are spelt.
+pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
+    if old == new {
+        return String::new();
+    }
+    let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
+        return format!("Binary files a/{path} and b/{path} differ\n");
+    };
+    let hunks = hunks(old, new);
+    let file = FilePatch { path: path.to_owned(), action: Action::Modify, hunks: Vec::new() };
+    let mut text = file.to_string();
+    let (mut shown, mut left_out) = (2, 0);
+    for hunk in &hunks {
+        let lines = hunk.lines.iter().map(|line| cut(&line.to_string()));
+        for line in std::iter::once(hunk.header()).chain(lines) {
+            let full = shown >= MAX_DIFF_LINES || text.len() + line.len() > MAX_DIFF_BYTES;
+            // Once something is missing, nothing after it is shown.
+            if full || left_out > 0 {
+                left_out += 1;
+            } else {
+                shown += line.matches('\n').count();
+                text.push_str(&line);
+            }
+        }
+    }
+    match left_out {
+        0 => {}
+        1 => text.push_str("[1 more line of the diff is left out]\n"),
+        _ => text.push_str(&format!("[{left_out} more lines of the diff are left out]\n")),
+    }
+    text
+}
+
+/// Cuts an overlong line, keeping what ends it.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((end, _)) if line[end..].trim_end_matches(['\r', '\n']).contains(|_| true) => {
+            let ending =
+                if line.contains("\n\\ ") { "\n\\ No newline at end of file\n" } else { "\n" };
+            format!("{}…{ending}", &line[..end])
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// The diff between two texts as hunks with three lines of context: applied to `old` they give
+/// `new`, reversed and applied to `new` they give `old`, to the byte.
+///
+/// The cost is bounded: what both begin and end with is skipped, and where too much is left, or it
+/// takes too long, the diff is not the shortest.
+pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let groups = group_diff_ops(operations(&old, &new), CONTEXT);
+    groups.iter().filter(|group| !group.is_empty()).map(|group| hunk(group, &old, &new)).collect()
+}
+
+fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(new).take_while(same).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let old_len = old_rest.len() - tail;
+    let new_len = new_rest.len() - tail;
+    let mut operations = vec![DiffOp::Equal { old_index: 0, new_index: 0, len: head }];
+    if old_len + new_len > MAX_COMPARED || old_len == 0 || new_len == 0 {
+        let (old_index, new_index) = (head, head);
+        operations.push(match (old_len, new_len) {
+            (_, 0) => DiffOp::Delete { old_index, old_len, new_index },
+            (0, _) => DiffOp::Insert { old_index, new_index, new_len },
+            _ => DiffOp::Replace { old_index, old_len, new_index, new_len },
+        });
+    } else {
+        let found = capture_diff_slices_deadline(
+            Algorithm::Myers,
+            &old_rest[..old_len],
+            &new_rest[..new_len],
+            Some(Instant::now() + PATIENCE),
+        );
+        operations.extend(found.into_iter().map(|operation| moved(operation, head)));
+    }
+    let (old_index, new_index) = (head + old_len, head + new_len);
+    operations.push(DiffOp::Equal { old_index, new_index, len: tail });
+    operations.retain(|operation| {
+        !(operation.old_range().is_empty() && operation.new_range().is_empty())
+    });
+    operations
+}
+
+/// The operation `by` lines further down.
+fn moved(operation: DiffOp, by: usize) -> DiffOp {
+    match operation {
+        DiffOp::Equal { old_index, new_index, len } => {
+            DiffOp::Equal { old_index: old_index + by, new_index: new_index + by, len }
+        }
+        DiffOp::Delete { old_index, old_len, new_index } => {
+            DiffOp::Delete { old_index: old_index + by, old_len, new_index: new_index + by }
+        }
+        DiffOp::Insert { old_index, new_index, new_len } => {
+            DiffOp::Insert { old_index: old_index + by, new_index: new_index + by, new_len }
+        }
+        DiffOp::Replace { old_index, old_len, new_index, new_len } => DiffOp::Replace {
+            old_index: old_index + by,
+            old_len,
+            new_index: new_index + by,
+            new_len,
+        },
+    }
+}
+
+fn hunk(group: &[DiffOp], old: &[&str], new: &[&str]) -> Hunk {
+    let mut lines = Vec::new();
+    for operation in group {
+        let (olds, news) = (operation.old_range(), operation.new_range());
+        if let DiffOp::Equal { .. } = operation {
+            lines.extend(old[olds].iter().map(|raw| HunkLine::Context(PatchLine::new(raw))));
+        } else {
+            lines.extend(old[olds].iter().map(|raw| HunkLine::Remove(PatchLine::new(raw))));
+            lines.extend(new[news].iter().map(|raw| HunkLine::Add(PatchLine::new(raw))));
+        }
+    }
+    let mut hunk = Hunk { old_start: None, new_start: None, lines };
+    // A side without lines is numbered by the line before it.
+    let (no_old, no_new) = (hunk.old_lines().next().is_none(), hunk.new_lines().next().is_none());
+    let number = |at: usize, empty: bool| at + usize::from(!empty);
+    if let Some(first) = group.first() {
+        hunk.old_start = Some(number(first.old_range().start, no_old));
+        hunk.new_start = Some(number(first.new_range().start, no_new));
+    }
+    hunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_like_any_diff() {
+        let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
+        let new = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj\nk\nl\n";
+        insta::assert_snapshot!(unified(old.as_bytes(), new.as_bytes(), "Note.md"), @r"
+        --- a/Note.md
+        +++ b/Note.md
+        @@ -2,10 +2,11 @@
+         b
+         c
+         d
+        -e
+        +E
+         f
+         g
+         h
+         i
+         j
+         k
+        +l
+        ");
+        let whole =
+            "--- a/n.md\n+++ b/n.md\n@@ -0,0 +1,2 @@\n+a\r\n+b\n\\ No newline at end of file\n";
+        assert_eq!(unified(b"", b"a\r\nb", "n.md"), whole);
+        let newline = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n";
+        assert!(unified(b"a", b"a\n", "n.md").ends_with(newline));
+        assert!(
+            unified(b"a", b"b", "my note.md")
+                .starts_with("--- a/my note.md\t\n+++ b/my note.md\t\n")
+        );
+        assert_eq!(unified(b"a", b"a", "n.md"), "");
+        assert_eq!(unified(b"a", b"\xff", "n.md"), "Binary files a/n.md and b/n.md differ\n");
+    }
+
+    #[test]
+    fn carriage_returns_stay() {
+        let text = unified(b"a\r\nb\rc\r\n", b"a\r\nb\rd\r\n", "n.md");
+        assert!(text.ends_with(" a\r\n-b\rc\r\n+b\rd\r\n"), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_long_is_cut_and_said() {
+        let many: String = (0..1000).map(|line| format!("{line}\n")).collect();
+        let text = unified(b"", many.as_bytes(), "n.md");
+        assert_eq!(text.lines().count(), MAX_DIFF_LINES + 1);
+        assert!(text.ends_with("\n+196\n[803 more lines of the diff are left out]\n"), "{text}");
+        let text = unified(b"a\n", "x".repeat(3_000_000).as_bytes(), "n.md");
+        assert!(text.len() < 2_000 && text.contains("x…\n\\ No newline"), "{text}");
+        let wide = format!("{}\n", "é".repeat(900)).repeat(100);
+        assert!(unified(b"", wide.as_bytes(), "n.md").len() < MAX_DIFF_BYTES + 100);
+    }
+
+    #[test]
+    fn a_big_change_does_not_take_long() {
+        let started = Instant::now();
+        let old: String =
+            (0..200_000).map(|line| format!("the old line with number {line}\n")).collect();
+        let new = old.replace("old", "new");
+        unified(old.as_bytes(), new.as_bytes(), "n.md");
+        let old: String = (0..9_000).map(|line| format!("{}\n", line * 7 % 1000)).collect();
+        let new: String = (0..9_000).map(|line| format!("{}\n", line * 11 % 1000)).collect();
+        unified(old.as_bytes(), new.as_bytes(), "n.md");
+        assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    }
+}

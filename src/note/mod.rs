@@ -25,4 +25,8 @@ pub mod text;
 
 pub mod edit;
 
+pub mod diff;
+
+pub mod patch;
+
 pub mod code;

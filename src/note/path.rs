@@ -68,10 +68,11 @@ impl VaultPath {
         if let Some(c) = trimmed.chars().find(|c| c.is_control()) {
             return Err(invalid(&format!("it holds the control character U+{:04X}", c as u32)));
         }
-        if trimmed.len() > MAX_PATH_BYTES {
+        let normal = fold::normal(trimmed).replace('\\', "/");
+        // Some characters take more bytes in NFC.
+        if normal.len() > MAX_PATH_BYTES {
             return Err(invalid("it is longer than 4,096 bytes"));
         }
-        let normal = fold::normal(trimmed).replace('\\', "/");
         let inside = vault_root.and_then(|root| strip_root(&normal, &fold::normal(root)));
         if inside.is_none() && looks_absolute(&normal) {
             return Err(outside());
@@ -301,3 +302,7 @@ fn looks_absolute(path: &str) -> bool {
     let system = path.strip_prefix('/').and_then(|rest| rest.split('/').next());
     drive || scheme || home || share || system.is_some_and(|first| SYSTEM.contains(&first))
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

@@ -54,7 +54,6 @@ fn try_all(root: &Folder, found: &mut Abilities, made: &mut Vec<String>) -> io::
     found.ignores_form = root.stat(Name::new(&names[0].replace('\u{e9}', "e\u{301}"))?).is_ok();
     found.exchange = root.exchange(a, root, b).is_ok();
     let refused = root.rename_new(a, root, b);
-    found.rename_new =
-        refused.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+    found.rename_new = refused.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
     Ok(())
 }

@@ -240,9 +240,10 @@ impl Catalogue {
     /// Adds an entry to table and hashes; its place in the two orders is the last until the
     /// caller puts it right.
     fn place(&mut self, entry: Entry) -> u32 {
-        if let Some(id) = self.by_path.find(self.hash(entry.path.as_str()), |id| {
-            self.path(*id) == entry.path.as_str()
-        }) {
+        if let Some(id) = self
+            .by_path
+            .find(self.hash(entry.path.as_str()), |id| self.path(*id) == entry.path.as_str())
+        {
             // Only a build can meet its own path again: a folder renamed under the scan.
             let id = *id;
             let slot = &mut self.entries[id as usize];

@@ -156,7 +156,9 @@ impl VaultError {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { path: path.clone(), near: Vec::new() },
             io::ErrorKind::AlreadyExists => Self::AlreadyExists { path: path.clone() },
-            io::ErrorKind::IsADirectory => Self::NotAFile { path: path.clone(), kind: Kind::Folder },
+            io::ErrorKind::IsADirectory => {
+                Self::NotAFile { path: path.clone(), kind: Kind::Folder }
+            }
             _ => Self::Io { action, path: path.to_string(), source },
         }
     }
@@ -183,9 +185,7 @@ impl VaultError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     ErrorCode::PermissionDenied
                 }
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    ErrorCode::StorageFull
-                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::StorageFull,
                 io::ErrorKind::Unsupported => ErrorCode::NotAFile,
                 _ => ErrorCode::IoError,
             },
@@ -200,7 +200,7 @@ impl VaultError {
             }
             Self::Path(PathError::Invalid { .. }) => return None,
             Self::Name { fault, .. } => {
-                format!("try `{}`", fault.suggestion())
+                format!("try `{}`", fault.suggestion)
             }
             Self::NotFound { near, .. } if near.is_empty() => {
                 "list_files shows what is there".to_owned()
@@ -219,7 +219,9 @@ impl VaultError {
             }
             Self::NotAFile { .. } => "only regular files can be opened".to_owned(),
             Self::NotAFolder { .. } => "give the folder's path".to_owned(),
-            Self::TooLarge { .. } => "search_files finds text in it without reading it whole".into(),
+            Self::TooLarge { .. } => {
+                "search_files finds text in it without reading it whole".into()
+            }
             Self::Stale { current: Some(_), .. } => {
                 "read it again and repeat the change on what is there now".to_owned()
             }

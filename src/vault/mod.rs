@@ -47,7 +47,7 @@ pub use error::VaultError;
 pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
-pub use revision::Revision;
+pub use revision::{NoRevision, Revision};
 pub use save::{Before, Saved, Staged, Writer};
 pub use trash::Trashed;
 pub use watch::Watching;
@@ -415,9 +415,11 @@ fn contains(root: &Folder, folder: &VaultPath, id: dir::FileId, budget: &mut usi
         one.meta.id == id
             || (*budget > 0
                 && one.meta.kind == Kind::Folder
-                && one.name.to_str().and_then(|name| folder.join(name)).is_some_and(|below| {
-                    contains(root, &below, id, budget)
-                }))
+                && one
+                    .name
+                    .to_str()
+                    .and_then(|name| folder.join(name))
+                    .is_some_and(|below| contains(root, &below, id, budget)))
     })
 }
 

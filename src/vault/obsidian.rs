@@ -166,7 +166,8 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
         }
     });
     // A pattern that only JavaScript can read is left out; the others count.
-    let sound: Vec<String> = patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
+    let sound: Vec<String> =
+        patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
     let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
     ObsidianSettings { config_folder, trash, ignore_filters, ignored }
 }
@@ -188,7 +189,8 @@ mod tests {
 
     #[test]
     fn excluded_files_are_prefixes_or_patterns() {
-        let app = json!({"userIgnoreFilters": ["Archive/", "/\\.draft\\.md$/", "/(?<!x)y/", "a+b"]});
+        let app =
+            json!({"userIgnoreFilters": ["Archive/", "/\\.draft\\.md$/", "/(?<!x)y/", "a+b"]});
         let settings = parse_app(&app, None);
         for (path, ignored) in [
             ("Archive/a.md", true),

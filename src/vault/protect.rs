@@ -107,9 +107,19 @@ mod tests {
     fn protected_under_any_spelling_and_depth() {
         let rules = Protection::new(&[".obsidian-work".to_owned()], VaultPath::from_disk("own"));
         let protected = [
-            ".obsidian", ".Obsidian/app.json", "a/b/.OBSIDIAN/x", ".git/config", "a/.trash",
-            ".smarthole/inbox/1.md", ".obsidian-work/x", ".obsidian./x", ".git ", ".obsidian::$DATA",
-            ".trash:stream", "own/state.db", "own",
+            ".obsidian",
+            ".Obsidian/app.json",
+            "a/b/.OBSIDIAN/x",
+            ".git/config",
+            "a/.trash",
+            ".smarthole/inbox/1.md",
+            ".obsidian-work/x",
+            ".obsidian./x",
+            ".git ",
+            ".obsidian::$DATA",
+            ".trash:stream",
+            "own/state.db",
+            "own",
         ];
         for path in protected {
             let path = VaultPath::from_disk(path).expect("a sound path");

@@ -83,7 +83,7 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
 
 /// The kernel's answers to a path with a link where none may be.
 fn is_link_in_way(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::FilesystemLoop | io::ErrorKind::NotADirectory)
+    matches!(error.kind(), io::ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(link_in_way_code())
 }
 

@@ -138,7 +138,11 @@ impl Vault {
             None => match self.real_spelling(path, meta) {
                 Some(spelt) if spelt != *path => {
                     let twin = self.catalogue().get(spelt.as_str()).is_some();
-                    self.put(&spelt, meta, if twin { ChangeKind::Modified } else { ChangeKind::Created });
+                    self.put(
+                        &spelt,
+                        meta,
+                        if twin { ChangeKind::Modified } else { ChangeKind::Created },
+                    );
                 }
                 _ => self.put(path, meta, ChangeKind::Created),
             },
@@ -215,8 +219,7 @@ impl Vault {
     /// Takes in that nothing is at `path` any more.
     pub(super) fn forget(&self, path: &VaultPath) {
         let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
-        let changes: Vec<_> =
-            gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
+        let changes: Vec<_> = gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
         self.emit(&changes);
         self.touch(path);
     }

@@ -92,12 +92,15 @@ impl Vault {
         self.resolve_path(&path, want, 0)
     }
 
-    fn resolve_path(&self, asked: &VaultPath, want: Want, links: usize) -> Result<Found, VaultError> {
+    fn resolve_path(
+        &self,
+        asked: &VaultPath,
+        want: Want,
+        links: usize,
+    ) -> Result<Found, VaultError> {
         if asked.is_root() {
             return match want {
-                Want::File => {
-                    Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder })
-                }
+                Want::File => Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder }),
                 _ => Ok(Found { path: asked.clone(), meta: self.stat(asked)? }),
             };
         }
@@ -145,16 +148,16 @@ impl Vault {
                 let (path, fault) = (asked.clone(), "leads in a circle");
                 return Err(VaultError::BrokenLink { link: path.clone(), path, fault });
             }
-            return self.resolve_path(&target, want, links + 1).map(Some).map_err(|error| {
-                match error {
+            return self.resolve_path(&target, want, links + 1).map(Some).map_err(
+                |error| match error {
                     VaultError::NotFound { .. } => VaultError::BrokenLink {
                         path: asked.clone(),
                         link: path.clone(),
                         fault: "leads to nothing",
                     },
                     other => other,
-                }
-            });
+                },
+            );
         }
         let Some(meta) = self.refresh(path) else { return Ok(None) };
         let found = Found { path: path.clone(), meta };
@@ -246,8 +249,17 @@ impl Vault {
             }
             Err(error) => return Err(error),
         }
+        Ok(Place::Free(self.new_path(asked)?))
+    }
+
+    /// The path that something new at `asked` would have, whatever is there: folders as they are
+    /// spelt on disk, the last name as given and checked.
+    ///
+    /// # Errors
+    /// As [`Self::resolve_new`].
+    pub fn new_path(&self, asked: &str) -> Result<VaultPath, VaultError> {
         let path = self.parse(asked)?;
-        let mut parent = path.parent().expect("the root exists");
+        let Some(mut parent) = path.parent() else { return Ok(path) };
         let mut new = vec![path.name().to_owned()];
         let existing = loop {
             if parent.is_root() {
@@ -269,16 +281,26 @@ impl Vault {
             }
             free = free.join(name).expect("a checked name is a component");
         }
-        Ok(Place::Free(free))
+        Ok(free)
+    }
+
+    /// Where the link at a path leads, in words; `None` if it is no link.
+    pub fn link_target(&self, path: &VaultPath) -> Option<String> {
+        let catalogue = self.catalogue();
+        Some(match catalogue.get(path.as_str())?.target.as_deref()? {
+            LinkTarget::Inside(target) => format!("`{target}`"),
+            LinkTarget::Outside => "a place outside the vault; it is never followed".to_owned(),
+        })
+    }
+
+    /// What is at a listed path now, a final link not followed; the catalogue learns of it.
+    pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
+        self.refresh(path)
     }
 }
 
 /// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
-fn pick(
-    catalogue: &Catalogue,
-    asked: &VaultPath,
-    want: Want,
-) -> Result<Option<Entry>, VaultError> {
+fn pick(catalogue: &Catalogue, asked: &VaultPath, want: Want) -> Result<Option<Entry>, VaultError> {
     let suits = |entry: &&Entry| match want {
         Want::File => matches!(entry.kind, Kind::File | Kind::Link),
         Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),

@@ -58,6 +58,21 @@ impl Writer<'_> {
         Ok(trashed)
     }
 
+    /// Brings something back from `.trash/`, never over anything.
+    ///
+    /// # Errors
+    /// As the system says; it is still in the trash then.
+    pub fn restore(&self, trashed: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        let failed = |error| VaultError::io("restore", to, error);
+        self.vault.allowed(to)?;
+        let (from, name) = self.vault.0.root.open_parent(trashed).map_err(failed)?;
+        let (folder, to_name) = self.vault.0.root.open_parent(to).map_err(failed)?;
+        rename_new(&from, name, &folder, to_name).map_err(failed)?;
+        folder.sync().and_then(|()| from.sync()).map_err(failed)?;
+        self.vault.refresh(to);
+        Ok(())
+    }
+
     /// `.trash/` is flat: the name, then `name 2.ext`, `name 3.ext`, the extension being what
     /// follows the last dot even for folders, as Obsidian does it.
     fn to_local(

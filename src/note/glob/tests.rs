@@ -142,6 +142,8 @@ proptest! {
         pattern in pattern(),
         path in prop::collection::vec("[ab]{1,3}|[ab.\\[\\]]{1,2}", 1..5).prop_map(|names| names.join("/")),
     ) {
+        // Too many alternates are refused, here only.
+        prop_assume!(pattern.matches('{').count() < 8);
         prop_assume!(!path.split('/').any(|name| matches!(name, "." | "..")));
         prop_assert_eq!(matches(&pattern, &path), reference(&pattern, &path), "{} on {}", pattern, path);
     }

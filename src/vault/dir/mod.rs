@@ -18,7 +18,7 @@ mod platform;
 
 use std::io;
 
-pub(super) use platform::Folder;
+pub(super) use platform::{Folder, copy_attributes};
 
 use crate::note::path::VaultPath;
 
@@ -132,8 +132,7 @@ impl Folder {
 
     /// Opens the folder that holds `path`, and gives the last name.
     pub fn open_parent<'p>(&self, path: &'p VaultPath) -> io::Result<(Folder, Name<'p>)> {
-        let parent =
-            path.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let parent = path.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         Ok((self.open_folder_at(&parent)?, Name::new(path.name())?))
     }
 

@@ -182,15 +182,6 @@ impl Folder {
         }
     }
 
-    /// Locks this folder for one daemon; `false` if another holds it. Held until the handle goes.
-    pub fn try_lock(&self) -> io::Result<bool> {
-        match fs::flock(&self.0, fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Why events cannot be trusted here, if this lies on a network or user-space file system.
     #[cfg(target_os = "linux")]
     pub fn remote_file_system(&self) -> Option<&'static str> {
@@ -212,11 +203,6 @@ impl Folder {
     #[cfg(not(target_os = "linux"))]
     pub fn remote_file_system(&self) -> Option<&'static str> {
         None
-    }
-
-    /// The descriptor, for the watcher and the lock.
-    pub fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
     }
 }
 
@@ -272,11 +258,6 @@ fn unsupported(error: rustix::io::Errno) -> io::Error {
         }
         other => other.into(),
     }
-}
-
-/// Facts about an open file.
-pub(in crate::vault) fn meta_of(file: &File) -> io::Result<Meta> {
-    meta_of_fd(file)
 }
 
 #[cfg(target_os = "linux")]
@@ -357,9 +338,8 @@ mod beneath {
     use rustix::fs::{self, Mode, OFlags, ResolveFlags};
     use rustix::io::Errno;
 
-    const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
-        .union(ResolveFlags::NO_SYMLINKS)
-        .union(ResolveFlags::NO_MAGICLINKS);
+    const RESOLVE: ResolveFlags =
+        ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
     const UNKNOWN: u8 = 0;
     const YES: u8 = 1;

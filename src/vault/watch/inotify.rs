@@ -30,8 +30,7 @@ const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::DONT_FOLLOW);
 
 /// The root's own end is told as well; for other folders their parent tells.
-const ROOT_MASK: WatchFlags =
-    MASK.union(WatchFlags::DELETE_SELF).union(WatchFlags::MOVE_SELF);
+const ROOT_MASK: WatchFlags = MASK.union(WatchFlags::DELETE_SELF).union(WatchFlags::MOVE_SELF);
 
 /// One inotify instance and the folders it watches.
 pub(in crate::vault) struct Events {
@@ -169,7 +168,8 @@ impl Events {
                 continue;
             }
             let Some(folder) = lock(&self.folders).by_watch.get(&watch).cloned() else { continue };
-            if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
+            if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT)
+            {
                 told.push(Told::Lost);
                 continue;
             }

@@ -95,10 +95,8 @@ impl Vault {
         if watch.running.is_some() {
             return;
         }
-        let polling = |reason: String| Watching::Polling {
-            seconds: self.0.settings.poll_seconds,
-            reason,
-        };
+        let polling =
+            |reason: String| Watching::Polling { seconds: self.0.settings.poll_seconds, reason };
         let events = match self.remote_file_system() {
             Some(kind) => {
                 watch.state = polling(format!("the vault lies on {kind}, which sends no events"));

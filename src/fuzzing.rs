@@ -1,0 +1,124 @@
+//! What the fuzz targets run: one function a target, from any bytes to a broken invariant's panic.
+//!
+//! It lives here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
+//! through the very same code, on stable Rust and on every platform.
+
+use crate::note::edit::{Edit, apply_edit};
+use crate::note::glob::Glob;
+use crate::note::patch::{self, Action, FilePatch};
+use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
+use crate::note::{diff, fold, names};
+
+/// Parts the fields of an input: a character that neither notes nor paths hold, and visible in a
+/// hex dump of a corpus.
+const SEPARATOR: u8 = 0x1e;
+
+/// Paths: whatever is accepted stays in the vault and has a spelling that gives it back.
+pub fn fuzz_paths(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let key = fold::fold_key(&text);
+    assert_eq!(fold::fold_key(&key), key, "the key of a key is itself");
+    if let Err(fault) = names::check_new_name(&text) {
+        let suggested = names::check_new_name(&fault.suggestion);
+        assert_eq!(suggested, Ok(()), "a suggested name is legal");
+    }
+    if let Some(path) = VaultPath::parse_climbing(&text) {
+        check_components(&path);
+    }
+    for root in [None, Some("/home/me/Vault")] {
+        let Ok(path) = VaultPath::parse(&text, root) else { continue };
+        check_components(&path);
+        assert!(!path.as_str().contains(['\\', '\u{a0}', '\u{202f}']), "it is normalised");
+        assert!(!path.as_str().contains(char::is_control), "it can be shown");
+        assert!(path.components().all(|name| name.len() <= MAX_NAME_BYTES), "names fit");
+        let spelt = format!("./{path}/", path = path.as_str());
+        if spelt.len() <= MAX_PATH_BYTES && !path.is_root() {
+            assert_eq!(VaultPath::parse(&spelt, root).as_ref(), Ok(&path), "{spelt} means itself");
+        }
+    }
+}
+
+fn check_components(path: &VaultPath) {
+    let sound = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
+    assert!(path.is_root() || path.as_str().split('/').all(sound), "{path:?} stays inside");
+    assert_eq!(VaultPath::from_disk(path.as_str()).as_ref(), Some(path));
+}
+
+/// Globs: a pattern, then a path. No pattern hangs, and text without wildcards matches itself.
+pub fn fuzz_glob(data: &[u8]) {
+    let [pattern, path, ..] = fields::<2>(data);
+    let Ok(glob) = Glob::parse(&pattern) else { return };
+    let path = fold::fold_key(&path);
+    assert!(!glob.matches(&path) || glob.anywhere().matches(&path), "anywhere is here, too");
+    assert_eq!(glob.anywhere().anywhere(), glob.anywhere());
+    if let Ok(literal) = VaultPath::parse(&format!("./{pattern}/"), None)
+        && pattern.trim() == pattern
+        && !pattern.contains(['*', '?', '{', '}'])
+    {
+        assert!(glob.matches(&literal.fold_key()), "{pattern} matches itself");
+    }
+}
+
+/// Edits: which and where in numbers, then the file, then two texts. What the edit does not name
+/// stays.
+pub fn fuzz_edit(data: &[u8]) {
+    let [kind, start, end, file, first, second] = fields::<6>(data);
+    let number = |text: &str| text.parse::<i64>().unwrap_or_default();
+    let (start, end) = (number(&start), number(&end));
+    let edit = match number(&kind) {
+        0 => Edit::Replace { old_text: first, new_text: second, replace_all: false },
+        1 => Edit::Replace { old_text: first, new_text: second, replace_all: true },
+        2 => Edit::InsertAfter { line: start, content: first },
+        3 => Edit::InsertBefore { line: start, content: first },
+        4 => Edit::DeleteLines { start, end },
+        _ => Edit::ReplaceLines { start, end, content: first },
+    };
+    let Ok(edited) = apply_edit(file.as_bytes(), &edit) else { return };
+    let new = std::str::from_utf8(&edited.bytes).expect("edited text is text");
+    let bom = '\u{feff}';
+    assert!(!file.starts_with(bom) || new.starts_with(bom), "the byte-order mark stays");
+    match edit {
+        Edit::Replace { replace_all, .. } => {
+            assert!(edited.replacements > 0 && (replace_all || edited.replacements == 1));
+        }
+        _ => {
+            let (file, new) = match file.strip_prefix(bom) {
+                Some(body) => (body, &new[bom.len_utf8()..]),
+                None => (&*file, new),
+            };
+            let lines: Vec<&str> = file.split_inclusive('\n').collect();
+            let after = &lines[edited.first_line - 1 + edited.lines_removed..];
+            assert!(new.ends_with(&after.concat()), "what comes after stays to the byte");
+            let before = lines[..edited.first_line - 1].concat();
+            let kept = before.trim_end_matches(['\r', '\n']);
+            assert!(new.starts_with(kept), "what comes before stays");
+            assert!(after.is_empty() || new.starts_with(&before), "to the byte");
+        }
+    }
+}
+
+/// Patches: a file, then a patch. What applies can be told as a diff and taken back.
+pub fn fuzz_patch(data: &[u8]) {
+    let [file, text] = fields::<2>(data);
+    let Ok(patches) = patch::parse(&text) else { return };
+    for found in patches {
+        let _ = patch::apply(None, &found);
+        let _ = patch::apply(Some(file.as_bytes()), &found.reverse());
+        let Ok(applied) = patch::apply(Some(file.as_bytes()), &found) else { continue };
+        assert_eq!(applied.drifts.len(), applied.hunks);
+        let new = applied.bytes.unwrap_or_default();
+        let new = std::str::from_utf8(&new).expect("patched text is text");
+        let hunks = diff::hunks(&file, new);
+        let again = FilePatch { path: "n".to_owned(), action: Action::Modify, hunks };
+        let there = patch::apply(Some(file.as_bytes()), &again).expect("a diff applies");
+        assert_eq!(there.bytes.as_deref(), Some(new.as_bytes()), "a diff gives the new bytes");
+        let back = patch::apply(Some(new.as_bytes()), &again.reverse()).expect("and back");
+        assert_eq!(back.bytes.as_deref(), Some(file.as_bytes()), "reversed, the old");
+    }
+}
+
+/// The first `N` fields of an input as text; missing ones are empty.
+fn fields<const N: usize>(data: &[u8]) -> [String; N] {
+    let mut fields = data.splitn(N, |&byte| byte == SEPARATOR);
+    std::array::from_fn(|_| String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned())
+}

@@ -1,0 +1,232 @@
+//! One file searched: matching lines gathered into excerpts.
+
+use std::io::{self, Read};
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+
+use super::{EXCERPTS_A_FILE, Limit, Mode, Query};
+use crate::note::path::VaultPath;
+use crate::vault::{Vault, VaultError};
+
+/// Characters shown of a line; a longer one is cut around its match.
+const SHOWN_CHARACTERS: usize = 300;
+
+/// Lines longer than this are known to match but not where: finding the place can cost more than
+/// the search.
+const MAX_PLACED: usize = 64 << 10;
+
+/// A line of an excerpt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// From 1.
+    pub number: u64,
+    /// Without its end, `…` where it was cut.
+    pub text: String,
+    /// Whether it matches, or is there for context.
+    pub is_match: bool,
+}
+
+/// Lines that follow each other, at least one of them a match.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Excerpt {
+    /// The lines in order.
+    pub lines: Vec<Line>,
+}
+
+/// What one file gave.
+pub(super) enum Outcome {
+    Searched(Found),
+    /// It is not there any more.
+    Gone,
+    Binary,
+    Skipped(String),
+}
+
+#[derive(Default)]
+pub(super) struct Found {
+    pub matches: u64,
+    pub excerpts: Vec<Excerpt>,
+    pub timed_out: bool,
+}
+
+pub(super) fn search(
+    vault: &Vault,
+    path: &VaultPath,
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    query: &Query,
+    limit: &Limit,
+) -> Outcome {
+    let file = match vault.open_file(path) {
+        Ok((file, _)) => file,
+        Err(VaultError::NotFound { .. }) => return Outcome::Gone,
+        Err(error) => return Outcome::Skipped(error.to_string()),
+    };
+    let mut gather = Gather { matcher, query, found: Found::default(), last: 0, binary: false };
+    let reader = Bounded { file, limit };
+    match searcher.search_reader(matcher, reader, &mut gather) {
+        Ok(()) if gather.binary && gather.found.matches == 0 => Outcome::Binary,
+        Ok(()) => Outcome::Searched(gather.found),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            gather.found.timed_out = true;
+            Outcome::Searched(gather.found)
+        }
+        // The searcher's own words for a line over its limit.
+        Err(error) if error.to_string().contains("allocation limit") => {
+            Outcome::Skipped("a line in it is longer than 8 MB".to_owned())
+        }
+        Err(error) => Outcome::Skipped(error.to_string()),
+    }
+}
+
+/// Keeps at most `room` matching lines; gives how many are kept. Context after the last stays.
+pub(super) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize {
+    let mut kept = 0;
+    for excerpt in excerpts.iter_mut() {
+        let mut end = excerpt.lines.len();
+        for (at, line) in excerpt.lines.iter().enumerate() {
+            if line.is_match {
+                if kept == room {
+                    end = at;
+                    break;
+                }
+                kept += 1;
+            }
+        }
+        excerpt.lines.truncate(end);
+    }
+    excerpts.retain(|excerpt| excerpt.lines.iter().any(|line| line.is_match));
+    kept
+}
+
+/// Stops a read when the search's time is over, also in a file without any match.
+struct Bounded<'a> {
+    file: std::fs::File,
+    limit: &'a Limit,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.limit.reached() {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+        self.file.read(buffer)
+    }
+}
+
+struct Gather<'a> {
+    matcher: &'a RegexMatcher,
+    query: &'a Query,
+    found: Found,
+    /// Number of the last line taken; a gap begins an excerpt.
+    last: u64,
+    binary: bool,
+}
+
+impl Gather<'_> {
+    /// The excerpt that line `number` belongs to, unless there are enough.
+    fn excerpt(&mut self, number: u64) -> Option<&mut Excerpt> {
+        let excerpts = &mut self.found.excerpts;
+        if excerpts.is_empty() || number != self.last + 1 {
+            if excerpts.len() == EXCERPTS_A_FILE {
+                return None;
+            }
+            excerpts.push(Excerpt::default());
+        }
+        self.last = number;
+        excerpts.last_mut()
+    }
+
+    fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
+        let place = match is_match && bytes.len() <= MAX_PLACED {
+            true => self.matcher.find(bytes).ok().flatten().map(|found| found.start()),
+            false => None,
+        };
+        let text = shown(bytes, place.unwrap_or(0));
+        if let Some(excerpt) = self.excerpt(number) {
+            excerpt.lines.push(Line { number, text, is_match });
+        }
+    }
+}
+
+impl Sink for &mut Gather<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.found.matches += 1;
+        if self.query.mode == Mode::Content {
+            self.add(found.line_number().unwrap_or(0), found.bytes(), true);
+        }
+        Ok(self.query.mode != Mode::FilesWithMatches)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        self.add(context.line_number().unwrap_or(0), context.bytes(), false);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// A line for people: decoded, without its end, cut around `place` if it is long.
+fn shown(bytes: &[u8], place: usize) -> String {
+    let end = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let end = end.strip_suffix(b"\r").unwrap_or(end);
+    // Decode no more than could be shown: the line may have megabytes.
+    let from = place.saturating_sub(SHOWN_CHARACTERS * 4).min(end.len());
+    let to = (place + SHOWN_CHARACTERS * 4).min(end.len());
+    let before: Vec<char> = String::from_utf8_lossy(&end[from..place.min(to)]).chars().collect();
+    let after: Vec<char> = String::from_utf8_lossy(&end[place.min(to)..to]).chars().collect();
+    if from == 0 && to == end.len() && before.len() + after.len() <= SHOWN_CHARACTERS {
+        return before.into_iter().chain(after).collect();
+    }
+    // A quarter of the room before the match, the rest after it.
+    let lead = before
+        .len()
+        .min(SHOWN_CHARACTERS / 4)
+        .max(SHOWN_CHARACTERS.saturating_sub(after.len()).min(before.len()));
+    let mut text = String::new();
+    if from > 0 || lead < before.len() {
+        text.push('…');
+    }
+    text.extend(&before[before.len() - lead..]);
+    let tail = SHOWN_CHARACTERS - lead;
+    text.extend(after.iter().take(tail));
+    if to < end.len() || after.len() > tail {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut_around_the_match() {
+        assert_eq!(shown("short ü\r\n".as_bytes(), 3), "short ü");
+        let line = format!("{}NEEDLE{}", "a".repeat(1000), "b".repeat(1000));
+        let cut = shown(line.as_bytes(), 1000);
+        assert!(cut.contains("aNEEDLEb") && cut.starts_with('…') && cut.ends_with('…'), "{cut}");
+        assert!(cut.chars().count() <= SHOWN_CHARACTERS + 2);
+        let end = format!("{}END", "ü".repeat(1000));
+        let cut = shown(end.as_bytes(), 2000);
+        assert!(cut.starts_with('…') && cut.ends_with("END"), "{cut}");
+    }
+
+    #[test]
+    fn the_room_left_bounds_the_matches_shown() {
+        let line = |number, is_match| Line { number, text: String::new(), is_match };
+        let mut excerpts = vec![
+            Excerpt { lines: vec![line(1, true), line(2, false), line(3, true)] },
+            Excerpt { lines: vec![line(9, true)] },
+        ];
+        assert_eq!(trim(&mut excerpts, 1), 1);
+        assert_eq!(excerpts, [Excerpt { lines: vec![line(1, true), line(2, false)] }]);
+    }
+}

@@ -1,0 +1,358 @@
+//! Applies what a patch says of one file to that file's bytes.
+//!
+//! Lines that stay are copied to the byte. How an added line ends: where all old lines of its hunk
+//! are in the file to the byte, endings included, the patch was made for this very file and its
+//! endings are taken as they are; else the line ends as its neighbour in the file, and the file's
+//! end keeps or lacks its newline as before.
+
+use super::{Action, FilePatch, Hunk, HunkLine, MAX_DRIFT, PatchError, PatchLine};
+use crate::note::path::show;
+use crate::note::text::{Eol, Line, NotText, Text};
+
+const BOM: &str = "\u{feff}";
+
+/// How many lines may be compared to find one hunk: what bounds the search in files and patches
+/// that are one line over and over.
+const MAX_COMPARISONS: usize = 20_000_000;
+
+/// What came of a patch to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The whole new file; `None` if it is gone.
+    pub bytes: Option<Vec<u8>>,
+    /// How many hunks were applied.
+    pub hunks: usize,
+    /// For each hunk, how many lines further down than its header says it was found. 0 where the
+    /// header does not say.
+    pub drifts: Vec<i64>,
+}
+
+/// Applies a patch to a file's bytes, `None` where there is no file. All hunks or none.
+///
+/// # Errors
+/// [`PatchError`], naming the file, the hunk, and the line expected and found.
+pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchError> {
+    let path = || patch.path.clone();
+    check_sides(patch)?;
+    match (file, patch.action) {
+        (None, Action::Create) => {
+            let mut made = String::new();
+            for line in patch.hunks.iter().flat_map(Hunk::new_lines) {
+                start_line(&mut made, Eol::Lf);
+                made.push_str(&line.text);
+                made.push_str(line.ending.map_or("", Eol::as_str));
+            }
+            let hunks = patch.hunks.len();
+            Ok(Applied { bytes: Some(made.into_bytes()), hunks, drifts: vec![0; hunks] })
+        }
+        (Some(_), Action::Create) => Err(PatchError::Exists { path: path() }),
+        (None, _) => Err(PatchError::Missing { path: path() }),
+        (Some(bytes), action) => {
+            let file = File::read(bytes, patch)?;
+            let (made, drifts) = file.change(patch)?;
+            let bytes = match action {
+                Action::Delete => {
+                    let left = made.strip_prefix(BOM).unwrap_or(&made);
+                    if !left.is_empty() {
+                        let lines = left.split_inclusive('\n').count();
+                        return Err(PatchError::LeavesLines { path: path(), lines });
+                    }
+                    None
+                }
+                _ => Some(made.into_bytes()),
+            };
+            Ok(Applied { bytes, hunks: patch.hunks.len(), drifts })
+        }
+    }
+}
+
+/// A new file has no old lines, a deleted one no new ones.
+fn check_sides(patch: &FilePatch) -> Result<(), PatchError> {
+    for (at, hunk) in patch.hunks.iter().enumerate() {
+        let (wrong, lines, action) = match patch.action {
+            Action::Create => (hunk.old_lines().next(), "old", "is new"),
+            Action::Delete => (hunk.new_lines().next(), "new", "is deleted"),
+            Action::Modify => continue,
+        };
+        if wrong.is_some() {
+            let path = patch.path.clone();
+            return Err(PatchError::WrongSide { path, hunk: at + 1, lines, action });
+        }
+    }
+    Ok(())
+}
+
+/// Ends the last line if it has no ending, so that another can follow.
+fn start_line(text: &mut String, eol: Eol) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(eol.as_str());
+    }
+}
+
+/// A file's text, by lines. A byte-order mark is set aside; it is no part of the first line.
+struct File<'a> {
+    text: &'a str,
+    has_bom: bool,
+    /// Where each line starts, and the end of the text.
+    starts: Vec<u32>,
+}
+
+impl<'a> File<'a> {
+    fn read(bytes: &'a [u8], patch: &FilePatch) -> Result<Self, PatchError> {
+        let path = || patch.path.clone();
+        let not_text = |fault: NotText| PatchError::NotText { path: path(), fault };
+        let decoded = Text::decode(bytes, &patch.path).map_err(not_text)?;
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) if decoded.encoding().is_editable() => text,
+            _ => return Err(PatchError::Wide { path: path() }),
+        };
+        let mut starts = vec![0];
+        for line in text.split_inclusive('\n') {
+            // Files over 4 GB are not read into memory by anyone.
+            let last = starts.last().copied().unwrap_or_default();
+            starts.push(last + u32::try_from(line.len()).unwrap_or(u32::MAX - last));
+        }
+        Ok(Self { text, has_bom: text.starts_with(BOM), starts })
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// A line with its ending.
+    fn raw(&self, at: usize) -> &'a str {
+        let raw = &self.text[self.starts[at] as usize..self.starts[at + 1] as usize];
+        if at == 0 { raw.strip_prefix(BOM).unwrap_or(raw) } else { raw }
+    }
+
+    fn ending(&self, at: usize) -> Option<Eol> {
+        Line::new(self.raw(at)).ending
+    }
+
+    /// Whether the line is the one that the patch has.
+    fn is(&self, at: usize, line: &PatchLine) -> bool {
+        self.text_is(at, line) && (line.ending.is_some() || at + 1 == self.len())
+    }
+
+    fn text_is(&self, at: usize, line: &PatchLine) -> bool {
+        let wanted = match at {
+            0 if self.has_bom => line.text.strip_prefix(BOM).unwrap_or(&line.text),
+            _ => &line.text,
+        };
+        Line::new(self.raw(at)).text == wanted
+    }
+
+    /// The ending of the line at `at`, else of the one before, else none.
+    fn eol_near(&self, at: usize) -> Option<Eol> {
+        let here = (at < self.len()).then(|| self.ending(at)).flatten();
+        here.or_else(|| (at > 0).then(|| self.ending(at - 1)).flatten())
+    }
+
+    /// The new text, and how far each hunk was from where its header says.
+    fn change(&self, patch: &FilePatch) -> Result<(String, Vec<i64>), PatchError> {
+        let mut made = String::with_capacity(self.text.len() + 1024);
+        let mut drifts = Vec::with_capacity(patch.hunks.len());
+        let (mut copied, mut drift, mut bom) = (0, 0, self.has_bom);
+        for (number, hunk) in patch.hunks.iter().enumerate() {
+            let search = Search::new(self, &patch.path, number + 1, hunk);
+            let at = search.locate(drift, copied)?;
+            if let Some(said) = search.said(0) {
+                drift = at as i64 - said;
+                drifts.push(drift);
+            } else {
+                drifts.push(0);
+            }
+            if at < copied {
+                return Err(PatchError::Overlaps { path: patch.path.clone(), hunk: number + 1 });
+            }
+            (copied..at).for_each(|line| self.copy(&mut made, line));
+            copied = at + search.old.len();
+            bom &= !self.splice(&mut made, hunk, at, &search.old);
+        }
+        (copied..self.len()).for_each(|line| self.copy(&mut made, line));
+        // The mark is written once: as the patch has it, else as the file did.
+        if bom && !made.starts_with(BOM) {
+            made.insert_str(0, BOM);
+        }
+        Ok((made, drifts))
+    }
+
+    fn copy(&self, made: &mut String, at: usize) {
+        start_line(made, self.eol_near(at).unwrap_or(Eol::Lf));
+        made.push_str(self.raw(at));
+    }
+
+    /// Appends what the hunk at line `at` makes of its lines. Says whether the hunk has the file's
+    /// byte-order mark in its old lines, and thus decides where it goes.
+    fn splice(&self, made: &mut String, hunk: &Hunk, at: usize, old: &[&PatchLine]) -> bool {
+        let exact = !old.is_empty()
+            && old.iter().enumerate().all(|(line, wanted)| wanted.ending == self.ending(at + line));
+        let has_bom = |line: usize, text: &str| line == 0 && self.has_bom && text.starts_with(BOM);
+        let speaks_of_bom = old.first().is_some_and(|line| has_bom(at, &line.text));
+        let mut line = at;
+        for change in &hunk.lines {
+            match change {
+                HunkLine::Context(kept) => {
+                    start_line(made, self.eol_near(line).unwrap_or(Eol::Lf));
+                    if has_bom(line, &kept.text) {
+                        made.push_str(BOM);
+                    }
+                    made.push_str(self.raw(line));
+                    line += 1;
+                }
+                HunkLine::Remove(_) => line += 1,
+                HunkLine::Add(added) => {
+                    let near = self.eol_near(line).or(added.ending).unwrap_or(Eol::Lf);
+                    start_line(made, near);
+                    made.push_str(&added.text);
+                    made.push_str(match added.ending {
+                        Some(ending) if exact => ending.as_str(),
+                        Some(_) => near.as_str(),
+                        None => "",
+                    });
+                }
+            }
+        }
+        let speaks_of_end =
+            hunk.old_lines().chain(hunk.new_lines()).any(|line| line.ending.is_none());
+        if !exact && !speaks_of_end && line == self.len() && line > 0 {
+            self.keep_end(made);
+        }
+        speaks_of_bom
+    }
+
+    /// Drops the final newline where the file had none, unless the last line is nothing else.
+    fn keep_end(&self, made: &mut String) {
+        if self.text.ends_with('\n') || !made.ends_with('\n') {
+            return;
+        }
+        let ending = Eol::last_in(made).unwrap_or(Eol::Lf);
+        let end = made.len() - ending.as_str().len();
+        if !made[..end].is_empty() && !made[..end].ends_with('\n') {
+            made.truncate(end);
+        }
+    }
+}
+
+/// Looks for the place of one hunk.
+struct Search<'a> {
+    file: &'a File<'a>,
+    path: &'a str,
+    number: usize,
+    hunk: &'a Hunk,
+    old: Vec<&'a PatchLine>,
+}
+
+impl<'a> Search<'a> {
+    fn new(file: &'a File<'a>, path: &'a str, number: usize, hunk: &'a Hunk) -> Self {
+        Self { file, path, number, hunk, old: hunk.old_lines().collect() }
+    }
+
+    /// The 0-based line where the hunk should begin by its header, moved by `drift`.
+    fn said(&self, drift: i64) -> Option<i64> {
+        let start = i64::try_from(self.hunk.old_start?).unwrap_or(i64::MAX / 2);
+        // Without old lines, the number is that of the line before.
+        Some((start - i64::from(!self.old.is_empty())).max(0).saturating_add(drift))
+    }
+
+    /// The 0-based line where the hunk begins. `from` is where the one before ended, and `drift` how
+    /// far that was off.
+    fn locate(&self, drift: i64, from: usize) -> Result<usize, PatchError> {
+        let (path, hunk) = (|| self.path.to_owned(), self.number);
+        let lines = self.file.len();
+        let said = self.said(drift);
+        if self.old.is_empty() {
+            let said = said.or((lines == 0).then_some(0));
+            let said = said.ok_or_else(|| PatchError::Nowhere { path: path(), hunk })?;
+            return usize::try_from(said).ok().filter(|&at| at <= lines).ok_or_else(|| {
+                let expected = "the line before it".to_owned();
+                PatchError::BeyondEnd { path: path(), hunk, lines, expected }
+            });
+        }
+        let mut budget = MAX_COMPARISONS;
+        let candidates = match said {
+            Some(said) => {
+                let near = (0..=MAX_DRIFT as i64).map(|distance| {
+                    let up = (distance > 0).then(|| self.fits(said - distance, &mut budget));
+                    (up.flatten(), self.fits(said + distance, &mut budget))
+                });
+                near.into_iter().find(|found| *found != (None, None)).unwrap_or_default()
+            }
+            None => {
+                let mut found =
+                    (from as i64..=lines as i64).filter_map(|at| self.fits(at, &mut budget));
+                (found.next(), found.next())
+            }
+        };
+        match candidates {
+            (Some(at), None) | (None, Some(at)) => Ok(at),
+            (Some(first), Some(second)) => Err(PatchError::Ambiguous {
+                path: path(),
+                hunk,
+                first: first + 1,
+                second: second + 1,
+            }),
+            (None, None) => Err(self.misfit(said, from)),
+        }
+    }
+
+    /// `at` as a line, if all old lines are there. Out of budget, nothing is.
+    fn fits(&self, at: i64, budget: &mut usize) -> Option<usize> {
+        let at = usize::try_from(at).ok()?;
+        let end = at.checked_add(self.old.len()).filter(|&end| end <= self.file.len())?;
+        // The last line first: it is the one that most often gives a wrong place away.
+        let mut lines = self.old.iter().zip(at..end).rev();
+        lines
+            .all(|(line, at)| {
+                *budget = budget.saturating_sub(1);
+                *budget > 0 && self.file.is(at, line)
+            })
+            .then_some(at)
+    }
+
+    /// Says where the hunk comes closest to fitting, and what is wrong there.
+    fn misfit(&self, said: Option<i64>, from: usize) -> PatchError {
+        let (path, hunk, lines) = (self.path.to_owned(), self.number, self.file.len());
+        let (start, reach) = match said {
+            Some(said) => (said.clamp(0, lines as i64), MAX_DRIFT as i64),
+            None => (from as i64, lines as i64),
+        };
+        let mut budget = MAX_COMPARISONS / 10;
+        let mut alike = |at: usize| {
+            let pairs = self.old.iter().zip(at..lines);
+            let same = pairs.take_while(|(line, at)| {
+                budget = budget.saturating_sub(1);
+                budget > 0 && self.file.is(*at, line)
+            });
+            same.count()
+        };
+        // The nearest of those where most lines fit.
+        let (mut best, mut most) = (start as usize, alike(start as usize));
+        for at in (1..=reach.min(10_000)).flat_map(|distance| [start - distance, start + distance])
+        {
+            let Some(at) = usize::try_from(at).ok().filter(|&at| at < lines) else { continue };
+            let same = alike(at);
+            if same > most {
+                (best, most) = (at, same);
+            }
+        }
+        let cut = |text: &str| text.chars().take(200).flat_map(show).collect::<String>();
+        let wanted = self.old.get(most).or(self.old.last());
+        let mut expected = wanted.map(|line| cut(&line.text)).unwrap_or_default();
+        let at = best + most;
+        if at >= lines {
+            return PatchError::BeyondEnd { path, hunk, lines, expected };
+        }
+        if wanted.is_some_and(|line| self.file.text_is(at, line)) {
+            expected.push_str(" at the end of the file");
+        }
+        let mut budget = MAX_COMPARISONS / 10;
+        let mut places = (0..=lines as i64).filter_map(|at| self.fits(at, &mut budget));
+        let elsewhere = match (places.next(), places.next()) {
+            (Some(at), None) => Some(at + 1),
+            _ => None,
+        };
+        let found = cut(Line::new(self.file.raw(at)).text);
+        PatchError::DoesNotFit { path, hunk, line: at + 1, expected, found, elsewhere }
+    }
+}

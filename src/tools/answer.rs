@@ -1,0 +1,133 @@
+//! What every tool shares: what it is given, what it answers, how it fails.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::index::search;
+use crate::journal::{Journal, JournalError};
+use crate::note::code::ErrorCode;
+use crate::vault::{Cancel, Vault, VaultError};
+
+/// How the tools behave; a section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Limits of text search.
+    pub search: search::Settings,
+}
+
+/// What a tool works on.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The vault, to look at.
+    pub vault: Vault,
+    /// The way to change it.
+    pub journal: Journal,
+    /// Limits.
+    pub settings: Settings,
+    /// Set when the caller does not want the answer any more.
+    pub cancel: Cancel,
+}
+
+/// How much a tool can do, from which its permission follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Reads.
+    Safe,
+    /// Changes something that exists, so that it can be undone.
+    Cautious,
+    /// Moves, deletes, changes much at once.
+    Dangerous,
+}
+
+/// One tool. The type is only a name for its four parts.
+pub trait Tool {
+    /// What callers call it: snake_case, a verb first.
+    const NAME: &'static str;
+    /// For people: "Read a file".
+    const TITLE: &'static str;
+    /// How much it can do.
+    const TIER: Tier;
+    /// Whether a second call with the same input changes nothing more.
+    const IDEMPOTENT: bool;
+    /// Whether it may take long and waits its turn among its like.
+    const HEAVY: bool = false;
+    /// Its arguments; the doc comments are what a model reads.
+    type Input: DeserializeOwned + JsonSchema;
+    /// Its answer's facts.
+    type Output: Serialize + JsonSchema;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What the caller may mend.
+    fn run(context: &Context, input: Self::Input) -> Result<Answer<Self::Output>, ToolError>;
+}
+
+/// An answer with its two faces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer<T> {
+    /// For a model or a person, sized for a context window.
+    pub text: String,
+    /// The same facts for programs.
+    pub data: T,
+}
+
+/// A failure that goes back to the caller, who may mend it. One shape for all tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// The stable word.
+    pub code: ErrorCode,
+    /// What went wrong, with the real names in it.
+    pub message: String,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The facts for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl ToolError {
+    /// An error with a hint and no data.
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: Some(hint.into()), data: None }
+    }
+
+    /// The error as one text: the message, and the hint on a line of its own.
+    pub fn text(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+impl From<VaultError> for ToolError {
+    fn from(error: VaultError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+            hint: error.hint(),
+            data: error.data(),
+        }
+    }
+}
+
+impl From<JournalError> for ToolError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Change(error) => error.into(),
+            JournalError::Half { ref error, ref left } => Self {
+                code: error.code(),
+                message: error.to_string(),
+                hint: Some("look at what is named there before anything else is changed".into()),
+                data: Some(serde_json::json!({ "left": left })),
+            },
+        }
+    }
+}

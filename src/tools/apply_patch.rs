@@ -1,0 +1,137 @@
+//! `apply_patch`
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{self, count};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet};
+use crate::note::code::ErrorCode;
+use crate::note::patch::{self, Action, FilePatch, PatchError};
+use crate::note::path::VaultPath;
+use crate::vault::{Before, Place, VaultError};
+
+pub(super) struct ApplyPatch;
+
+/// Applies a unified diff to one or more files, creations (`--- /dev/null`) and deletions
+/// (`+++ /dev/null`) included. All of it or nothing: if one hunk does not fit, no file changes.
+/// The lines around a change must be in the file as given; a hunk is also found some lines away
+/// from where its header says.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The patch: `--- a/path`, `+++ b/path`, `@@ -1,3 +1,4 @@` and the lines. Paths are from the
+    /// vault's root.
+    patch: String,
+}
+
+/// What was applied.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Each file of the patch, in its order.
+    files: Vec<FileResult>,
+    /// Hunks applied in all files together.
+    hunks_applied: usize,
+}
+
+/// What became of one file.
+#[derive(Serialize, JsonSchema)]
+pub struct FileResult {
+    /// The real path.
+    path: String,
+    /// `created`, `modified` or `deleted`.
+    action: &'static str,
+    /// Hunks applied to it.
+    hunks: usize,
+    /// Identity of what is there now; none for a deleted file.
+    revision: Option<String>,
+}
+
+impl Tool for ApplyPatch {
+    const NAME: &'static str = "apply_patch";
+    const TITLE: &'static str = "Apply a patch";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let patches = patch::parse(&input.patch).map_err(|error| failed(&error))?;
+        let mut seen = HashSet::new();
+        let mut files = Vec::new();
+        let mut changes = Vec::new();
+        for patch in &patches {
+            let (path, change, result) = plan(context, patch)?;
+            if !seen.insert(path.clone()) {
+                return Err(ToolError::new(
+                    ErrorCode::PatchFailed,
+                    format!("the patch names `{path}` twice"),
+                    "put all hunks of a file below one header",
+                ));
+            }
+            changes.push(change);
+            files.push(result);
+        }
+        let title = match &files[..] {
+            [one] => format!("patch `{}`", one.path),
+            several => format!("patch {}", count(several.len(), "file")),
+        };
+        context.journal.apply(&ChangeSet { title, changes })?;
+        let hunks_applied = files.iter().map(|file| file.hunks).sum();
+        let lines: Vec<String> = files
+            .iter()
+            .map(|file| format!("{} `{}` ({})", file.action, file.path, count(file.hunks, "hunk")))
+            .collect();
+        Ok(Answer { text: lines.join("\n"), data: Output { files, hunks_applied } })
+    }
+}
+
+/// The change that one file's part of the patch makes.
+fn plan(
+    context: &Context,
+    patch: &FilePatch,
+) -> Result<(VaultPath, Change, FileResult), ToolError> {
+    let result = |path: &VaultPath, action, content: Option<&[u8]>| FileResult {
+        path: path.as_str().to_owned(),
+        action,
+        hunks: patch.hunks.len(),
+        revision: content.map(|content| crate::vault::Revision::of(content).to_string()),
+    };
+    if patch.action == Action::Create {
+        let path = match context.vault.resolve_new(&patch.path)? {
+            Place::Existing(found) => {
+                return Err(VaultError::AlreadyExists { path: found.path }.into());
+            }
+            Place::Free(path) => path,
+        };
+        let content = patch::apply(None, patch).map_err(|error| failed(&error))?.bytes;
+        let content = content.unwrap_or_default();
+        let result = result(&path, "created", Some(&content));
+        let change = Change::Write { path: path.clone(), content, before: Before::Absent };
+        return Ok((path, change, result));
+    }
+    let file = text_file::read(&context.vault, &patch.path)?;
+    file.text()?;
+    let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
+    let path = file.path.clone();
+    let (change, result) = match applied.bytes {
+        Some(content) => {
+            let result = result(&path, "modified", Some(&content));
+            let before = Before::Revision(file.content.revision);
+            (Change::Write { path: path.clone(), content, before }, result)
+        }
+        None => (Change::Delete { path: path.clone() }, result(&path, "deleted", None)),
+    };
+    Ok((path, change, result))
+}
+
+fn failed(error: &PatchError) -> ToolError {
+    ToolError {
+        code: error.code(),
+        message: error.to_string(),
+        hint: error.hint().map(|hint| hint.to_string()),
+        data: None,
+    }
+}

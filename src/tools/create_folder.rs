@@ -1,0 +1,57 @@
+//! `create_folder`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet};
+use crate::vault::{VaultError, Want};
+
+pub(super) struct CreateFolder;
+
+/// Makes a folder, and those above it that are missing. A folder that is there already, in
+/// whatever case, is no error. write_file and move make the folders they need by themselves.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The folder, from the vault's root.
+    path: String,
+}
+
+/// What is there now.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// Whether it is new.
+    created: bool,
+}
+
+impl Tool for CreateFolder {
+    const NAME: &'static str = "create_folder";
+    const TITLE: &'static str = "Create a folder";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let (path, created) = match context.vault.resolve(&input.path, Want::Folder) {
+            Ok(found) => (found.path, false),
+            Err(VaultError::NotFound { .. }) => {
+                let path = context.vault.new_path(&input.path)?;
+                context.journal.apply(&ChangeSet {
+                    title: format!("create the folder `{path}`"),
+                    changes: vec![Change::CreateFolder { path: path.clone() }],
+                })?;
+                (path, true)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let text = match created {
+            true => format!("created the folder `{path}`"),
+            false => format!("the folder `{path}` is there already"),
+        };
+        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), created } })
+    }
+}

@@ -1,0 +1,119 @@
+//! `delete`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet, Outcome};
+use crate::note::code::ErrorCode;
+use crate::vault::{Kind, Trashed, Want};
+
+pub(super) struct Delete;
+
+/// Deletes a file or folder the way Obsidian is set to: to the system's trash or the vault's own
+/// `.trash` folder. It can be brought back from there. A link is deleted itself, never what it
+/// leads to.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What to delete, from the vault's root.
+    path: String,
+    /// Delete for good, without trash. This needs a person's approval.
+    #[serde(default)]
+    permanent: bool,
+}
+
+/// What was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path it had.
+    path: String,
+    /// `file`, `folder` or `link`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Files that went with it, itself included.
+    files: usize,
+    /// `system` (the system's trash), `local` (the vault's `.trash`), `kept` (the steward's own
+    /// keeping, where the vault has no trash).
+    trash: &'static str,
+    /// Where it is now: below `.trash/`, or a path on this machine; none in the system's trash.
+    location: Option<String>,
+}
+
+impl Tool for Delete {
+    const NAME: &'static str = "delete";
+    const TITLE: &'static str = "Delete to the trash";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let found = context.vault.resolve(&input.path, Want::Entry)?;
+        if found.path.is_root() {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "the vault itself cannot be deleted",
+                "name a file or folder in it",
+            ));
+        }
+        if input.permanent {
+            return Err(ToolError::new(
+                ErrorCode::Denied,
+                format!("deleting `{}` for good needs a person's approval", found.path),
+                "leave `permanent` out to delete it to the trash",
+            ));
+        }
+        let kind = found.meta.kind;
+        let files = match kind {
+            Kind::Folder => {
+                let catalogue = context.vault.catalogue();
+                catalogue.within(&found.path).filter(|entry| entry.kind == Kind::File).count()
+            }
+            _ => 1,
+        };
+        let outcomes = context.journal.apply(&ChangeSet {
+            title: format!("delete `{}`", found.path),
+            changes: vec![Change::Delete { path: found.path.clone() }],
+        })?;
+        let [Outcome::Deleted(trashed)] = &outcomes[..] else {
+            unreachable!("a deletion has one outcome, that it was deleted")
+        };
+        let (trash, location, whereto) = match trashed {
+            Trashed::System => (
+                "system",
+                None,
+                "the system's trash; restore it from there with the file manager".to_owned(),
+            ),
+            Trashed::Local { path, instead } => (
+                "local",
+                Some(path.as_str().to_owned()),
+                format!(
+                    "`{path}`{}; move it back from there with the file manager to restore it",
+                    instead.as_ref().map_or(String::new(), |reason| format!(" ({reason})"))
+                ),
+            ),
+            Trashed::Kept { place } => (
+                "kept",
+                Some(place.display().to_string()),
+                format!(
+                    "`{}`, since the vault keeps no trash; copy it back from there to restore it",
+                    place.display()
+                ),
+            ),
+        };
+        let what = match kind {
+            Kind::Folder => format!("folder `{}` with {}", found.path, count(files, "file")),
+            other => format!("{} `{}`", other.word(), found.path),
+        };
+        let data = Output {
+            path: found.path.as_str().to_owned(),
+            kind: kind.word(),
+            files,
+            trash,
+            location,
+        };
+        Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}"), data })
+    }
+}

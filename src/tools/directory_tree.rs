@@ -1,0 +1,225 @@
+//! `directory_tree`
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_files::parse_glob;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::code::ErrorCode;
+use crate::note::fold::fold_key;
+use crate::note::glob::Glob;
+use crate::note::path::VaultPath;
+use crate::vault::{Entry, Kind, Want};
+
+pub(super) struct DirectoryTree;
+
+const MAX_ENTRIES: usize = 5_000;
+const MAX_DEPTH: usize = 64;
+
+/// Shows the folders and files below a folder as an indented tree, folders first, with counts
+/// where it was cut. Upper levels are shown before lower ones when not everything fits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The folder, from the vault's root. Left out: the root.
+    #[serde(default)]
+    path: String,
+    /// How many levels to show, 1 to 64. Left out: 3.
+    #[serde(default = "default_depth")]
+    max_depth: usize,
+    /// Names to leave out, as globs on the name alone: `*.png`, `Archive`. What is below a folder
+    /// left out is left out too.
+    #[serde(default)]
+    exclude: Vec<String>,
+    /// How many entries at most, 1 to 5,000. Left out: 500.
+    #[serde(default = "default_entries")]
+    max_entries: usize,
+}
+
+fn default_depth() -> usize {
+    3
+}
+
+fn default_entries() -> usize {
+    500
+}
+
+/// The tree, flat and in order.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The folder shown.
+    path: String,
+    /// Its entries, each folder followed by what is in it.
+    entries: Vec<Node>,
+    /// Entries below the folder that are not shown, those excluded not counted.
+    omitted: usize,
+}
+
+/// One entry of the tree.
+#[derive(Serialize, JsonSchema)]
+pub struct Node {
+    /// Its path from the vault's root.
+    path: String,
+    /// `file`, `folder`, `link` or `special file`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Its level below the folder shown, from 1.
+    depth: usize,
+    /// For a folder: entries directly in it that are not shown.
+    omitted: usize,
+}
+
+impl Tool for DirectoryTree {
+    const NAME: &'static str = "directory_tree";
+    const TITLE: &'static str = "Show the folder tree";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        for (name, value, most) in [
+            ("max_depth", input.max_depth, MAX_DEPTH),
+            ("max_entries", input.max_entries, MAX_ENTRIES),
+        ] {
+            if !(1..=most).contains(&value) {
+                let message = format!("`{name}` is {value}");
+                let hint = format!("give a number from 1 to {most}");
+                return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+            }
+        }
+        let exclude: Vec<Glob> =
+            input.exclude.iter().map(|glob| parse_glob(glob)).collect::<Result<_, _>>()?;
+        let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
+        let catalogue = context.vault.catalogue();
+        let tree = Tree::build(catalogue.within(&folder), &exclude);
+        let shown = tree.choose(&folder, input.max_depth, input.max_entries);
+        let mut entries = Vec::new();
+        tree.flatten(&folder, 1, &shown, &mut entries);
+        let omitted = tree.total - entries.len();
+        let at_top =
+            tree.children(&folder).len() - entries.iter().filter(|node| node.depth == 1).count();
+        let text = text(&folder, &entries, at_top, omitted);
+        let path = folder.as_str().to_owned();
+        Ok(Answer { text, data: Output { path, entries, omitted } })
+    }
+}
+
+/// The entries by the folder they are in, folders first.
+struct Tree<'a> {
+    below: HashMap<VaultPath, Vec<&'a Entry>>,
+    total: usize,
+}
+
+impl<'a> Tree<'a> {
+    fn build(entries: impl Iterator<Item = &'a Entry>, exclude: &[Glob]) -> Self {
+        let mut below: HashMap<VaultPath, Vec<&Entry>> = HashMap::new();
+        let mut left_out: Option<&VaultPath> = None;
+        let mut total = 0;
+        for entry in entries {
+            if left_out.is_some_and(|folder| entry.path().is_within(folder)) {
+                continue;
+            }
+            let name = fold_key(entry.path().name());
+            if exclude.iter().any(|glob| glob.matches(&name)) {
+                left_out = Some(entry.path());
+                continue;
+            }
+            total += 1;
+            let parent = entry.path().parent().expect("an entry lies in a folder");
+            below.entry(parent).or_default().push(entry);
+        }
+        for children in below.values_mut() {
+            children.sort_by_key(|entry| entry.kind != Kind::Folder);
+        }
+        Self { below, total }
+    }
+
+    fn children(&self, folder: &VaultPath) -> &[&'a Entry] {
+        self.below.get(folder).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many children of each folder are shown: level by level, until there are enough.
+    fn choose(&self, folder: &VaultPath, depth: usize, most: usize) -> HashMap<VaultPath, usize> {
+        let mut shown = HashMap::new();
+        let mut room = most;
+        let mut level = vec![folder.clone()];
+        for _ in 0..depth {
+            let mut next = Vec::new();
+            for folder in level {
+                let children = self.children(&folder);
+                let taken = children.len().min(room);
+                room -= taken;
+                let folders = children[..taken].iter().filter(|entry| entry.kind == Kind::Folder);
+                next.extend(folders.map(|entry| entry.path().clone()));
+                shown.insert(folder, taken);
+            }
+            level = next;
+        }
+        shown
+    }
+
+    fn flatten(
+        &self,
+        folder: &VaultPath,
+        depth: usize,
+        shown: &HashMap<VaultPath, usize>,
+        nodes: &mut Vec<Node>,
+    ) {
+        let taken = shown.get(folder).copied().unwrap_or(0);
+        for entry in &self.children(folder)[..taken] {
+            let children = self.children(entry.path()).len();
+            let below = shown.get(entry.path()).copied().unwrap_or(0);
+            nodes.push(Node {
+                path: entry.path().to_string(),
+                kind: entry.kind.word(),
+                depth,
+                omitted: children - below,
+            });
+            self.flatten(entry.path(), depth + 1, shown, nodes);
+        }
+    }
+}
+
+fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> String {
+    let mut lines = vec![match folder.is_root() {
+        true => "/".to_owned(),
+        false => format!("{folder}/"),
+    }];
+    // A folder's rest is told after the last entry that is shown in it.
+    let mut pending: Vec<(usize, usize)> = vec![(1, at_top)];
+    for node in entries {
+        flush(&mut lines, &mut pending, node.depth);
+        let indent = "  ".repeat(node.depth);
+        let name = node.path.rsplit('/').next().unwrap_or_default();
+        lines.push(match node.kind {
+            "folder" => format!("{indent}{name}/"),
+            "file" => format!("{indent}{name}"),
+            kind => format!("{indent}{name}  [{kind}]"),
+        });
+        if node.kind == "folder" {
+            pending.push((node.depth + 1, node.omitted));
+        }
+    }
+    flush(&mut lines, &mut pending, 0);
+    if entries.is_empty() && omitted == 0 {
+        lines.push("  [empty]".to_owned());
+    } else if omitted > 0 {
+        lines.push(format!("[{} not shown; raise max_depth or max_entries]", entry_count(omitted)));
+    }
+    lines.join("\n")
+}
+
+fn flush(lines: &mut Vec<String>, pending: &mut Vec<(usize, usize)>, depth: usize) {
+    while let Some((level, rest)) = pending.pop_if(|(level, _)| *level > depth) {
+        if rest > 0 {
+            lines.push(format!("{}… {} more", "  ".repeat(level), rest));
+        }
+    }
+}
+
+fn entry_count(number: usize) -> String {
+    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
+}

@@ -1,0 +1,202 @@
+//! `edit_file`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{self, TextFile, count};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet, Outcome};
+use crate::note::code::ErrorCode;
+use crate::note::diff;
+use crate::note::edit::{Edit, EditError, apply_edit};
+use crate::vault::Before;
+
+pub(super) struct EditFile;
+
+/// Changes part of a text file. Use exactly one of: `old_text` with `new_text`; `insert_after_line`
+/// or `insert_before_line` with `content`; `delete_lines`; `replace_lines` with `content`. The old
+/// text is literal and must be in the file exactly once, unless `replace_all` is set. Line endings
+/// and everything outside the edit stay as they are. The answer shows a diff.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file, from the vault's root.
+    path: String,
+    /// The text to replace, exactly as it stands in the file, without line numbers.
+    #[serde(default, alias = "old_string")]
+    old_text: Option<String>,
+    /// What comes in its place; empty to take it out.
+    #[serde(default, alias = "new_string")]
+    new_text: Option<String>,
+    /// Replace every occurrence of `old_text`.
+    #[serde(default)]
+    replace_all: bool,
+    /// Insert `content` after this line, from 1; 0 is the start of the file, -1 its end.
+    #[serde(default)]
+    insert_after_line: Option<i64>,
+    /// Insert `content` before this line, from 1.
+    #[serde(default)]
+    insert_before_line: Option<i64>,
+    /// Remove these lines.
+    #[serde(default)]
+    delete_lines: Option<Lines>,
+    /// Put `content` in place of these lines.
+    #[serde(default)]
+    replace_lines: Option<Lines>,
+    /// The lines to insert or to put in place of others.
+    #[serde(default)]
+    content: Option<String>,
+    /// The revision that was read; the edit is refused if the file is another by now.
+    #[serde(default)]
+    expected_revision: Option<String>,
+}
+
+/// A range of lines, both ends included.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Lines {
+    /// The first, from 1.
+    start: i64,
+    /// The last; -1 is the last of the file.
+    end: i64,
+}
+
+/// What was changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// How many occurrences were replaced; 0 for edits by line.
+    replacements: usize,
+    /// The first line that is another now.
+    first_line: usize,
+    /// New lines.
+    lines_added: usize,
+    /// Lines that are gone or changed.
+    lines_removed: usize,
+    /// The change as a unified diff; long ones are cut and say so.
+    diff: String,
+    /// Identity of what is there now.
+    revision: String,
+    /// Identity of what was there before.
+    previous_revision: String,
+}
+
+impl Tool for EditFile {
+    const NAME: &'static str = "edit_file";
+    const TITLE: &'static str = "Edit a file";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let edit = operation(&input)?;
+        let file = text_file::read(&context.vault, &input.path)?;
+        file.expect(input.expected_revision.as_deref())?;
+        file.text()?;
+        let edited =
+            apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
+        let path = &file.path;
+        let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
+        let outcomes = context.journal.apply(&ChangeSet {
+            title: format!("edit `{path}`"),
+            changes: vec![Change::Write {
+                path: path.clone(),
+                content: edited.bytes,
+                before: Before::Revision(file.content.revision),
+            }],
+        })?;
+        let [Outcome::Written(saved)] = &outcomes[..] else {
+            unreachable!("a write has one outcome, that it was written")
+        };
+        let data = Output {
+            path: path.as_str().to_owned(),
+            replacements: edited.replacements,
+            first_line: edited.first_line,
+            lines_added: edited.lines_added,
+            lines_removed: edited.lines_removed,
+            diff,
+            revision: saved.revision.to_string(),
+            previous_revision: file.content.revision.to_string(),
+        };
+        let what = match edited.replacements {
+            0 => format!(
+                "{} added, {} removed",
+                count(edited.lines_added, "line"),
+                count(edited.lines_removed, "line")
+            ),
+            number => count(number, "replacement"),
+        };
+        let links =
+            if saved.in_place { "; the file has other names, which show it too" } else { "" };
+        let text =
+            format!("edited `{path}`: {what}{links}, revision {}\n{}", data.revision, data.diff);
+        Ok(Answer { text, data })
+    }
+}
+
+/// The one operation that the arguments name.
+fn operation(input: &Input) -> Result<Edit, ToolError> {
+    let content = || {
+        input
+            .content
+            .clone()
+            .ok_or_else(|| wrong("`content` is missing", "give the lines to put in as `content`"))
+    };
+    let mut found: Vec<Result<Edit, ToolError>> = Vec::new();
+    match (&input.old_text, &input.new_text) {
+        (None, None) => {}
+        (Some(old), Some(new)) => found.push(Ok(Edit::Replace {
+            old_text: old.clone(),
+            new_text: new.clone(),
+            replace_all: input.replace_all,
+        })),
+        (Some(_), None) => found.push(Err(wrong(
+            "`new_text` is missing",
+            "give `new_text`, empty to take the old text out",
+        ))),
+        (None, Some(_)) => found.push(Err(wrong(
+            "`old_text` is missing",
+            "give the text to replace as `old_text`, or use an edit by line",
+        ))),
+    }
+    if let Some(line) = input.insert_after_line {
+        found.push(content().map(|content| Edit::InsertAfter { line, content }));
+    }
+    if let Some(line) = input.insert_before_line {
+        found.push(content().map(|content| Edit::InsertBefore { line, content }));
+    }
+    if let Some(Lines { start, end }) = input.delete_lines {
+        found.push(Ok(Edit::DeleteLines { start, end }));
+    }
+    if let Some(Lines { start, end }) = input.replace_lines {
+        found.push(content().map(|content| Edit::ReplaceLines { start, end, content }));
+    }
+    let way = "use exactly one of `old_text` with `new_text`, `insert_after_line`, \
+               `insert_before_line`, `delete_lines`, `replace_lines`";
+    match found.len() {
+        1 => found.remove(0),
+        0 => Err(wrong("no edit was given", way)),
+        _ => Err(wrong("more than one edit was given", way)),
+    }
+}
+
+fn wrong(message: &str, hint: &str) -> ToolError {
+    ToolError::new(ErrorCode::InvalidInput, message, hint)
+}
+
+fn refused(file: &TextFile, error: &EditError) -> ToolError {
+    let data = match error {
+        EditError::Several { lines, count } => {
+            Some(serde_json::json!({ "lines": lines, "count": count }))
+        }
+        _ => None,
+    };
+    ToolError {
+        code: error.code(),
+        message: format!("could not edit `{}`: {error}", file.path),
+        hint: error.hint().map(str::to_owned),
+        data,
+    }
+}

@@ -1,0 +1,172 @@
+//! `get_file_info`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{count, local, local_short, size};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::text::Text;
+use crate::vault::{Found, Kind, Meta, Want};
+
+pub(super) struct GetFileInfo;
+
+/// Tells what a file or folder is: its size, when it was created and last changed (local time),
+/// permissions, and for text the number of lines and words, for a folder what is in it. A link is
+/// described itself.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file or folder, from the vault's root.
+    path: String,
+}
+
+/// What it is.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// `file`, `folder`, `link` or `special file`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Bytes; for a folder those of all files below it.
+    size: u64,
+    /// Birth, local time; none where the file system does not keep it.
+    created: Option<String>,
+    /// Last change, local time.
+    modified: String,
+    /// Last access as the system keeps it, local time.
+    accessed: String,
+    /// As `rw-r--r--`; none on systems without.
+    permissions: Option<String>,
+    /// Whether it can be read.
+    readable: bool,
+    /// Whether it may be changed.
+    writable: bool,
+    /// Lines, for text.
+    lines: Option<usize>,
+    /// Words, for text.
+    words: Option<usize>,
+    /// What is directly in it, for a folder.
+    children: Option<Children>,
+    /// Other names of the same file (hard links).
+    other_names: u64,
+    /// Where it leads, for a link.
+    link_target: Option<String>,
+}
+
+/// What is in a folder.
+#[derive(Serialize, JsonSchema)]
+pub struct Children {
+    /// Files directly in it.
+    files: usize,
+    /// Folders directly in it.
+    folders: usize,
+    /// Files in it and in all folders below.
+    total_files: usize,
+}
+
+impl Tool for GetFileInfo {
+    const NAME: &'static str = "get_file_info";
+    const TITLE: &'static str = "Describe a file or folder";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let found = context.vault.resolve(&input.path, Want::Entry)?;
+        let Found { path, meta } = &found;
+        let opened = (meta.kind == Kind::File).then(|| context.vault.open_file(path));
+        let (lines, words) = match (&opened, meta.size <= context.vault.max_file_bytes()) {
+            (Some(Ok(_)), true) => text_counts(context, &found),
+            _ => (None, None),
+        };
+        let children = (meta.kind == Kind::Folder).then(|| children(context, &found));
+        let data = Output {
+            path: path.as_str().to_owned(),
+            kind: meta.kind.word(),
+            size: children.as_ref().map_or(meta.size, |(_, size)| *size),
+            created: meta.created.map(local),
+            modified: local(meta.modified),
+            accessed: local(meta.accessed),
+            permissions: meta.mode.map(permissions),
+            readable: opened.is_none_or(|opened| opened.is_ok()),
+            writable: meta.writable_bits(),
+            lines,
+            words,
+            children: children.map(|(children, _)| children),
+            other_names: if meta.kind == Kind::File { meta.names.saturating_sub(1) } else { 0 },
+            link_target: context.vault.link_target(path),
+        };
+        Ok(Answer { text: text(&data, meta, &path.to_string()), data })
+    }
+}
+
+fn text_counts(context: &Context, found: &Found) -> (Option<usize>, Option<usize>) {
+    let Ok(content) = context.vault.read(&found.path) else { return (None, None) };
+    match Text::decode(&content.bytes, found.path.name()) {
+        Ok(text) => (Some(text.line_count()), Some(text.body().split_whitespace().count())),
+        Err(_) => (None, None),
+    }
+}
+
+fn children(context: &Context, found: &Found) -> (Children, u64) {
+    let catalogue = context.vault.catalogue();
+    let mut children = Children { files: 0, folders: 0, total_files: 0 };
+    let mut bytes = 0;
+    for entry in catalogue.within(&found.path) {
+        let direct = entry.path().parent().as_ref() == Some(&found.path);
+        match entry.kind {
+            Kind::Folder => children.folders += usize::from(direct),
+            Kind::File => {
+                children.files += usize::from(direct);
+                children.total_files += 1;
+                bytes += entry.size;
+            }
+            Kind::Link | Kind::Other => {}
+        }
+    }
+    (children, bytes)
+}
+
+fn permissions(mode: u32) -> String {
+    let letters = ['r', 'w', 'x'].iter().cycle().take(9);
+    letters
+        .enumerate()
+        .map(|(at, letter)| if mode & (1 << (8 - at)) != 0 { *letter } else { '-' })
+        .collect()
+}
+
+fn text(info: &Output, meta: &Meta, path: &str) -> String {
+    let mut lines = vec![format!("{path}: {}, {}", info.kind, size(info.size))];
+    if let Some(created) = meta.created {
+        lines.push(format!("created {}", local_short(created)));
+    }
+    lines.push(format!("modified {}", local_short(meta.modified)));
+    lines.push(format!("accessed {}", local_short(meta.accessed)));
+    if let Some(permissions) = &info.permissions {
+        lines.push(format!("permissions {permissions}"));
+    }
+    if !info.readable {
+        lines.push("it cannot be read".to_owned());
+    }
+    if !info.writable {
+        lines.push("it is read-only".to_owned());
+    }
+    if let (Some(text_lines), Some(words)) = (info.lines, info.words) {
+        lines.push(format!("{}, {}", count(text_lines, "line"), count(words, "word")));
+    }
+    if let Some(children) = &info.children {
+        let below = count(children.total_files, "file");
+        let (files, folders) = (count(children.files, "file"), count(children.folders, "folder"));
+        lines.push(format!("{files} and {folders} in it, {below} in all below"));
+    }
+    if info.other_names > 0 {
+        let names = usize::try_from(info.other_names).unwrap_or(usize::MAX);
+        lines.push(format!("{} of the same file elsewhere", count(names, "other name")));
+    }
+    if let Some(target) = &info.link_target {
+        lines.push(format!("leads to {target}"));
+    }
+    lines.join("\n")
+}

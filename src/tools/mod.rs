@@ -1,0 +1,47 @@
+//! What a caller can ask for: one file a tool, one line each in the list below.
+//!
+//! May import floors 1 to 4. A model, the chat view, the command line, an MCP client and a person
+//! with a WebSocket client call the same tools with the same JSON and get the same answer.
+//!
+//! A tool's file holds its input and output types and `run`. The doc comments of the input are the
+//! manual that a model reads; names, JSON Schemas, MCP listing, command-line flags and
+//! documentation follow from the one definition.
+//!
+//! Invariants: an answer never depends on who asks; input is checked against its type before
+//! anything happens; a panic in a tool is an error of that call alone.
+
+mod answer;
+mod registry;
+mod text_file;
+
+mod apply_patch;
+mod create_folder;
+mod delete;
+mod directory_tree;
+mod edit_file;
+mod get_active_note;
+mod get_file_info;
+mod list_files;
+#[path = "move.rs"]
+mod move_;
+mod read_file;
+mod search_files;
+mod write_file;
+
+pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
+pub use registry::{CallError, Definition};
+
+registry::tools! {
+    apply_patch::ApplyPatch,
+    create_folder::CreateFolder,
+    delete::Delete,
+    directory_tree::DirectoryTree,
+    edit_file::EditFile,
+    get_active_note::GetActiveNote,
+    get_file_info::GetFileInfo,
+    list_files::ListFiles,
+    move_::Move,
+    read_file::ReadFile,
+    search_files::SearchFiles,
+    write_file::WriteFile,
+}

@@ -1,0 +1,126 @@
+//! `move`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::extension_remark;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::{Kind, VaultError, Want};
+
+pub(super) struct Move;
+
+/// Moves or renames a file or folder. Missing folders of the destination are made. Nothing is ever
+/// replaced: an existing destination is an error. The destination is the whole new path, name
+/// included, not the folder to move into. Changing only the case of a name works.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What to move, from the vault's root.
+    source: String,
+    /// Its new path, from the vault's root, with the extension.
+    destination: String,
+}
+
+/// What was moved.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path before.
+    source: String,
+    /// The path now.
+    destination: String,
+    /// `file`, `folder` or `link`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Whether anything had to be done.
+    moved: bool,
+}
+
+impl Tool for Move {
+    const NAME: &'static str = "move";
+    const TITLE: &'static str = "Move or rename";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let source = context.vault.resolve(&input.source, Want::Entry)?;
+        if source.path.is_root() {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "the vault itself cannot be moved",
+                "name a file or folder in it",
+            ));
+        }
+        let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
+        let moved = destination != source.path;
+        if moved {
+            if destination.is_within(&source.path) {
+                return Err(VaultError::IntoItself { from: source.path }.into());
+            }
+            let (from, to) = (source.path.clone(), destination.clone());
+            context.journal.apply(&ChangeSet {
+                title: format!("move `{from}` to `{to}`"),
+                changes: vec![Change::Move { from, to }],
+            })?;
+        }
+        let kind = source.meta.kind.word();
+        let text = match moved {
+            true => {
+                let lost = source.path.extension().is_some() && source.meta.kind == Kind::File;
+                let remark = if lost { extension_remark(&destination) } else { "" };
+                format!("moved the {kind} `{}` to `{destination}`{remark}", source.path)
+            }
+            false => format!("`{destination}` is there already under exactly this name; no change"),
+        };
+        let data = Output {
+            source: source.path.as_str().to_owned(),
+            destination: destination.as_str().to_owned(),
+            kind,
+            moved,
+        };
+        Ok(Answer { text, data })
+    }
+}
+
+/// The new path, its folders spelt as they are on disk.
+fn destination(
+    context: &Context,
+    source: &VaultPath,
+    kind: Kind,
+    asked: &str,
+) -> Result<VaultPath, ToolError> {
+    match context.vault.resolve(asked, Want::Entry) {
+        Err(VaultError::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+        Ok(found) if found.path == *source => {
+            // The thing itself under another spelling: a change of case. "todo" for `Todo.md`
+            // means the name, not the extension.
+            let mut new = context.vault.new_path(asked)?;
+            let named_whole = new.fold_key() == source.fold_key();
+            if let (false, Some(extension)) = (named_whole, source.extension()) {
+                let with_extension = format!("{}.{extension}", new.as_str());
+                new = VaultPath::from_disk(&with_extension).unwrap_or(new);
+            }
+            return Ok(new);
+        }
+        Ok(found) => {
+            // A name without extension also finds the note of that name, which is no obstacle.
+            let new = context.vault.new_path(asked)?;
+            if found.path.fold_key() == new.fold_key() || kind == Kind::File {
+                let mut error =
+                    ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
+                if found.meta.kind == Kind::Folder {
+                    let inside = format!("{}/{}", found.path.as_str(), source.name());
+                    error.hint = Some(format!("to move it into that folder, say `{inside}`"));
+                }
+                return Err(error);
+            }
+            return Ok(new);
+        }
+    }
+    Ok(context.vault.new_path(asked)?)
+}

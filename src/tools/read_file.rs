@@ -1,0 +1,175 @@
+//! `read_file`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{self, count};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::code::ErrorCode;
+use crate::note::text::{Encoding, Text};
+
+/// Lines in one answer.
+const MAX_LINES: usize = 2_000;
+
+/// Bytes of text in one answer.
+const MAX_BYTES: usize = 100 << 10;
+
+/// Characters shown of one line.
+const MAX_LINE_CHARACTERS: usize = 2_000;
+
+pub(super) struct ReadFile;
+
+/// Reads a text file of the vault, whole or a range of lines. Lines come numbered as `N: text`;
+/// the numbers are not part of the file. The path may be spoken loosely: case does not matter and
+/// `.md` may be left out. An answer holds at most 2,000 lines or 100 KB and says how to go on. The
+/// `revision` in it lets a later change be refused if the file has changed meanwhile.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
+    path: String,
+    /// The first line to read, from 1. Left out: the first of the file.
+    #[serde(default)]
+    start_line: Option<i64>,
+    /// The last line to read, itself included; -1 is the end of the file. Left out: the end.
+    #[serde(default)]
+    end_line: Option<i64>,
+}
+
+/// What was read.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// The text of these lines, without numbers; long lines cut as in the text.
+    content: String,
+    /// The first line given; 0 if the file is empty.
+    start_line: usize,
+    /// The last line given.
+    end_line: usize,
+    /// Lines in the file; a final newline does not count as one more.
+    total_lines: usize,
+    /// Where to go on if lines are left of what was asked for.
+    next_start_line: Option<usize>,
+    /// Lines given that were cut to 2,000 characters.
+    cut_lines: Vec<usize>,
+    /// Identity of the file's bytes, for `expected_revision`.
+    revision: String,
+    /// Bytes of the whole file.
+    size: u64,
+    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`.
+    encoding: &'static str,
+}
+
+impl Tool for ReadFile {
+    const NAME: &'static str = "read_file";
+    const TITLE: &'static str = "Read a file";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let file = text_file::read(&context.vault, &input.path)?;
+        let text = file.text()?;
+        let total_lines = text.line_count();
+        let (first, last) = range(&input, total_lines, file.path.as_str())?;
+        let page = page(&text, first, last);
+        let end_line = (first + page.lines).saturating_sub(1);
+        let next_start_line = (end_line < last).then_some(end_line + 1);
+        let mut shown = page.numbered;
+        shown.push_str(&match (total_lines, next_start_line) {
+            (0, _) => "[empty file]".to_owned(),
+            (_, None) => format!("[lines {first}-{end_line} of {total_lines}]"),
+            (_, Some(next)) => {
+                format!("[lines {first}-{end_line} of {total_lines}; go on with start_line {next}]")
+            }
+        });
+        if !page.cut.is_empty() {
+            let lines = count(page.cut.len(), "line");
+            shown.push_str(&format!("\n[{lines} cut to {MAX_LINE_CHARACTERS} characters]"));
+        }
+        let data = Output {
+            path: file.path.as_str().to_owned(),
+            content: page.plain,
+            start_line: if total_lines == 0 { 0 } else { first },
+            end_line,
+            total_lines,
+            next_start_line,
+            cut_lines: page.cut,
+            revision: file.content.revision.to_string(),
+            size: file.content.bytes.len() as u64,
+            encoding: encoding(text.encoding()),
+        };
+        Ok(Answer { text: format!("{}\n{shown}", file.path), data })
+    }
+}
+
+/// The lines asked for, both ends from 1 and inside the file; an empty file has the range 1 to 0.
+fn range(input: &Input, total: usize, path: &str) -> Result<(usize, usize), ToolError> {
+    let wrong = |message: String| {
+        ToolError::new(ErrorCode::InvalidInput, message, "lines count from 1; -1 is the last line")
+    };
+    let line = |number: i64, name: &str| match number {
+        -1 => Ok(total.max(1)),
+        1.. => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
+        _ => Err(wrong(format!("`{name}` is {number}"))),
+    };
+    let first = line(input.start_line.unwrap_or(1), "start_line")?;
+    let last = line(input.end_line.unwrap_or(-1), "end_line")?.min(total);
+    if total == 0 && first == 1 {
+        return Ok((1, 0));
+    }
+    if first > total {
+        return Err(wrong(format!(
+            "`{path}` has {}; there is no line {first}",
+            count(total, "line")
+        )));
+    }
+    if last < first {
+        return Err(wrong(format!("`end_line` {last} comes before `start_line` {first}")));
+    }
+    Ok((first, last))
+}
+
+#[derive(Default)]
+struct Page {
+    numbered: String,
+    plain: String,
+    lines: usize,
+    cut: Vec<usize>,
+}
+
+fn page(text: &Text, first: usize, last: usize) -> Page {
+    let mut page = Page::default();
+    let asked = text.lines().enumerate().skip(first - 1).take((last + 1).saturating_sub(first));
+    for (at, line) in asked.take(MAX_LINES) {
+        let (shown, cut) = match line.text.char_indices().nth(MAX_LINE_CHARACTERS) {
+            Some((end, _)) => (&line.text[..end], true),
+            None => (line.text, false),
+        };
+        let number = at + 1;
+        let more = if cut { "… [cut]" } else { "" };
+        let numbered = format!("{number}: {shown}{more}\n");
+        if page.lines > 0 && page.numbered.len() + numbered.len() > MAX_BYTES {
+            break;
+        }
+        page.numbered.push_str(&numbered);
+        page.plain.push_str(shown);
+        page.plain.push('\n');
+        page.lines += 1;
+        if cut {
+            page.cut.push(number);
+        }
+    }
+    page
+}
+
+fn encoding(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Utf8 => "utf-8",
+        Encoding::Utf8Bom => "utf-8 with BOM",
+        Encoding::Utf16Le => "utf-16le",
+        Encoding::Utf16Be => "utf-16be",
+    }
+}

@@ -1,0 +1,209 @@
+//! From the list of tools to what can be listed and called.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::code::ErrorCode;
+
+/// A tool as it is listed.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    /// What callers call it.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// The manual.
+    pub description: String,
+    /// How much it can do.
+    pub tier: Tier,
+    /// Whether a second call with the same input changes nothing more.
+    pub idempotent: bool,
+    /// Whether it may take long.
+    pub heavy: bool,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// JSON Schema of its answer's data.
+    pub output_schema: Value,
+}
+
+/// Why a call gave no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// There is no such tool.
+    #[error("there is no tool `{name}`")]
+    UnknownTool {
+        /// The name asked for.
+        name: String,
+        /// The nearest real one.
+        near: Option<&'static str>,
+    },
+    /// The tool failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
+
+pub(super) type Call = fn(&Context, Value) -> Result<Answer<Value>, ToolError>;
+
+pub(super) fn definition<T: Tool>() -> Definition {
+    let input_schema = schema_of::<T::Input>();
+    let description = input_schema["description"].as_str().unwrap_or_default().to_owned();
+    Definition {
+        name: T::NAME,
+        title: T::TITLE,
+        description,
+        tier: T::TIER,
+        idempotent: T::IDEMPOTENT,
+        heavy: T::HEAVY,
+        input_schema,
+        output_schema: schema_of::<T::Output>(),
+    }
+}
+
+/// A schema with everything in one place, since models read references badly, and without formats
+/// such as `uint64` that checkers of JSON Schema do not know.
+fn schema_of<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.transforms.push(Box::new(schemars::transform::RecursiveTransform(plain)));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+fn plain(schema: &mut Schema) {
+    schema.remove("format");
+    // An optional argument is simply left out; `null` beside its type only confuses models.
+    let types = schema.get("type").and_then(Value::as_array).cloned();
+    if let Some(types) = types {
+        let rest: Vec<Value> = types.into_iter().filter(|kind| kind != "null").collect();
+        if let [only] = &rest[..] {
+            schema.insert("type".to_owned(), only.clone());
+        }
+    }
+    if schema.get("default") == Some(&Value::Null) {
+        schema.remove("default");
+    }
+    if let Some(description) = schema.get("description").and_then(Value::as_str) {
+        // Doc comments are wrapped for reading code; a paragraph is one line on the wire.
+        let paragraphs: Vec<String> =
+            description.split("\n\n").map(|text| text.replace('\n', " ")).collect();
+        schema.insert("description".to_owned(), paragraphs.join("\n\n").into());
+    }
+}
+
+pub(super) fn call<T: Tool>(context: &Context, input: Value) -> Result<Answer<Value>, ToolError> {
+    let input = if input.is_null() { json!({}) } else { input };
+    let input: T::Input = serde_json::from_value(input).map_err(|error| ToolError {
+        code: ErrorCode::InvalidInput,
+        message: format!("the arguments of `{}` do not fit: {error}", T::NAME),
+        hint: Some("see its input schema in tools/list, or `steward tools --json`".to_owned()),
+        data: None,
+    })?;
+    if context.cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    let answer = catch_unwind(AssertUnwindSafe(|| T::run(context, input)));
+    let answer = answer.unwrap_or_else(|_| {
+        Err(ToolError::new(
+            ErrorCode::IoError,
+            format!("`{}` failed by a fault of its own; nothing else is affected", T::NAME),
+            "please report it, with the log",
+        ))
+    })?;
+    let data = serde_json::to_value(answer.data).map_err(|error| ToolError {
+        code: ErrorCode::IoError,
+        message: format!("the answer of `{}` could not be written as JSON: {error}", T::NAME),
+        hint: None,
+        data: None,
+    })?;
+    Ok(Answer { text: answer.text, data })
+}
+
+/// The answer to a caller that withdrew.
+pub(super) fn cancelled() -> ToolError {
+    ToolError {
+        code: ErrorCode::Cancelled,
+        message: "the call was withdrawn before it ended; nothing was changed".to_owned(),
+        hint: None,
+        data: None,
+    }
+}
+
+/// Makes `definitions` and `call` from the list of tools. That names are in order and unique is a
+/// test's business.
+macro_rules! tools {
+    ($($tool:path),+ $(,)?) => {
+        use $crate::tools::registry as made;
+
+        static CALLS: &[(&str, made::Call)] =
+            &[$((<$tool as Tool>::NAME, made::call::<$tool>)),+];
+
+        /// All tools, sorted by name.
+        pub fn definitions() -> &'static [Definition] {
+            static ALL: std::sync::OnceLock<Vec<Definition>> = std::sync::OnceLock::new();
+            ALL.get_or_init(|| vec![$(made::definition::<$tool>()),+])
+        }
+
+        /// Whether a tool may take long and should wait its turn among its like.
+        pub fn is_heavy(name: &str) -> bool {
+            [$((<$tool as Tool>::NAME, <$tool as Tool>::HEAVY)),+].contains(&(name, true))
+        }
+
+        /// Calls a tool with its arguments as JSON.
+        ///
+        /// # Errors
+        /// [`CallError::UnknownTool`], or the tool's own failure.
+        pub fn call(
+            context: &Context,
+            name: &str,
+            arguments: serde_json::Value,
+        ) -> Result<Answer<serde_json::Value>, CallError> {
+            match CALLS.iter().find(|(known, _)| *known == name) {
+                Some((_, call)) => Ok(call(context, arguments)?),
+                None => {
+                    let likeness = |known: &&str| strsim::jaro_winkler(known, name);
+                    let near = CALLS
+                        .iter()
+                        .map(|(known, _)| *known)
+                        .filter(|known| likeness(known) > 0.8)
+                        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+                    Err(CallError::UnknownTool { name: name.to_owned(), near })
+                }
+            }
+        }
+    };
+}
+pub(super) use tools;
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::definitions;
+
+    #[test]
+    fn names_are_in_order_and_unique_and_every_tool_is_explained() {
+        let names: Vec<_> = definitions().iter().map(|tool| tool.name).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(names, sorted);
+        for tool in definitions() {
+            assert!(tool.description.len() > 40, "{} has no manual", tool.name);
+            assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+            assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
+            let properties = tool.input_schema["properties"].as_object().expect("an object");
+            for (name, schema) in properties {
+                assert!(schema["description"].is_string(), "{}.{name} is not explained", tool.name);
+            }
+        }
+    }
+}

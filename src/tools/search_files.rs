@@ -1,0 +1,285 @@
+//! `search_files`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_files::parse_glob;
+use super::registry::cancelled;
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::index::search::{self, FileMatches, Mode, Query, Results};
+use crate::note::code::ErrorCode;
+use crate::vault::Want;
+
+pub(super) struct SearchFiles;
+
+const MAX_FILES: usize = 1_000;
+const MAX_MATCHES: usize = 500;
+const MAX_CONTEXT: usize = 20;
+
+/// Bytes of excerpts in one answer.
+const MAX_TEXT: usize = 200 << 10;
+
+/// Searches the text of notes with a regular expression, line by line, the newest notes first, and
+/// shows the matching lines with the lines around them. Without a capital in the pattern case does
+/// not matter. Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The regular expression. `.`, `(`, `[`, `?`, `*`, `+`, `|` have their meaning; put `\` before
+    /// them to search for the characters themselves.
+    pattern: String,
+    /// Which files, as a glob: `*.canvas`, `Projects/**`. Without a slash it fits names at any
+    /// depth. Left out: Markdown notes.
+    #[serde(default)]
+    file_pattern: Option<String>,
+    /// Only below this folder.
+    #[serde(default)]
+    path: String,
+    /// Whether to ignore case. Left out: ignored unless the pattern has a capital.
+    #[serde(default)]
+    ignore_case: Option<bool>,
+    /// Lines shown before and after each match, up to 20. Left out: 2.
+    #[serde(default)]
+    context_lines: Option<usize>,
+    /// Lines shown before each match, in place of `context_lines`.
+    #[serde(default)]
+    context_before: Option<usize>,
+    /// Lines shown after each match, in place of `context_lines`.
+    #[serde(default)]
+    context_after: Option<usize>,
+    /// What to answer with.
+    #[serde(default)]
+    output_mode: OutputMode,
+    /// How many files at most, 1 to 1,000. Left out: 10.
+    #[serde(default = "default_results")]
+    max_results: usize,
+    /// How many matching lines at most, 1 to 500. Left out: 50.
+    #[serde(default = "default_matches")]
+    max_matches: usize,
+}
+
+fn default_results() -> usize {
+    10
+}
+
+fn default_matches() -> usize {
+    50
+}
+
+/// What a search answers with.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    /// The matching lines with those around them.
+    #[default]
+    Content,
+    /// Only the files.
+    FilesWithMatches,
+    /// How many lines match in each file.
+    Count,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The files, the newest first.
+    files: Vec<FileResult>,
+    /// Files that were searched.
+    searched: usize,
+    /// Files that fit but were not searched, because the answer was full or the time over.
+    not_searched: usize,
+    /// Files that are not text.
+    binary: usize,
+    /// Files that could not be searched.
+    skipped: Vec<Skipped>,
+    /// Whether the time was over before the end.
+    timed_out: bool,
+}
+
+/// One file with matches.
+#[derive(Serialize, JsonSchema)]
+pub struct FileResult {
+    /// The real path.
+    path: String,
+    /// Lines that match; none if only the file was asked for.
+    matches: Option<u64>,
+    /// Matching lines that are shown.
+    shown: usize,
+    /// At most five, each a run of lines.
+    excerpts: Vec<Vec<Line>>,
+}
+
+/// A line of an excerpt.
+#[derive(Serialize, JsonSchema)]
+pub struct Line {
+    /// Its number in the file, from 1.
+    line: u64,
+    /// Its text; long lines are cut around the match.
+    text: String,
+    /// Whether it matches, or is there for context.
+    is_match: bool,
+}
+
+/// A file that could not be searched.
+#[derive(Serialize, JsonSchema)]
+pub struct Skipped {
+    /// The real path.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+impl Tool for SearchFiles {
+    const NAME: &'static str = "search_files";
+    const TITLE: &'static str = "Search text";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let query = query(context, &input)?;
+        let settings = &context.settings.search;
+        let results =
+            search::search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
+                ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
+            })?;
+        if context.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let (text, whole) = text(&input, &results);
+        let mut files = results.files;
+        files.truncate(whole);
+        let data = Output {
+            files: files.into_iter().map(|file| file_result(file, query.mode)).collect(),
+            searched: results.searched,
+            not_searched: results.not_searched,
+            binary: results.binary,
+            skipped: results
+                .skipped
+                .into_iter()
+                .take(100)
+                .map(|(path, reason)| Skipped { path: path.as_str().to_owned(), reason })
+                .collect(),
+            timed_out: results.timed_out,
+        };
+        Ok(Answer { text, data })
+    }
+}
+
+fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
+    let bounded = |name: &str, value: usize, least: usize, most: usize| {
+        if (least..=most).contains(&value) {
+            return Ok(value);
+        }
+        let message = format!("`{name}` is {value}");
+        let hint = format!("give a number from {least} to {most}");
+        Err(ToolError::new(ErrorCode::InvalidInput, message, hint))
+    };
+    let around = bounded("context_lines", input.context_lines.unwrap_or(2), 0, MAX_CONTEXT)?;
+    let before = input.context_before.unwrap_or(around);
+    let after = input.context_after.unwrap_or(around);
+    Ok(Query {
+        pattern: input.pattern.clone(),
+        ignore_case: input.ignore_case,
+        files: input.file_pattern.as_deref().map(parse_glob).transpose()?,
+        folder: context.vault.resolve(&input.path, Want::Folder)?.path,
+        before: bounded("context_before", before, 0, MAX_CONTEXT)?,
+        after: bounded("context_after", after, 0, MAX_CONTEXT)?,
+        mode: match input.output_mode {
+            OutputMode::Content => Mode::Content,
+            OutputMode::FilesWithMatches => Mode::FilesWithMatches,
+            OutputMode::Count => Mode::Count,
+        },
+        max_files: bounded("max_results", input.max_results, 1, MAX_FILES)?,
+        max_matches: bounded("max_matches", input.max_matches, 1, MAX_MATCHES)?,
+    })
+}
+
+fn file_result(file: FileMatches, mode: Mode) -> FileResult {
+    let excerpts = file.excerpts.into_iter().map(|excerpt| {
+        let lines = excerpt.lines.into_iter();
+        lines
+            .map(|line| Line { line: line.number, text: line.text, is_match: line.is_match })
+            .collect()
+    });
+    FileResult {
+        path: file.path.as_str().to_owned(),
+        matches: (mode != Mode::FilesWithMatches).then_some(file.matches),
+        shown: file.shown,
+        excerpts: excerpts.collect(),
+    }
+}
+
+/// The answer as text, and how many of the files fit into it.
+fn text(input: &Input, results: &Results) -> (String, usize) {
+    let mut text = String::new();
+    let mut whole = 0;
+    for file in &results.files {
+        let part = match input.output_mode {
+            OutputMode::Content => excerpts(file),
+            OutputMode::FilesWithMatches => format!("{}\n", file.path),
+            OutputMode::Count => format!("{}: {}\n", file.path, file.matches),
+        };
+        if whole > 0 && text.len() + part.len() > MAX_TEXT {
+            break;
+        }
+        text.push_str(&part);
+        whole += 1;
+    }
+    text.push_str(&format!("[{}]", summary(input, results, whole)));
+    (text, whole)
+}
+
+fn excerpts(file: &FileMatches) -> String {
+    let found = usize::try_from(file.matches).unwrap_or(usize::MAX);
+    let mut text = format!("{} ({})\n", file.path, count(found, "match"));
+    for (at, excerpt) in file.excerpts.iter().enumerate() {
+        if at > 0 {
+            text.push_str("  --\n");
+        }
+        for line in &excerpt.lines {
+            let mark = if line.is_match { ':' } else { '-' };
+            text.push_str(&format!("  {}{mark} {}\n", line.number, line.text));
+        }
+    }
+    if found > file.shown {
+        text.push_str(&format!("  [{} more in this file]\n", count(found - file.shown, "match")));
+    }
+    text.push('\n');
+    text
+}
+
+/// What was found and what was left out, in one line.
+fn summary(input: &Input, results: &Results, whole: usize) -> String {
+    let mut parts = Vec::new();
+    match results.files.len() {
+        0 => parts.push(format!("no line matches `{}`", input.pattern)),
+        files => parts.push(format!("matches in {}", count(files, "file"))),
+    }
+    if whole < results.files.len() {
+        let left = count(results.files.len() - whole, "file");
+        parts.push(format!("{left} left out to keep the answer short"));
+    }
+    parts.push(format!("{} searched", count(results.searched, "file")));
+    if results.not_searched > 0 {
+        let why = if results.timed_out {
+            "the time was over; narrow it with path or file_pattern"
+        } else {
+            "the answer was full; raise max_results or max_matches, or narrow the pattern"
+        };
+        parts.push(format!("{} not searched: {why}", results.not_searched));
+    } else if results.timed_out {
+        parts.push("the time was over in the middle of a file".to_owned());
+    }
+    if results.binary > 0 {
+        parts.push(format!("{} without text", count(results.binary, "file")));
+    }
+    if let Some((path, reason)) = results.skipped.first() {
+        let skipped = count(results.skipped.len(), "file");
+        parts.push(format!("{skipped} skipped, the first `{path}`: {reason}"));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,106 @@
+//! What several tools do with a text file: read it whole as text, and say sizes and times.
+
+use chrono::{DateTime, Local, SecondsFormat, TimeZone};
+
+use super::ToolError;
+use crate::note::path::VaultPath;
+use crate::note::text::{NotText, Text};
+use crate::vault::{FileContent, Found, Revision, Vault, Want};
+
+/// A text file as found and read.
+pub(super) struct TextFile {
+    pub path: VaultPath,
+    pub content: FileContent,
+}
+
+/// Finds and reads the file that `asked` names.
+pub(super) fn read(vault: &Vault, asked: &str) -> Result<TextFile, ToolError> {
+    let Found { path, .. } = vault.resolve(asked, Want::File)?;
+    let content = vault.read(&path)?;
+    Ok(TextFile { path, content })
+}
+
+impl TextFile {
+    /// The file as text.
+    pub fn text(&self) -> Result<Text<'_>, ToolError> {
+        Text::decode(&self.content.bytes, self.path.name())
+            .map_err(|fault| not_text(&self.path, &fault))
+    }
+
+    /// Refuses a change based on another version than the one that was read.
+    pub fn expect(&self, revision: Option<&str>) -> Result<(), ToolError> {
+        match revision.map(parse_revision).transpose()? {
+            Some(expected) if expected != self.content.revision => {
+                let (path, current) = (self.path.clone(), Some(self.content.revision));
+                Err(crate::vault::VaultError::Stale { path, current }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
+    text.parse().map_err(|error: crate::vault::NoRevision| {
+        let hint = "use the `revision` of the last read_file, write_file or edit_file";
+        ToolError::new(crate::note::code::ErrorCode::InvalidInput, error.to_string(), hint)
+    })
+}
+
+pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
+    ToolError {
+        code: fault.code(),
+        message: format!("`{path}` is {fault}"),
+        hint: Some("get_file_info tells more about it; only text can be read".to_owned()),
+        data: Some(serde_json::json!({ "size": fault.size })),
+    }
+}
+
+/// Nanoseconds since the epoch as local time for programs: `2026-11-21T10:28:45+01:00`.
+pub(super) fn local(nanoseconds: i64) -> String {
+    moment(nanoseconds).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// The same for people: `2026-11-21 10:28`.
+pub(super) fn local_short(nanoseconds: i64) -> String {
+    moment(nanoseconds).format("%Y-%m-%d %H:%M").to_string()
+}
+
+fn moment(nanoseconds: i64) -> DateTime<Local> {
+    Local.timestamp_nanos(nanoseconds)
+}
+
+/// Bytes for people: `812 B`, `3.1 KB`, `12 MB`.
+pub(super) fn size(bytes: u64) -> String {
+    let units = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value < 10.0 {
+        format!("{value:.1} {}", units[unit])
+    } else {
+        format!("{value:.0} {}", units[unit])
+    }
+}
+
+/// A number with its noun: `1 file`, `3 files`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with("ch") => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// A remark on a new file's name that Obsidian would not show as a note.
+pub(super) fn extension_remark(path: &VaultPath) -> &'static str {
+    match path.extension() {
+        None => " (this name has no extension: Obsidian shows it as a note only with `.md`)",
+        Some(_) => "",
+    }
+}

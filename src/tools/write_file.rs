@@ -1,0 +1,105 @@
+//! `write_file`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{self, extension_remark, parse_revision};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, ChangeSet, Outcome};
+use crate::vault::{Before, Kind, Place, VaultError};
+
+pub(super) struct WriteFile;
+
+/// Creates a file with this content, or replaces the whole content of one that exists. Missing
+/// folders are made. An existing file is found whatever the case of its path, so no twin that
+/// differs only in case is made. To change part of a note use edit_file instead. Give
+/// `expected_revision` (from read_file) when replacing a note that was read before: the write is
+/// then refused if somebody changed it meanwhile.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Where, from the vault's root, with the extension: `Projects/Garden.md`.
+    path: String,
+    /// The whole content of the file.
+    content: String,
+    /// What to do if the file exists.
+    #[serde(default)]
+    if_exists: IfExists,
+    /// The revision that was read; the write is refused if the file is another by now.
+    #[serde(default)]
+    expected_revision: Option<String>,
+}
+
+/// What to do with a file that is there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum IfExists {
+    /// Replace its content.
+    #[default]
+    Overwrite,
+    /// Leave it and report an error.
+    Fail,
+}
+
+/// What was written.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// Whether the file is new.
+    created: bool,
+    /// Bytes written.
+    bytes: usize,
+    /// Identity of what is there now.
+    revision: String,
+    /// Identity of what was there before.
+    previous_revision: Option<String>,
+}
+
+impl Tool for WriteFile {
+    const NAME: &'static str = "write_file";
+    const TITLE: &'static str = "Write a file";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let expected = input.expected_revision.as_deref().map(parse_revision).transpose()?;
+        let (path, before) = match context.vault.resolve_new(&input.path)? {
+            Place::Existing(found) if found.meta.kind != Kind::File => {
+                return Err(VaultError::NotAFile { path: found.path, kind: found.meta.kind }.into());
+            }
+            Place::Existing(found) if input.if_exists == IfExists::Fail => {
+                return Err(VaultError::AlreadyExists { path: found.path }.into());
+            }
+            Place::Existing(found) => (found.path, expected.map_or(Before::Any, Before::Revision)),
+            Place::Free(path) if expected.is_some() => {
+                return Err(VaultError::Stale { path, current: None }.into());
+            }
+            Place::Free(path) => (path, Before::Absent),
+        };
+        let content = input.content.into_bytes();
+        let bytes = content.len();
+        let outcomes = context.journal.apply(&ChangeSet {
+            title: format!("write `{path}`"),
+            changes: vec![Change::Write { path: path.clone(), content, before }],
+        })?;
+        let [Outcome::Written(saved)] = &outcomes[..] else {
+            unreachable!("a write has one outcome, that it was written")
+        };
+        let created = saved.before.is_none();
+        let verb = if created { "created" } else { "overwrote" };
+        let remark = if created { extension_remark(&path) } else { "" };
+        let size = text_file::size(bytes as u64);
+        let data = Output {
+            path: path.as_str().to_owned(),
+            created,
+            bytes,
+            revision: saved.revision.to_string(),
+            previous_revision: saved.before.map(|revision| revision.to_string()),
+        };
+        let text = format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision);
+        Ok(Answer { text, data })
+    }
+}
