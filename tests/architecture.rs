@@ -18,6 +18,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("config", 8),
     ("daemon", 8),
     ("cli", 8),
+    ("fuzzing", 9),
     ("main", 9),
 ];
 

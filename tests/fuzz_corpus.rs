@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use proptest::prelude::*;
 use vault_steward::fuzzing;
 
 /// How many mutants of each input are tried.
@@ -83,4 +84,13 @@ fn every_target_is_listed() {
     let manifest = include_str!("../fuzz/Cargo.toml");
     let bins = manifest.matches("[[bin]]").count();
     assert_eq!(bins, TARGETS.len(), "fuzz/Cargo.toml and this file list the same targets");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    /// The invariants themselves stand beside the fuzz targets.
+    #[test]
+    fn any_text_is_a_path_or_an_error(text in "\\PC{0,30}|([./\\\\~:\"' a\u{301}é\u{a0}]|C:|\\.\\.|/home/me/Vault){0,12}") {
+        fuzzing::fuzz_paths(text.as_bytes());
+    }
 }

@@ -15,6 +15,8 @@
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
 //! `resolve`, `suggest`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
 
+#![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
+
 pub mod abilities;
 pub mod catalogue;
 pub mod dir;
