@@ -98,7 +98,7 @@ impl Tool for GetFileInfo {
             other_names: if meta.kind == Kind::File { meta.names.saturating_sub(1) } else { 0 },
             link_target: context.vault.link_target(path),
         };
-        Ok(Answer { text: text(&data, meta, &path.to_string()), data })
+        Ok(Answer { text: text(&data, meta), data })
     }
 }
 
@@ -137,8 +137,8 @@ fn permissions(mode: u32) -> String {
         .collect()
 }
 
-fn text(info: &Output, meta: &Meta, path: &str) -> String {
-    let mut lines = vec![format!("{path}: {}, {}", info.kind, size(info.size))];
+fn text(info: &Output, meta: &Meta) -> String {
+    let mut lines = vec![format!("{}: {}, {}", info.path, info.kind, size(info.size))];
     if let Some(created) = meta.created {
         lines.push(format!("created {}", local_short(created)));
     }

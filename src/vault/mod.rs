@@ -112,6 +112,8 @@ struct Inner {
     sinks: RwLock<Vec<refresh::Sink>>,
     /// Milliseconds of the last full scan.
     scanned: AtomicU64,
+    /// Held while the catalogue changes and its changes are told, so that all hear them in order.
+    changing: Mutex<()>,
     /// While a full scan runs: what else was looked at or changed meanwhile.
     touched: Mutex<Option<Vec<VaultPath>>>,
     late: save::LateWrites,
@@ -193,6 +195,7 @@ impl Vault {
             watch: Mutex::default(),
             sinks: RwLock::default(),
             scanned: AtomicU64::new(refresh::NEVER),
+            changing: Mutex::default(),
             touched: Mutex::default(),
             late: save::LateWrites::default(),
             unfinished: Mutex::default(),
@@ -316,7 +319,7 @@ impl Vault {
                 self.saw(path, &content.meta);
                 return Ok(content);
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -88,6 +88,7 @@ impl Vault {
         }
         *self.0.unreadable.write().unwrap_or_else(PoisonError::into_inner) = unreadable;
         let fresh = Catalogue::build(entries);
+        let turn = lock(&self.0.changing);
         let changes = self.edit_catalogue(|catalogue| {
             let changes = if first { Vec::new() } else { differences(catalogue, &fresh) };
             *catalogue = fresh;
@@ -97,6 +98,7 @@ impl Vault {
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.scanned.store(milliseconds, Ordering::Relaxed);
         self.emit(&changes);
+        drop(turn);
         for path in touched {
             self.refresh(&path);
         }
@@ -131,42 +133,36 @@ impl Vault {
 
     /// Takes in that `path` is in this state.
     pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
-        let known = self.catalogue().get(path.as_str()).map(|entry| entry.agrees(meta));
-        match known {
-            Some(true) => return,
-            Some(false) => self.put(path, meta, ChangeKind::Modified),
-            None => match self.real_spelling(path, meta) {
-                Some(spelt) if spelt != *path => {
-                    let twin = self.catalogue().get(spelt.as_str()).is_some();
-                    self.put(
-                        &spelt,
-                        meta,
-                        if twin { ChangeKind::Modified } else { ChangeKind::Created },
-                    );
-                }
-                _ => self.put(path, meta, ChangeKind::Created),
-            },
+        if self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta)) {
+            return;
         }
+        let _turn = lock(&self.0.changing);
+        let spelt = self.real_spelling(path, meta);
+        self.put(spelt.as_ref().unwrap_or(path), meta);
         self.touch(path);
     }
 
-    fn put(&self, path: &VaultPath, meta: &Meta, kind: ChangeKind) {
-        let (Some(parent), name) = (path.parent(), path.name()) else { return };
-        let Ok(folder) = self.0.root.open_folder_at(&parent) else { return };
-        let listed = super::dir::Listed { name: name.into(), meta: *meta };
-        let Some(entry) = scan::entry(&folder, &parent, &listed) else { return };
-        let below = match (meta.kind, &kind) {
-            (Kind::Folder, ChangeKind::Created) => {
+    /// Puts what is at `path` into the catalogue, with the folders on the way and, for a new
+    /// folder, all that is in it, and tells what changed by that. Only in one's turn.
+    fn put(&self, path: &VaultPath, meta: &Meta) {
+        let Some(entry) = self.entry(path, meta) else { return };
+        let known =
+            self.catalogue().get(path.as_str()).map(|known| (known.kind, known.agrees(meta)));
+        let kind = match known {
+            Some((_, true)) => return,
+            Some((_, false)) => ChangeKind::Modified,
+            None => ChangeKind::Created,
+        };
+        let below = match (meta.kind, known) {
+            (Kind::Folder, None | Some((Kind::File | Kind::Link | Kind::Other, _))) => {
                 scan::scan(&self.0.root, path, &|_| ()).map(|scan| scan.entries).unwrap_or_default()
             }
             _ => Vec::new(),
         };
-        let mut changes = self.missing_parents(&parent);
+        let mut changes = self.missing_parents(path);
         changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
         self.edit_catalogue(|catalogue| {
-            let was_folder =
-                catalogue.get(path.as_str()).is_some_and(|entry| entry.kind == Kind::Folder);
-            if was_folder && meta.kind != Kind::Folder {
+            if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
                 catalogue.remove_tree(path);
             }
             catalogue.insert(entry);
@@ -178,17 +174,27 @@ impl Vault {
         self.emit(&changes);
     }
 
+    /// The catalogue's entry for what is at `path`.
+    fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<Entry> {
+        let parent = path.parent()?;
+        let folder = self.0.root.open_folder_at(&parent).ok()?;
+        let listed = super::dir::Listed { name: path.name().into(), meta: *meta };
+        scan::entry(&folder, &parent, &listed)
+    }
+
     /// Puts folders on the way to something new in the catalogue, outermost first.
-    fn missing_parents(&self, parent: &VaultPath) -> Vec<VaultChange> {
+    fn missing_parents(&self, path: &VaultPath) -> Vec<VaultChange> {
         let mut missing = Vec::new();
-        let mut folder = parent.clone();
-        while !folder.is_root() && self.catalogue().get(folder.as_str()).is_none() {
-            let above = folder.parent().expect("only the root has none");
-            missing.push(std::mem::replace(&mut folder, above));
+        let mut above = path.parent();
+        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
+            if self.catalogue().get(folder.as_str()).is_some() {
+                break;
+            }
+            above = folder.parent();
+            missing.push(folder);
         }
-        missing.reverse();
         let mut changes = Vec::new();
-        for folder in missing {
+        for folder in missing.into_iter().rev() {
             if let Ok(meta) = self.0.root.stat_at(&folder) {
                 let entry = Entry::new(folder, &meta);
                 changes.push(change(ChangeKind::Created, &entry));
@@ -218,6 +224,7 @@ impl Vault {
 
     /// Takes in that nothing is at `path` any more.
     pub(super) fn forget(&self, path: &VaultPath) {
+        let _turn = lock(&self.0.changing);
         let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
         let changes: Vec<_> = gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
         self.emit(&changes);
@@ -261,18 +268,18 @@ impl Vault {
             self.forget(from);
             return;
         };
-        let moved = self.edit_catalogue(|catalogue| catalogue.remove_tree(from));
-        if moved.is_empty() || is_hidden(to) {
+        let known = self.catalogue().get(from.as_str()).is_some();
+        if !known || is_hidden(to) {
+            self.forget(from);
             self.refresh(to);
             return;
         }
+        let _turn = lock(&self.0.changing);
         let below = scan::scan(&self.0.root, to, &|_| ()).map(|scan| scan.entries);
-        let Some((parent, name)) = to.parent().map(|parent| (parent, to.name())) else { return };
-        let Ok(folder) = self.0.root.open_folder_at(&parent) else { return };
-        let listed = super::dir::Listed { name: name.into(), meta };
-        let Some(entry) = scan::entry(&folder, &parent, &listed) else { return };
-        let mut changes = self.missing_parents(&parent);
+        let Some(entry) = self.entry(to, &meta) else { return };
+        let mut changes = self.missing_parents(to);
         self.edit_catalogue(|catalogue| {
+            catalogue.remove_tree(from);
             catalogue.remove_tree(to);
             catalogue.insert(entry);
             below.unwrap_or_default().into_iter().for_each(|entry| {

@@ -322,7 +322,7 @@ fn pick(catalogue: &Catalogue, asked: &VaultPath, want: Want) -> Result<Option<E
     for suitable in [true, false] {
         for (candidates, spelt, exact) in tries {
             let fits = |entry: &&&Entry| {
-                (!suitable || suits(*entry))
+                (!suitable || suits(entry))
                     && (!exact || fold::normal(entry.path().as_str()) == spelt)
             };
             let fitting: Vec<&Entry> = candidates.iter().filter(fits).copied().collect();
