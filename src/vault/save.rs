@@ -689,7 +689,7 @@ fn hash_of(folder: &Folder, name: Name) -> io::Result<Revision> {
 
 /// Names of our own unfinished files: hidden from Obsidian, short, known to be temporary by most
 /// sync programs.
-fn temp_name() -> String {
+pub(super) fn temp_name() -> String {
     format!(".~vs-{}.tmp", random_tag())
 }
 

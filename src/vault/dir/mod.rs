@@ -15,6 +15,8 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+#[cfg(windows)]
+mod windows_calls;
 
 use std::io;
 
@@ -29,6 +31,16 @@ pub struct FileId {
     pub device: u64,
     /// Inode, or the file's index on its volume.
     pub inode: u64,
+}
+
+impl FileId {
+    /// Where finding it out would cost an opening of the file: equal to every other.
+    pub const UNKNOWN: Self = Self { device: 0, inode: 0 };
+
+    /// Whether two looks may have seen one file.
+    pub fn may_be(self, other: Self) -> bool {
+        self == other || self == Self::UNKNOWN || other == Self::UNKNOWN
+    }
 }
 
 /// What a directory entry is.
@@ -81,12 +93,6 @@ impl Meta {
     /// Whether the mode bits let its owner write; `true` where there are none.
     pub fn writable_bits(&self) -> bool {
         self.mode.is_none_or(|mode| mode & 0o222 != 0)
-    }
-
-    /// Whether two looks at one name saw the same thing in the same state.
-    pub fn same_state(&self, other: &Meta) -> bool {
-        (self.id, self.size, self.modified, self.kind)
-            == (other.id, other.size, other.modified, other.kind)
     }
 }
 
