@@ -31,7 +31,7 @@ export type AgentVaultMeta = {
   seq: number,
   /** What the server takes. */
   limits: Limits,
-  /** Keyed BLAKE3 of the client's nonce, the 32 token bytes as key, in hex. */
+  /** HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex. */
   proof?: string,
 };
 

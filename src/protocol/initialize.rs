@@ -106,7 +106,7 @@ pub struct AgentVaultMeta {
     pub seq: u64,
     /// What the server takes.
     pub limits: Limits,
-    /// Keyed BLAKE3 of the client's nonce, the 32 token bytes as key, in hex.
+    /// HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub proof: Option<String>,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vault_steward::server::Settings;
+use vault_steward::server::token::Token;
 
 use crate::fake::fake;
 use crate::support::Door;
@@ -128,9 +129,8 @@ fn the_server_proves_that_it_knows_the_token() {
     });
     let result = client.call("initialize", params)["result"].take();
     assert_eq!(result["protocolVersion"], 1, "the server's own version");
-    let key = blake3::Hash::from_hex(&door.token).unwrap();
-    let expected = blake3::keyed_hash(key.as_bytes(), b"abc").to_hex();
+    let expected = Token::parse(&door.token).unwrap().prove("abc");
     let vault = &result["agentCapabilities"]["_meta"]["vault"];
-    assert_eq!(vault["proof"], expected.as_str());
+    assert_eq!(vault["proof"], expected);
     assert_eq!(vault["limits"]["maxFrameBytes"], 1 << 20);
 }

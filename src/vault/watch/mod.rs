@@ -117,11 +117,6 @@ impl Vault {
             move || run(&vault, events.as_deref(), &stop)
         });
         watch.running = Some(Running { events, stop, thread: thread.ok() });
-        drop(watch);
-        // What changed between the first scan and the first watch.
-        if let Err(error) = self.rescan() {
-            self.warn(format!("the vault could not be scanned: {error}"));
-        }
     }
 
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
@@ -183,6 +178,12 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
     };
     let mut next = period.map(|period| Instant::now() + period);
     let mut gone = false;
+    // What changed between the first scan and the first watch.
+    if let Some(inner) = vault.upgrade()
+        && let Err(error) = Vault(inner.clone()).rescan()
+    {
+        Vault(inner).warn(format!("the vault could not be scanned: {error}"));
+    }
     loop {
         let watching_late = vault.upgrade().is_some_and(|inner| !inner.late.is_empty());
         let until = next.map(|next| next.saturating_duration_since(Instant::now()));

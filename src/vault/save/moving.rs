@@ -1,0 +1,125 @@
+//! Folders and names: made, renamed, removed when empty.
+
+use std::io;
+
+use super::{Writer, temp_name};
+use crate::note::path::VaultPath;
+use crate::vault::dir::{Folder, Kind, Name};
+use crate::vault::error::VaultError;
+
+impl Writer<'_> {
+    /// Makes the folder at `path` and those above it that are missing; gives the ones made,
+    /// outermost first.
+    pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(path)?;
+        let failed = |action| move |error| VaultError::io(action, path, error);
+        let mut folder = self.root().try_clone().map_err(failed("open the folder of"))?;
+        let (mut here, mut made) = (VaultPath::root(), Vec::new());
+        for component in path.components() {
+            here = here.join(component).expect("a component is a name");
+            let name = Name::new(component).map_err(failed("make the folder"))?;
+            match folder.create_folder(name) {
+                Ok(()) => {
+                    folder.sync().map_err(failed("make durable"))?;
+                    made.push(here.clone());
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(VaultError::io("make the folder", &here, error)),
+            }
+            folder = folder.open_folder(name).map_err(|error| match folder.stat(name) {
+                Ok(meta) if meta.kind != Kind::Folder => {
+                    VaultError::NotAFolder { path: here.clone(), kind: meta.kind }
+                }
+                _ => VaultError::io("open the folder", &here, error),
+            })?;
+        }
+        for folder in &made {
+            self.vault.refresh(folder);
+        }
+        Ok(made)
+    }
+
+    /// Removes a folder that is empty; `false` if it is not.
+    pub fn remove_empty_folder(&self, path: &VaultPath) -> Result<bool, VaultError> {
+        let failed = |error| VaultError::io("remove the folder", path, error);
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        match folder.remove_folder(name) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        }
+        folder.sync().map_err(failed)?;
+        self.vault.forget(path);
+        Ok(true)
+    }
+
+    /// Gives a file or folder another path. Never replaces anything; a change of case alone works
+    /// on every file system.
+    ///
+    /// # Errors
+    /// [`VaultError::AlreadyExists`], [`VaultError::IntoItself`], as the system says. The folder
+    /// that will hold `to` must exist.
+    pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(from)?;
+        self.vault.allowed(to)?;
+        if to != from && to.is_within(from) {
+            return Err(VaultError::IntoItself { from: from.clone() });
+        }
+        let failed = |error| VaultError::io("move", from, error);
+        let (from_folder, from_name) = self.root().open_parent(from).map_err(failed)?;
+        let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
+        let renamed = rename_new(&from_folder, from_name, &to_folder, to_name);
+        if let Err(error) = renamed {
+            let exists = error.kind() == io::ErrorKind::AlreadyExists;
+            if exists && from != to && is_alias(&to_folder, from, to) {
+                // One name to this file system: over a third name, so that the new case sticks.
+                let hop = temp_name();
+                let hop = Name::new(&hop).map_err(failed)?;
+                from_folder.rename_replacing(from_name, &from_folder, hop).map_err(failed)?;
+                if let Err(error) = rename_new(&from_folder, hop, &to_folder, to_name) {
+                    let _ = from_folder.rename_replacing(hop, &from_folder, from_name);
+                    return Err(VaultError::io("move", to, error));
+                }
+            } else {
+                return Err(match error.kind() {
+                    io::ErrorKind::AlreadyExists => VaultError::AlreadyExists { path: to.clone() },
+                    _ => failed(error),
+                });
+            }
+        }
+        to_folder.sync().and_then(|()| from_folder.sync()).map_err(failed)?;
+        self.vault.renamed(from, to);
+        Ok(())
+    }
+}
+
+/// Whether `to` is found only because this file system takes it for the name `from`. Identity does
+/// not tell: user-space file systems give a file another number at every look.
+fn is_alias(folder: &Folder, from: &VaultPath, to: &VaultPath) -> bool {
+    let one_name = from.parent() == to.parent() && from.fold_key() == to.fold_key();
+    one_name
+        && folder
+            .list()
+            .is_ok_and(|listed| listed.iter().all(|one| one.name.to_str() != Some(to.name())))
+}
+
+/// Renames without replacing, as surely as the file system can.
+pub(in crate::vault) fn rename_new(
+    from: &Folder,
+    name: Name,
+    to: &Folder,
+    to_name: Name,
+) -> io::Result<()> {
+    match from.rename_new(name, to, to_name) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => match to.stat(to_name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                from.rename_replacing(name, to, to_name)
+            }
+            Ok(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+            Err(error) => Err(error),
+        },
+        other => other,
+    }
+}
