@@ -34,13 +34,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Where finding it out would cost an opening of the file: equal to every other.
+    /// Where finding it out would cost an opening of the file.
     pub const UNKNOWN: Self = Self { device: 0, inode: 0 };
-
-    /// Whether two looks may have seen one file.
-    pub fn may_be(self, other: Self) -> bool {
-        self == other || self == Self::UNKNOWN || other == Self::UNKNOWN
-    }
 }
 
 /// What a directory entry is.
