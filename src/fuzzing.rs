@@ -5,9 +5,10 @@
 
 use crate::note::edit::{Edit, apply_edit};
 use crate::note::glob::Glob;
+use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
 use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
-use crate::note::{diff, fold, names};
+use crate::note::{base, canvas, diff, fold, names};
 
 /// A message of the local protocol, from its bytes to typed params.
 pub use crate::protocol::fuzz::fuzz_message;
@@ -117,6 +118,49 @@ pub fn fuzz_patch(data: &[u8]) {
         assert_eq!(there.bytes.as_deref(), Some(new.as_bytes()), "a diff gives the new bytes");
         let back = patch::apply(Some(new.as_bytes()), &again.reverse()).expect("and back");
         assert_eq!(back.bytes.as_deref(), Some(file.as_bytes()), "reversed, the old");
+    }
+}
+
+/// Notes and canvases: every part found lies where it says, in order, on whole characters.
+pub fn fuzz_links(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let document = markdown::read(&text);
+    let mut last = 0;
+    for link in &document.links {
+        assert!(link.range.start >= last, "links are in order");
+        last = link.range.start;
+        let whole = &text[link.range.clone()];
+        let opens = if link.kind.is_wiki() { ["[[", "![["] } else { ["[", "!["] };
+        let closes = if link.kind.is_wiki() { "]]" } else { ")" };
+        assert!(opens.iter().any(|open| whole.starts_with(open)) && whole.ends_with(closes));
+        let parts = [Some(&link.path), link.subpath.as_ref(), link.display.as_ref()];
+        for part in parts.into_iter().flatten().chain(&link.title) {
+            assert!(link.range.start <= part.start && part.end <= link.range.end, "{link:?}");
+            assert!(text.get(part.clone()).is_some(), "on character boundaries");
+        }
+        assert!(!text[link.path.clone()].contains('#') && link.counts());
+        let subpath = link.subpath.clone().map(|range| text[range].to_owned());
+        assert!(subpath.is_none_or(|subpath| subpath.starts_with('#')));
+        let (_, _) = (link.linkpath(&text), link.subpath(&text));
+        let lines = text[..link.range.start].matches('\n').count();
+        assert_eq!(link.line, lines + 1, "the line it begins in");
+    }
+    let headings = document.headings.iter().map(|heading| heading.text.clone());
+    let blocks = document.blocks.iter().map(|block| block.id.clone());
+    let tags = document.tags.iter().map(|tag| tag.name.clone());
+    for range in headings.chain(blocks).chain(tags) {
+        assert!(text.get(range).is_some(), "on character boundaries");
+    }
+    if let Some(found) = &document.frontmatter {
+        assert!(found.range.end == document.body && text.get(found.yaml.clone()).is_some());
+        for property in found.properties.iter().flatten() {
+            assert!(text.get(property.key.clone()).is_some(), "on character boundaries");
+            assert!(text.get(property.at.clone()).is_some(), "on character boundaries");
+        }
+    }
+    let _ = base::mentions(&text, "a.md");
+    if let Ok(canvas) = canvas::read(&text) {
+        assert!(canvas.links.iter().all(|link| !link.node.is_empty()), "each says where it is");
     }
 }
 

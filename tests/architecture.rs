@@ -36,6 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("inotify", &["vault"]),
     ("notify", &["vault"]),
+    ("saphyr_parser", &["note"]),
     ("schemars", &["note", "tools"]),
     ("tokio_tungstenite", &["server", "cli"]),
     ("trash", &["vault"]),

@@ -11,7 +11,8 @@
 //! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
 //!
 //! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`]), what a note's bytes
-//! are ([`text`]), how they change ([`edit`], [`diff`], [`patch`]), what failures are called
+//! are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and
+//! [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]), what failures are called
 //! ([`code`]).
 
 pub mod fold;
@@ -22,6 +23,18 @@ pub mod names;
 pub mod glob;
 
 pub mod text;
+
+pub mod markdown;
+
+pub mod link;
+
+pub mod tag;
+
+pub mod frontmatter;
+
+pub mod canvas;
+
+pub mod base;
 
 pub mod edit;
 

@@ -1,0 +1,313 @@
+//! From YAML events to properties with their places. Values follow YAML 1.2's core schema.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use serde_json::{Map, Value};
+
+use super::{FrontmatterError, MAX_BYTES, Property};
+use crate::note::link::{Link, Quotes};
+use crate::note::markdown;
+
+/// Values in one block, those that aliases repeat counted each time.
+const MAX_VALUES: usize = 20_000;
+
+/// Lists and mappings inside each other.
+const MAX_DEPTH: usize = 64;
+
+/// An open list or mapping.
+enum Open {
+    List(Vec<Value>),
+    Mapping(Map<String, Value>, Option<String>),
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    yaml: Range<usize>,
+    /// Byte offsets of the block's characters, where they are not the same as their numbers.
+    offsets: Option<Vec<usize>>,
+    open: Vec<(Open, usize)>,
+    anchors: HashMap<usize, Value>,
+    values: usize,
+    properties: Vec<Property>,
+    /// The key of the property being read.
+    key: Option<(String, Range<usize>)>,
+    /// Where its value began.
+    began: Option<usize>,
+}
+
+/// Reads the properties in `yaml`, and the links in their values.
+pub(super) fn read(
+    text: &str,
+    yaml: Range<usize>,
+    links: &mut Vec<Link>,
+) -> Result<Vec<Property>, FrontmatterError> {
+    if yaml.len() > MAX_BYTES {
+        return Err(FrontmatterError::TooLarge { what: "over 64 KB" });
+    }
+    let inside = &text[yaml.clone()];
+    let offsets = (!inside.is_ascii()).then(|| inside.char_indices().map(|(at, _)| at).collect());
+    let mut reader = Reader {
+        text,
+        yaml,
+        offsets,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        values: 0,
+        properties: Vec::new(),
+        key: None,
+        began: None,
+    };
+    for event in Parser::new_from_str(inside) {
+        let (event, span) = event.map_err(|error| reader.syntax(&error))?;
+        if matches!(event, Event::DocumentEnd) {
+            break;
+        }
+        reader.take(event, span, links)?;
+    }
+    Ok(reader.properties)
+}
+
+impl Reader<'_> {
+    fn take(
+        &mut self,
+        event: Event<'_>,
+        span: Span,
+        links: &mut Vec<Link>,
+    ) -> Result<(), FrontmatterError> {
+        let at = self.range(&span);
+        match event {
+            Event::SequenceStart(anchor, _) => self.begin(Open::List(Vec::new()), anchor, at)?,
+            Event::MappingStart(anchor, _) => {
+                self.begin(Open::Mapping(Map::new(), None), anchor, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some((open, anchor)) = self.open.pop() else { return Ok(()) };
+                let value = match open {
+                    Open::List(values) => Value::Array(values),
+                    Open::Mapping(map, _) => Value::Object(map),
+                };
+                self.keep(anchor, &value)?;
+                let began = if self.open.len() == 1 { self.began.take() } else { None };
+                let start = began.unwrap_or(at.start);
+                let end = start + self.text[start..at.end.max(start)].trim_end().len();
+                self.put(value, start..end)?;
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_key = self.wants_key();
+                let value = scalar(&text, style, tag.as_deref());
+                self.keep(anchor, &value)?;
+                if !is_key && self.may_hold_link() {
+                    links.extend(self.link(&at, style));
+                }
+                match (is_key, &value) {
+                    (true, _) => self.name(text.into_owned(), at)?,
+                    (false, _) => self.put(value, at)?,
+                }
+            }
+            Event::Alias(anchor) => {
+                let value = self.anchors.get(&anchor).cloned().unwrap_or_default();
+                self.values += size(&value);
+                match (self.wants_key(), &value) {
+                    (true, Value::String(text)) => self.name(text.clone(), at)?,
+                    (true, other) => self.name(other.to_string(), at)?,
+                    (false, _) => self.put(value, at)?,
+                }
+            }
+            _ => {}
+        }
+        match self.values > MAX_VALUES {
+            true => Err(FrontmatterError::TooLarge { what: "over 20,000 values" }),
+            false => Ok(()),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        open: Open,
+        anchor: usize,
+        at: Range<usize>,
+    ) -> Result<(), FrontmatterError> {
+        if self.open.is_empty() && matches!(open, Open::List(_)) {
+            return Err(FrontmatterError::NotAMapping);
+        }
+        if self.wants_key() {
+            return Err(self.fault(at.start, "a key is a list or a mapping"));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(FrontmatterError::TooLarge { what: "over 64 levels" });
+        }
+        if self.open.len() == 1 {
+            self.began = Some(at.start);
+        }
+        self.open.push((open, anchor));
+        Ok(())
+    }
+
+    fn wants_key(&self) -> bool {
+        matches!(self.open.last(), Some((Open::Mapping(_, None), _)))
+    }
+
+    /// Whether the next value is a property's own or an item in its list.
+    fn may_hold_link(&self) -> bool {
+        match &self.open[..] {
+            [_] => true,
+            [_, (Open::List(_), _)] => true,
+            _ => false,
+        }
+    }
+
+    fn name(&mut self, name: String, at: Range<usize>) -> Result<(), FrontmatterError> {
+        let top = self.open.len() == 1;
+        let repeated = match self.open.last_mut() {
+            Some((Open::Mapping(map, key), _)) => {
+                let repeated = map.contains_key(&name);
+                *key = Some(name.clone());
+                repeated
+            }
+            _ => false,
+        };
+        let repeated =
+            repeated || (top && self.properties.iter().any(|property| property.name == name));
+        if repeated {
+            return Err(FrontmatterError::DuplicateKey { line: self.line(at.start), key: name });
+        }
+        if top {
+            self.key = Some((name, at));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, value: Value, at: Range<usize>) -> Result<(), FrontmatterError> {
+        self.values += 1;
+        if self.open.len() == 1 {
+            if let (Some((Open::Mapping(_, key), _)), Some((name, place))) =
+                (self.open.last_mut(), self.key.take())
+            {
+                *key = None;
+                self.properties.push(Property { name, value, key: place, at });
+            }
+            return Ok(());
+        }
+        match self.open.last_mut() {
+            Some((Open::List(values), _)) => values.push(value),
+            Some((Open::Mapping(map, key), _)) => {
+                if let Some(key) = key.take() {
+                    map.insert(key, value);
+                }
+            }
+            // The whole document: the mapping itself, or nothing at all.
+            None if value.is_null() || value.is_object() => {}
+            None => return Err(FrontmatterError::NotAMapping),
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, anchor: usize, value: &Value) -> Result<(), FrontmatterError> {
+        if anchor > 0 {
+            self.values += size(value);
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.values > MAX_VALUES {
+            true => Err(FrontmatterError::TooLarge { what: "over 20,000 values" }),
+            false => Ok(()),
+        }
+    }
+
+    /// The link that is all of a quoted scalar on one line.
+    fn link(&self, at: &Range<usize>, style: ScalarStyle) -> Option<Link> {
+        let (quotes, mark) = match style {
+            ScalarStyle::SingleQuoted => (Quotes::Single, '\''),
+            ScalarStyle::DoubleQuoted => (Quotes::Double, '"'),
+            _ => return None,
+        };
+        let raw = self.text.get(at.clone())?.trim_end();
+        let inside = raw.strip_prefix(mark)?.strip_suffix(mark)?;
+        let start = at.start + 1 + (inside.len() - inside.trim_start().len());
+        let link = markdown::single_link(self.text, start..start + inside.trim().len())?;
+        Some(Link { frontmatter: Some(quotes), ..link })
+    }
+
+    fn offset(&self, marker: &Marker) -> usize {
+        let inside = match &self.offsets {
+            Some(offsets) => offsets.get(marker.index()).copied(),
+            None => Some(marker.index()),
+        };
+        let inside = inside.unwrap_or(self.yaml.len());
+        self.yaml.start + inside.min(self.yaml.len())
+    }
+
+    fn range(&self, span: &Span) -> Range<usize> {
+        let start = self.offset(&span.start);
+        start..self.offset(&span.end).max(start)
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn fault(&self, offset: usize, reason: &str) -> FrontmatterError {
+        FrontmatterError::Syntax { line: self.line(offset), reason: reason.to_owned() }
+    }
+
+    fn syntax(&self, error: &ScanError) -> FrontmatterError {
+        self.fault(self.offset(error.marker()), error.info())
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(size).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
+    match style {
+        ScalarStyle::Plain if !is_text => plain(text),
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// What an unquoted scalar means.
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        _ => {}
+    }
+    number(text).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn number(text: &str) -> Option<Value> {
+    let radix = |prefix, radix| {
+        let digits = text.strip_prefix(prefix)?;
+        i64::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['+', '-']))
+    };
+    if let Some(value) = radix("0o", 8).or_else(|| radix("0x", 16)) {
+        return Some(value.into());
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits.contains(|c: char| c.is_ascii_digit())
+        && digits
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
+    if !is_number {
+        return None;
+    }
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let plain = text.strip_prefix('+').unwrap_or(text);
+        if let Ok(value) = plain.parse::<i64>() {
+            return Some(value.into());
+        }
+        // More digits than a number keeps: an id, which has to stay what it is.
+        return None;
+    }
+    let value: f64 = text.parse().ok()?;
+    serde_json::Number::from_f64(value).map(Value::Number)
+}

@@ -1,0 +1,397 @@
+//! From lines to pieces of prose: leaves out fenced and indented code, math and HTML blocks, and
+//! knows headings and tables. After CommonMark and GFM where Obsidian says nothing else.
+
+use std::ops::Range;
+
+use super::inline::{self, Found, Place};
+use super::{BlockId, Heading};
+
+/// List marks looked for in one line.
+const MAX_MARKS: usize = 16;
+
+/// What is being left out.
+#[derive(Clone, Copy)]
+enum Skip {
+    Fence {
+        mark: u8,
+        length: usize,
+        quotes: usize,
+        indent: usize,
+    },
+    Math {
+        quotes: usize,
+    },
+    /// Until a line that holds this, in any case.
+    Html(&'static str),
+    /// Until a blank line.
+    HtmlBlock,
+}
+
+struct Walk<'t, 'f> {
+    text: &'t str,
+    found: &'f mut Found,
+    skip: Option<Skip>,
+    /// Columns at which the content of the open list items begins, outermost first.
+    lists: Vec<usize>,
+    /// Lines of the open paragraph, container marks left out before the first.
+    paragraph: Vec<Range<usize>>,
+    quotes: usize,
+    /// Where the last `$$` stands: nothing opens after it.
+    last_math: usize,
+}
+
+/// Finds the prose of `text` from `start` on and what is in it.
+pub(super) fn walk(text: &str, start: usize, found: &mut Found) {
+    let last_math = text.rfind("$$").unwrap_or(0);
+    let mut walk = Walk {
+        text,
+        found,
+        skip: None,
+        lists: Vec::new(),
+        paragraph: Vec::new(),
+        quotes: 0,
+        last_math,
+    };
+    let mut at = start;
+    for raw in text[start..].split_inclusive('\n') {
+        let line = raw.trim_end_matches(['\n', '\r']);
+        walk.line(at..at + line.len());
+        at += raw.len();
+    }
+    walk.flush();
+}
+
+impl Walk<'_, '_> {
+    fn line(&mut self, line: Range<usize>) {
+        let limit = match self.skip {
+            Some(Skip::Fence { quotes, .. } | Skip::Math { quotes }) => quotes,
+            _ => usize::MAX,
+        };
+        let (quotes, after_quotes) = self.quote_marks(&line, limit);
+        let (indent, content) = self.indent(after_quotes, line.end);
+        if content == line.end {
+            self.blank();
+            return;
+        }
+        if self.skipped(quotes, indent, content, &line) {
+            return;
+        }
+        if quotes != self.quotes {
+            // A line without the mark may still go on with a quoted paragraph.
+            if quotes > self.quotes || self.paragraph.is_empty() {
+                self.flush();
+                self.lists.clear();
+                self.quotes = quotes;
+            }
+        }
+        self.open(indent, content..line.end);
+    }
+
+    fn blank(&mut self) {
+        self.flush();
+        if matches!(self.skip, Some(Skip::HtmlBlock)) {
+            self.skip = None;
+        }
+    }
+
+    /// Counts up to `limit` quote marks from the line's start; says where they end.
+    fn quote_marks(&self, line: &Range<usize>, limit: usize) -> (usize, usize) {
+        let bytes = self.text.as_bytes();
+        let (mut quotes, mut at) = (0, line.start);
+        while quotes < limit {
+            let blanks = bytes[at..line.end].iter().take_while(|byte| **byte == b' ').count();
+            if blanks > 3 || bytes.get(at + blanks) != Some(&b'>') || at + blanks >= line.end {
+                break;
+            }
+            quotes += 1;
+            at += blanks + 1;
+            if at < line.end && bytes[at] == b' ' {
+                at += 1;
+            }
+        }
+        (quotes, at)
+    }
+
+    /// Columns of the blanks from `at` on, and where they end.
+    fn indent(&self, at: usize, end: usize) -> (usize, usize) {
+        let mut column = 0;
+        for (offset, byte) in self.text.as_bytes()[at..end].iter().enumerate() {
+            match byte {
+                b' ' => column += 1,
+                b'\t' => column += 4 - column % 4,
+                _ => return (column, at + offset),
+            }
+        }
+        (column, end)
+    }
+
+    /// Whether the line belongs to what is left out; ends it where it is over.
+    fn skipped(
+        &mut self,
+        quotes: usize,
+        indent: usize,
+        content: usize,
+        line: &Range<usize>,
+    ) -> bool {
+        let rest = &self.text[content..line.end];
+        match self.skip {
+            None => return false,
+            Some(Skip::HtmlBlock) => {}
+            Some(Skip::Html(end)) => {
+                if contains_ignoring_case(rest, end) {
+                    self.skip = None;
+                }
+            }
+            Some(Skip::Fence { quotes: q, indent: i, .. }) if quotes < q || indent < i => {
+                self.skip = None;
+                return false;
+            }
+            Some(Skip::Fence { mark, length, indent: i, .. }) => {
+                let run = rest.bytes().take_while(|byte| *byte == mark).count();
+                if run >= length && indent < i + 4 && rest[run..].trim().is_empty() {
+                    self.skip = None;
+                }
+            }
+            Some(Skip::Math { quotes: q }) if quotes < q => {
+                self.skip = None;
+                return false;
+            }
+            Some(Skip::Math { .. }) => {
+                if let Some(end) = rest.find("$$") {
+                    self.skip = None;
+                    let after = content + end + 2;
+                    if !self.text[after..line.end].trim().is_empty() {
+                        self.paragraph.push(after..line.end);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// A line outside all that is left out.
+    fn open(&mut self, indent: usize, mut line: Range<usize>) {
+        if self.paragraph.is_empty() {
+            while self.lists.last().is_some_and(|content| indent < *content) {
+                self.lists.pop();
+            }
+        }
+        let base = self.lists.iter().rev().find(|content| **content <= indent).copied();
+        if indent >= base.unwrap_or(0) + 4 && self.paragraph.is_empty() {
+            return;
+        }
+        let mut column = indent;
+        for _ in 0..MAX_MARKS {
+            let Some(width) = list_mark(&self.text[line.clone()]) else { break };
+            self.flush();
+            while self.lists.last().is_some_and(|content| column < *content) {
+                self.lists.pop();
+            }
+            let (blanks, after) = self.indent(line.start + width, line.end);
+            let far = blanks > 4 || after == line.end;
+            column += width + if far { 1 } else { blanks };
+            self.lists.push(column);
+            if far {
+                // Nothing in the item yet, or indented code.
+                return;
+            }
+            line.start = after;
+            while self.text[line.clone()].starts_with('>') {
+                line.start = self.indent(line.start + 1, line.end).1;
+            }
+        }
+        if line.start < line.end {
+            self.content(column, line);
+        }
+    }
+
+    /// A line's content behind all container marks.
+    fn content(&mut self, column: usize, line: Range<usize>) {
+        let rest = &self.text[line.clone()];
+        if let Some((mark, length)) = fence(rest) {
+            self.flush();
+            // A fence left of an item's content is not in that item.
+            let inside = self.lists.iter().rev().find(|content| **content <= column);
+            let indent = inside.copied().unwrap_or(0);
+            self.skip = Some(Skip::Fence { mark, length, quotes: self.quotes, indent });
+        } else if rest.starts_with("$$") && !rest[2..].contains("$$") && self.last_math >= line.end
+        {
+            self.flush();
+            self.skip = Some(Skip::Math { quotes: self.quotes });
+        } else if let Some((level, text)) = atx(rest) {
+            self.flush();
+            let text = line.start + text.start..line.start + text.end;
+            self.found.headings.push(Heading { level, text, line: 0 });
+            self.paragraph.push(line);
+            self.flush();
+        } else if let Some(skip) = html(rest, self.paragraph.is_empty()) {
+            self.flush();
+            let ends_here = matches!(skip, Skip::Html(end) if contains_ignoring_case(rest, end));
+            self.skip = (!ends_here).then_some(skip);
+        } else if let Some(level) = setext(rest).filter(|_| !self.paragraph.is_empty()) {
+            let end = self.paragraph.last().map_or(line.start, |last| last.end);
+            let start = self.paragraph.first().map_or(end, |first| first.start);
+            let text = trimmed(self.text, start..end);
+            self.found.headings.push(Heading { level, text, line: 0 });
+            self.flush();
+        } else if is_rule(rest) {
+            self.flush();
+        } else {
+            self.paragraph.push(line);
+        }
+    }
+
+    /// Ends the paragraph and reads what is in it.
+    fn flush(&mut self) {
+        let lines = std::mem::take(&mut self.paragraph);
+        let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
+        if let Some(id) = block_id(self.text, last.clone()) {
+            self.found.blocks.push(BlockId { id, line: 0 });
+        }
+        let table = table(self.text, &lines);
+        match table {
+            None => inline::read(self.text, first.start..last.end, Place::Prose, self.found),
+            Some(header) => {
+                if header > 0 {
+                    let before = first.start..lines[header - 1].end;
+                    inline::read(self.text, before, Place::Prose, self.found);
+                }
+                for row in &lines[header..] {
+                    inline::read(self.text, row.clone(), Place::Table, self.found);
+                }
+            }
+        }
+    }
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let start = range.start + (inside.len() - inside.trim_start().len());
+    start..start + inside.trim().len()
+}
+
+/// Bytes of a list marker at the start, without the blanks behind it.
+fn list_mark(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let width = match bytes.get(digits) {
+        Some(b'-' | b'+' | b'*') if digits == 0 && !is_rule(text) => 1,
+        Some(b'.' | b')') if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    matches!(bytes.get(width), None | Some(b' ' | b'\t')).then_some(width)
+}
+
+/// The mark and length of a fence that opens here.
+fn fence(text: &str) -> Option<(u8, usize)> {
+    let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let length = text.bytes().take_while(|byte| *byte == mark).count();
+    (length >= 3 && (mark == b'~' || !text[length..].contains('`'))).then_some((mark, length))
+}
+
+/// The level of an ATX heading and its text.
+fn atx(text: &str) -> Option<(u8, Range<usize>)> {
+    let level = text.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = &text[level..];
+    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+        return None;
+    }
+    let start = level + (rest.len() - rest.trim_start().len());
+    let inside = text[start..].trim_end();
+    let without = inside.trim_end_matches('#');
+    let closed = without.is_empty() || without.ends_with([' ', '\t']);
+    let inside = if closed { without.trim_end() } else { inside };
+    Some((level as u8, start..start + inside.len()))
+}
+
+/// The level of the underline of a heading.
+fn setext(text: &str) -> Option<u8> {
+    let line = text.trim_end();
+    match line.as_bytes().first() {
+        Some(b'=') if line.bytes().all(|byte| byte == b'=') => Some(1),
+        Some(b'-') if line.bytes().all(|byte| byte == b'-') => Some(2),
+        _ => None,
+    }
+}
+
+fn is_rule(text: &str) -> bool {
+    let Some(mark) = text.bytes().next().filter(|byte| matches!(byte, b'-' | b'*' | b'_')) else {
+        return false;
+    };
+    text.bytes().all(|byte| byte == mark || byte == b' ' || byte == b'\t')
+        && text.bytes().filter(|byte| *byte == mark).count() >= 3
+}
+
+/// What HTML block opens here (CommonMark's seven kinds).
+fn html(text: &str, begins: bool) -> Option<Skip> {
+    const VERBATIM: [(&str, &str); 4] = [
+        ("script", "</script>"),
+        ("pre", "</pre>"),
+        ("style", "</style>"),
+        ("textarea", "</textarea>"),
+    ];
+    const BLOCKS: &str = " address article aside base basefont blockquote body caption center col \
+        colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame \
+        frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem \
+        nav noframes ol optgroup option p param search section summary table tbody td tfoot th \
+        thead title tr track ul ";
+    let rest = text.strip_prefix('<')?;
+    if rest.starts_with("!--") {
+        return Some(Skip::Html("-->"));
+    }
+    if rest.starts_with("![CDATA[") {
+        return Some(Skip::Html("]]>"));
+    }
+    if rest.starts_with('?') {
+        return Some(Skip::Html("?>"));
+    }
+    if rest.starts_with('!') && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Some(Skip::Html(">"));
+    }
+    let closing = rest.starts_with('/');
+    let name = rest.trim_start_matches('/');
+    let length = name.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'-').count();
+    let after = &name[length..];
+    let name = name[..length].to_ascii_lowercase();
+    if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let parted = after.is_empty() || after.starts_with([' ', '\t', '>']) || after.starts_with("/>");
+    if let Some((_, end)) = VERBATIM.iter().find(|(verbatim, _)| *verbatim == name) {
+        return (parted && !closing).then_some(Skip::Html(end));
+    }
+    if parted && BLOCKS.contains(&format!(" {name} ")) {
+        return Some(Skip::HtmlBlock);
+    }
+    let alone = inline::html_tag(text).is_some_and(|length| text[length..].trim().is_empty());
+    (begins && alone).then_some(Skip::HtmlBlock)
+}
+
+fn contains_ignoring_case(text: &str, what: &str) -> bool {
+    text.as_bytes().windows(what.len()).any(|window| window.eq_ignore_ascii_case(what.as_bytes()))
+}
+
+/// The id that a block's last line ends with.
+fn block_id(text: &str, line: Range<usize>) -> Option<Range<usize>> {
+    let inside = text[line.clone()].trim_end();
+    let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+    let length = inside.bytes().rev().take_while(is_id).count();
+    let before = inside[..inside.len() - length].strip_suffix('^')?;
+    let parted = before.is_empty() || before.ends_with(char::is_whitespace);
+    let end = line.start + inside.len();
+    (length > 0 && parted).then_some(end - length..end)
+}
+
+/// Which of a paragraph's lines is the header of a table: the one above a delimiter row.
+fn table(text: &str, lines: &[Range<usize>]) -> Option<usize> {
+    let row = |at: usize| text[lines[at].clone()].trim();
+    let delimits = |line: &str| {
+        line.contains('-')
+            && line.contains('|')
+            && line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t'))
+    };
+    let bare = |line: &str| line.trim_start_matches(['>', ' ', '\t']).to_owned();
+    (1..lines.len())
+        .find(|at| delimits(&bare(row(*at))) && row(at - 1).contains('|'))
+        .map(|at| at - 1)
+}

@@ -1,0 +1,355 @@
+//! What is in a piece of prose: links, tags, and the marks of comments. Code spans, math and HTML
+//! are passed over.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::{BlockId, Heading, TagAt, destination};
+use crate::note::link::{Encoding, Link, LinkKind};
+use crate::note::tag;
+
+/// The longest HTML tag or autolink that is looked for, in bytes.
+const MAX_TAG: usize = 2048;
+
+/// Everything found so far. Line numbers are filled in at the end.
+#[derive(Default)]
+pub(super) struct Found {
+    pub links: Vec<Link>,
+    pub headings: Vec<Heading>,
+    pub blocks: Vec<BlockId>,
+    pub tags: Vec<TagAt>,
+    /// Where `%%` stands, and in which piece of prose.
+    pub percents: Vec<(usize, usize)>,
+}
+
+/// Where a piece of prose stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Prose,
+    Table,
+}
+
+struct Bracket {
+    at: usize,
+    image: bool,
+}
+
+struct Reader<'t, 'f> {
+    text: &'t str,
+    range: Range<usize>,
+    place: Place,
+    found: &'f mut Found,
+    /// For each run of backticks, where the next run of its length begins.
+    ticks: HashMap<usize, usize>,
+    /// Where inline math can end, ascending.
+    math_ends: Vec<usize>,
+    brackets: Vec<Bracket>,
+    /// Openers below this number may only be images any more: links hold no links.
+    links_below: usize,
+    /// Where an unescaped `!` stands.
+    bang: Option<usize>,
+    /// Where the last HTML comment ends: none begins behind it.
+    last_comment: usize,
+}
+
+/// Reads `range` of `text`.
+pub(super) fn read(text: &str, range: Range<usize>, place: Place, found: &mut Found) {
+    let mut reader = Reader {
+        ticks: tick_pairs(text, &range),
+        math_ends: math_ends(text, &range),
+        last_comment: text[range.clone()].rfind("-->").map_or(0, |at| range.start + at),
+        text,
+        range,
+        place,
+        found,
+        brackets: Vec::new(),
+        links_below: 0,
+        bang: None,
+    };
+    reader.run();
+}
+
+/// The one link that is all of `range`, as a property's value has to be.
+pub fn single_link(text: &str, range: Range<usize>) -> Option<Link> {
+    if text.get(range.clone())?.contains('\n') {
+        return None;
+    }
+    let mut found = Found::default();
+    read(text, range.clone(), Place::Prose, &mut found);
+    found.links.into_iter().find(|link| link.range == range)
+}
+
+impl Reader<'_, '_> {
+    fn run(&mut self) {
+        let bytes = self.text.as_bytes();
+        let end = self.range.end;
+        let mut at = self.range.start;
+        while at < end {
+            let next = bytes.get(at + 1).copied().filter(|_| at + 1 < end);
+            at = match bytes[at] {
+                b'\\' if next.is_some_and(|byte| byte.is_ascii_punctuation()) => at + 2,
+                b'`' => self.code(at),
+                b'$' => self.math(at),
+                b'<' => self.html(at),
+                b'%' if next == Some(b'%') => {
+                    self.found.percents.push((at, self.range.start));
+                    at + 2
+                }
+                b'!' => {
+                    self.bang = Some(at);
+                    at + 1
+                }
+                b'[' => self.open(at),
+                b']' => self.close(at),
+                b'#' => self.tag(at),
+                _ => at + 1,
+            };
+        }
+    }
+
+    fn code(&self, at: usize) -> usize {
+        let length = run(self.text, at, self.range.end, b'`');
+        match self.ticks.get(&at) {
+            Some(close) => close + length,
+            None => at + length,
+        }
+    }
+
+    fn math(&self, at: usize) -> usize {
+        let rest = &self.text[at..self.range.end];
+        if rest.starts_with("$$") {
+            return rest[2..].find("$$").map_or(self.range.end.min(at + 2), |end| at + 2 + end + 2);
+        }
+        if rest[1..].starts_with(|c: char| c.is_whitespace()) {
+            return at + 1;
+        }
+        let next = self.math_ends.partition_point(|end| *end <= at + 1);
+        self.math_ends.get(next).map_or(at + 1, |end| end + 1)
+    }
+
+    fn html(&self, at: usize) -> usize {
+        let rest = &self.text[at..self.range.end];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            if self.last_comment < at + 4 {
+                return at + 4;
+            }
+            return comment.find("-->").map_or(at + 4, |end| at + 4 + end + 3);
+        }
+        html_tag(rest).or_else(|| autolink(rest)).map_or(at + 1, |length| at + length)
+    }
+
+    fn tag(&mut self, at: usize) -> usize {
+        let before = self.text[self.range.start..at].chars().next_back();
+        let rest = &self.text[at + 1..self.range.end];
+        match tag::name_length(rest) {
+            Some(length) if before.is_none_or(char::is_whitespace) => {
+                let name = at + 1..at + 1 + length;
+                self.found.tags.push(TagAt { name, line: 0 });
+                at + 1 + length
+            }
+            _ => at + 1,
+        }
+    }
+
+    fn open(&mut self, at: usize) -> usize {
+        let banged = self.bang.is_some_and(|bang| bang + 1 == at);
+        if self.text[at..self.range.end].starts_with("[[")
+            && let Some(link) = self.wikilink(at, banged)
+        {
+            let end = link.range.end;
+            self.found.links.push(link);
+            return end;
+        }
+        self.brackets.push(Bracket { at, image: banged });
+        at + 1
+    }
+
+    /// The wikilink whose first bracket stands at `at`.
+    fn wikilink(&self, at: usize, banged: bool) -> Option<Link> {
+        let inner = self.inner(at + 2)?;
+        let text = &self.text[inner.clone()];
+        let pipe = text.find('|');
+        let escaped = pipe.is_some_and(|pipe| text[..pipe].ends_with('\\'));
+        if pipe.is_some() && !escaped && self.place == Place::Table {
+            return None;
+        }
+        let head = &text[..pipe.map_or(text.len(), |pipe| pipe - usize::from(escaped))];
+        let hash = head.find('#');
+        let path = trimmed(self.text, inner.start..inner.start + hash.unwrap_or(head.len()));
+        let subpath = hash.map(|hash| {
+            let whole = inner.start + hash..inner.start + head.len();
+            trimmed(self.text, whole)
+        });
+        if self.text[path.clone()].contains(['[', ']']) || (path.is_empty() && subpath.is_none()) {
+            return None;
+        }
+        let kind = if banged { LinkKind::Embed } else { LinkKind::Wikilink };
+        Some(Link {
+            kind,
+            range: at - usize::from(banged)..inner.end + 2,
+            path,
+            subpath,
+            display: pipe.map(|pipe| inner.start + pipe + 1..inner.end),
+            escaped_pipe: escaped,
+            ..self.link(Encoding::Plain)
+        })
+    }
+
+    /// What stands between `[[` and `]]` of one line.
+    fn inner(&self, start: usize) -> Option<Range<usize>> {
+        let bytes = &self.text.as_bytes()[..self.range.end];
+        let (mut at, mut open) = (start, 0_usize);
+        loop {
+            match (bytes.get(at)?, bytes.get(at + 1)) {
+                (b'\n', _) | (b'[', Some(b'[')) => return None,
+                (b'[', _) => open += 1,
+                // `[[a#[^1]]]`: the first bracket closes the one inside.
+                (b']', Some(b']')) if open > 0 && bytes.get(at + 2) == Some(&b']') => open -= 1,
+                (b']', Some(b']')) => return Some(start..at),
+                (b']', _) => open = open.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+
+    fn close(&mut self, at: usize) -> usize {
+        let Some(bracket) = self.brackets.pop() else { return at + 1 };
+        let number = self.brackets.len();
+        let open = number >= self.links_below || bracket.image;
+        self.links_below = self.links_below.min(number);
+        let parenthesis = at + 1 < self.range.end && self.text.as_bytes()[at + 1] == b'(';
+        if !open || !parenthesis {
+            return at + 1;
+        }
+        let Some(found) = destination::read(self.text, at + 1, self.range.end) else {
+            return at + 1;
+        };
+        let whole = found.range.clone();
+        let raw = &self.text[whole.clone()];
+        let hash = raw.find('#').map_or(whole.end, |hash| whole.start + hash);
+        if !bracket.image {
+            self.links_below = number;
+        }
+        if !whole.is_empty() {
+            let encoding = if found.angle { Encoding::Angle } else { Encoding::Percent };
+            let kind = if bracket.image { LinkKind::Image } else { LinkKind::Markdown };
+            let link = Link {
+                kind,
+                range: bracket.at - usize::from(bracket.image)..found.end,
+                path: whole.start..hash,
+                subpath: (hash < whole.end).then_some(hash..whole.end),
+                display: Some(bracket.at + 1..at),
+                title: found.title,
+                ..self.link(encoding)
+            };
+            self.found.links.push(link);
+        }
+        found.end
+    }
+
+    fn link(&self, encoding: Encoding) -> Link {
+        Link {
+            kind: LinkKind::Wikilink,
+            range: 0..0,
+            path: 0..0,
+            subpath: None,
+            display: None,
+            title: None,
+            encoding,
+            frontmatter: None,
+            in_table: self.place == Place::Table,
+            escaped_pipe: false,
+            in_comment: false,
+            line: 0,
+        }
+    }
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let start = range.start + (inside.len() - inside.trim_start().len());
+    start..start + inside.trim().len()
+}
+
+fn run(text: &str, at: usize, end: usize, mark: u8) -> usize {
+    text.as_bytes()[at..end].iter().take_while(|byte| **byte == mark).count()
+}
+
+/// For each run of backticks, where the next run of its length begins.
+fn tick_pairs(text: &str, range: &Range<usize>) -> HashMap<usize, usize> {
+    let mut runs = Vec::new();
+    let mut at = range.start;
+    while let Some(next) = text[at..range.end].find('`') {
+        let length = run(text, at + next, range.end, b'`');
+        runs.push((at + next, length));
+        at += next + length;
+    }
+    let mut next_of_length: HashMap<usize, usize> = HashMap::new();
+    let mut pairs = HashMap::new();
+    for (at, length) in runs.into_iter().rev() {
+        if let Some(next) = next_of_length.insert(length, at) {
+            pairs.insert(at, next);
+        }
+    }
+    pairs
+}
+
+/// Where a `$` can end inline math: behind no blank, before no digit, not doubled, not escaped.
+fn math_ends(text: &str, range: &Range<usize>) -> Vec<usize> {
+    let bytes = &text.as_bytes()[..range.end];
+    let mut ends = Vec::new();
+    for at in range.start + 1..range.end {
+        let (before, after) = (bytes[at - 1], bytes.get(at + 1));
+        let closes = bytes[at] == b'$'
+            && !before.is_ascii_whitespace()
+            && !matches!(before, b'$' | b'\\')
+            && !after.is_some_and(|byte| byte.is_ascii_digit() || *byte == b'$');
+        if closes {
+            ends.push(at);
+        }
+    }
+    ends
+}
+
+/// Bytes of the HTML tag that `text` begins with.
+pub(super) fn html_tag(text: &str) -> Option<usize> {
+    let bytes = &text.as_bytes()[..text.len().min(MAX_TAG)];
+    let mut at = 1 + usize::from(bytes.get(1) == Some(&b'/'));
+    if !bytes.get(at)?.is_ascii_alphabetic() {
+        return None;
+    }
+    while bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-') {
+        at += 1;
+    }
+    if !matches!(bytes.get(at)?, b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>') {
+        return None;
+    }
+    let mut value = false;
+    loop {
+        match bytes.get(at)? {
+            b'>' => return Some(at + 1),
+            b'<' | b'`' => return None,
+            quote @ (b'"' | b'\'') if value => {
+                let end = bytes[at + 1..].iter().position(|byte| byte == quote)?;
+                at += end + 1;
+                value = false;
+            }
+            b'"' | b'\'' => return None,
+            b'=' => value = true,
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            b'[' | b']' | b'|' => return None,
+            _ => value = false,
+        }
+        at += 1;
+    }
+}
+
+/// Bytes of the autolink (`<https://…>`, `<a@b.c>`) that `text` begins with.
+fn autolink(text: &str) -> Option<usize> {
+    let end = text.bytes().take(MAX_TAG).position(|b| b == b'>' || b.is_ascii_whitespace())?;
+    let inside = text.get(1..end)?;
+    let whole = text.as_bytes()[end] == b'>' && !inside.contains('<');
+    let leads_out = crate::note::link::is_external(inside) || inside.contains('@');
+    (whole && leads_out).then_some(end + 1)
+}

@@ -1,0 +1,139 @@
+//! What Obsidian indexes of a note: its links, headings, block ids, tags and frontmatter, each with
+//! the bytes it stands in.
+//!
+//! Not a renderer: only as much of Markdown is read as decides what is prose and what is code,
+//! math or HTML, in which nothing counts. One pass over the lines (`block`) finds the prose, one
+//! over each piece of it (`inline`) what is in it. Cost is linear in the text.
+//!
+//! In reading order: this page, `block`, `inline`, `destination`.
+
+mod block;
+mod destination;
+mod inline;
+mod lines;
+
+use std::ops::Range;
+
+pub use inline::single_link;
+
+use super::frontmatter::{self, Frontmatter};
+use super::link::Link;
+use lines::Lines;
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// Its text, without the marks around it.
+    pub text: Range<usize>,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// A name that a block was given with `^id`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockId {
+    /// The id, without `^`.
+    pub id: Range<usize>,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// A tag in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagAt {
+    /// Its name, without `#`.
+    pub name: Range<usize>,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// What a note holds, in the order of the text. Ranges are bytes of the text given, each on
+/// character boundaries.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// Its properties, if it begins with any.
+    pub frontmatter: Option<Frontmatter>,
+    /// Where the body begins, behind byte-order mark and frontmatter.
+    pub body: usize,
+    /// Every link, those to other places than the vault included. A link may stand inside the text
+    /// of another.
+    pub links: Vec<Link>,
+    /// Every heading.
+    pub headings: Vec<Heading>,
+    /// Every block id.
+    pub blocks: Vec<BlockId>,
+    /// Every tag of the body; those of the frontmatter are in its properties.
+    pub tags: Vec<TagAt>,
+}
+
+/// Reads a note. Never fails: what cannot be understood is prose.
+pub fn read(text: &str) -> Document {
+    let mut document = Document::default();
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    document.frontmatter = frontmatter::find(text, start);
+    document.body = start;
+    if let Some(frontmatter) = &document.frontmatter {
+        document.body = frontmatter.range.end;
+        document.links = frontmatter.links.clone();
+    }
+    let mut found = inline::Found::default();
+    block::walk(text, document.body, &mut found);
+    comments(text, &mut found);
+    document.links.append(&mut found.links);
+    document.headings = found.headings;
+    document.blocks = found.blocks;
+    document.tags = found.tags;
+    document.links.sort_by_key(|link| (link.range.start, std::cmp::Reverse(link.range.end)));
+    number_lines(text, &mut document);
+    document
+}
+
+fn number_lines(text: &str, document: &mut Document) {
+    let mut lines = Lines::new(text);
+    document.links.iter_mut().for_each(|link| link.line = lines.of(link.range.start));
+    let mut lines = Lines::new(text);
+    document.headings.iter_mut().for_each(|heading| heading.line = lines.of(heading.text.start));
+    let mut lines = Lines::new(text);
+    document.blocks.iter_mut().for_each(|block| block.line = lines.of(block.id.start));
+    let mut lines = Lines::new(text);
+    document.tags.sort_by_key(|tag| tag.name.start);
+    document.tags.iter_mut().for_each(|tag| tag.line = lines.of(tag.name.start));
+}
+
+/// Pairs the `%%` that were met and marks the links between them. One that begins its line may
+/// close anywhere below, or never; one inside a line closes in the same piece of prose or is none.
+fn comments(text: &str, found: &mut inline::Found) {
+    let marks = std::mem::take(&mut found.percents);
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while let Some((open, region)) = marks.get(at).copied() {
+        let begins_line = begins_line(text, open);
+        match marks.get(at + 1) {
+            Some((close, other)) if begins_line || *other == region => {
+                spans.push(open..*close);
+                at += 2;
+            }
+            None if begins_line => {
+                spans.push(open..text.len());
+                break;
+            }
+            _ => at += 1,
+        }
+    }
+    for link in &mut found.links {
+        let next = spans.partition_point(|span| span.start <= link.range.start);
+        link.in_comment = next > 0 && spans[next - 1].contains(&link.range.start);
+    }
+}
+
+/// Whether only blanks stand before `at` in its line, a few of them at most.
+fn begins_line(text: &str, at: usize) -> bool {
+    let before = text.as_bytes()[..at].iter().rev().take(64);
+    let other = before.copied().find(|byte| !matches!(byte, b' ' | b'\t' | b'>'));
+    other.is_none_or(|byte| byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests;
