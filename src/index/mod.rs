@@ -1,6 +1,25 @@
 //! Finding things by what is in them. Derived from the vault and safe to lose.
 //!
-//! May import `note` and `vault`. Today that is [`search`], which reads the files each time;
-//! whatever is kept beside them later never changes what a search answers, only how soon.
+//! May import `note` and `vault`. [`search`] reads the files each time; [`links`] keeps what every
+//! note links to and its tags, built at first use and kept true from then on. An [`Index`] is the
+//! handle to what is kept; clones share it.
 
+pub mod links;
 pub mod search;
+
+use crate::vault::Vault;
+use links::Links;
+
+/// Everything that is kept about a vault beside its catalogue. A cheap clone.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// The link graph.
+    pub links: Links,
+}
+
+impl Index {
+    /// An index of `vault`. Nothing is read before something is asked.
+    pub fn new(vault: Vault) -> Self {
+        Self { links: Links::new(vault) }
+    }
+}

@@ -17,6 +17,8 @@ pub struct Canvas {
 pub struct CanvasLink {
     /// Which node, as a JSON path: `nodes[3].file`, `nodes[4].text`.
     pub node: String,
+    /// The number of the node, from 0.
+    pub number: usize,
     /// What it names: for a file node the whole path from the vault's root, for a card a linkpath.
     pub path: String,
     /// The part of it meant, with its `#`; empty: all.
@@ -55,6 +57,7 @@ pub fn read(text: &str) -> Result<Canvas, CanvasError> {
         match field("type") {
             Some("file") => links.extend(field("file").map(|path| CanvasLink {
                 node: format!("nodes[{number}].file"),
+                number,
                 path: path.to_owned(),
                 subpath: field("subpath").unwrap_or_default().to_owned(),
                 is_file: true,
@@ -72,6 +75,7 @@ fn card(links: &mut Vec<CanvasLink>, number: usize, text: &str) {
         if link.kind.is_wiki() || !is_external(&path) {
             links.push(CanvasLink {
                 node: format!("nodes[{number}].text"),
+                number,
                 path: path.into_owned(),
                 subpath: link.subpath(text).into_owned(),
                 is_file: false,

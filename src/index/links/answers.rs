@@ -1,0 +1,186 @@
+//! What can be asked of the graph once it is up to date.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::graph::{self, is_named};
+use super::record::{Form, Kept, Record};
+use super::resolver::{Resolution, resolve};
+use super::{Links, fresh};
+use crate::note::path::VaultPath;
+use crate::note::{fold, tag};
+use crate::vault::Catalogue;
+
+/// Files whose links are resolved before the catalogue is let go for others.
+const BATCH: usize = 256;
+
+/// A link of a file, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    /// The link.
+    pub link: Kept,
+    /// Where it leads.
+    pub resolution: Resolution,
+}
+
+/// The links of one file that lead to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backlinks {
+    /// The file they stand in.
+    pub source: VaultPath,
+    /// In the order of the text.
+    pub links: Vec<Kept>,
+}
+
+/// A link that leads nowhere, or could lead elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubtful {
+    /// The file it stands in.
+    pub source: VaultPath,
+    /// The link and where it leads.
+    pub lead: Lead,
+}
+
+/// Which notes are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Notes that no other file links to.
+    Orphans,
+    /// Notes that link to nothing that exists beside themselves.
+    DeadEnds,
+}
+
+/// A tag of the vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagCount {
+    /// As spelt where it comes first, without `#`.
+    pub name: String,
+    /// Notes that have it, or a tag nested in it.
+    pub notes: usize,
+    /// How often it stands there, nested tags included.
+    pub uses: usize,
+}
+
+impl Links {
+    /// The links of the file at `source` and where each leads; `None` if none are kept of it.
+    pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
+        fresh::check(&self.0.vault, &self.0.graph, std::iter::once(source));
+        let graph = self.graph();
+        let record = graph.get(source)?;
+        let catalogue = self.0.vault.catalogue();
+        let leads = record.links.iter().map(|link| lead(&catalogue, source, link));
+        Some(leads.collect())
+    }
+
+    /// Every link that leads to `target`, by the path of the file it stands in. Those in `target`
+    /// itself are among them where they name it.
+    pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
+        let names = graph::names_of(target);
+        let sources = self.graph().sources(&names);
+        fresh::check(&self.0.vault, &self.0.graph, sources.iter());
+        let graph = self.graph();
+        let catalogue = self.0.vault.catalogue();
+        let found = sources.into_iter().filter_map(|source| {
+            let leads_there = |link: &&Kept| {
+                is_named(link, &names)
+                    && !link.path.is_empty()
+                    && target_of(&catalogue, &source, link).target.as_ref() == Some(target)
+            };
+            let links: Vec<Kept> =
+                graph.get(&source)?.links.iter().filter(leads_there).cloned().collect();
+            (!links.is_empty()).then_some(Backlinks { source, links })
+        });
+        found.collect()
+    }
+
+    /// Links in files below `folder` (or in the file itself) that lead nowhere, and if `ambiguous`
+    /// also those to which several files answer; by path and place.
+    pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
+        let mut found = Vec::new();
+        self.resolved(folder, |source, lead| {
+            let resolution = &lead.resolution;
+            if resolution.target.is_none() || (ambiguous && !resolution.others.is_empty()) {
+                found.push(Doubtful { source: source.clone(), lead });
+            }
+        });
+        found
+    }
+
+    /// The notes below `folder` of this kind, by path.
+    pub fn notes(&self, folder: &VaultPath, scope: Scope) -> Vec<VaultPath> {
+        let mut linked: HashSet<VaultPath> = HashSet::new();
+        let everywhere = VaultPath::root();
+        let below = if scope == Scope::Orphans { &everywhere } else { folder };
+        self.resolved(below, |source, lead| {
+            if let Some(target) = lead.resolution.target.filter(|target| target != source) {
+                linked.insert(if scope == Scope::Orphans { target } else { source.clone() });
+            }
+        });
+        let notes = self.sources(folder).into_iter();
+        notes.filter(|path| path.is_note() && !linked.contains(path)).collect()
+    }
+
+    /// The tags of the notes below `folder`, the commonest first. A nested tag counts for its
+    /// parents too.
+    pub fn tags(&self, folder: &VaultPath) -> Vec<TagCount> {
+        let mut counts: BTreeMap<String, TagCount> = BTreeMap::new();
+        let graph = self.graph();
+        for path in self.sources(folder) {
+            let Some(record) = graph.get(&path) else { continue };
+            let mut here: HashSet<String> = HashSet::new();
+            for used in &record.tags {
+                for name in tag::with_parents(&used.name) {
+                    let key = tag::key(name);
+                    let count = counts.entry(key.clone()).or_insert_with(|| TagCount {
+                        name: name.to_owned(),
+                        notes: 0,
+                        uses: 0,
+                    });
+                    count.uses += used.uses as usize;
+                    count.notes += usize::from(here.insert(key));
+                }
+            }
+        }
+        let mut tags: Vec<TagCount> = counts.into_values().collect();
+        tags.sort_by_key(|tag| std::cmp::Reverse(tag.notes));
+        tags
+    }
+
+    /// The files below `folder` of which links are kept, by path.
+    fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
+        let graph = self.graph();
+        let mut sources: Vec<VaultPath> =
+            graph.iter().map(|(path, _)| path).filter(|p| p.is_within(folder)).cloned().collect();
+        sources.sort_by(|a, b| crate::vault::catalogue::tree_order(a.as_str(), b.as_str()));
+        sources
+    }
+
+    fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
+        for batch in self.sources(folder).chunks(BATCH) {
+            let graph = self.graph();
+            let catalogue = self.0.vault.catalogue();
+            for source in batch {
+                let links = graph.get(source).map(|record: &Record| &record.links);
+                for link in links.into_iter().flatten() {
+                    each(source, lead(&catalogue, source, link));
+                }
+            }
+        }
+    }
+}
+
+fn lead(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Lead {
+    Lead { resolution: target_of(catalogue, source, link), link: link.clone() }
+}
+
+/// Where a kept link leads. A file that a canvas shows is named by its whole path.
+fn target_of(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Resolution {
+    match link.form {
+        Form::CanvasFile => {
+            let entry = catalogue.get(&fold::normal(&link.path));
+            let entry = entry.or_else(|| catalogue.get(&link.path));
+            let target = entry.map(|entry| entry.path().clone());
+            Resolution { target, others: Vec::new() }
+        }
+        _ => resolve(catalogue, source, &link.path),
+    }
+}

@@ -1,0 +1,110 @@
+//! The records of all files, and which of them have links of a given name.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::record::{Gap, Kept, Record};
+use super::resolver::lower;
+use crate::note::path::VaultPath;
+
+/// How much is kept, and what is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Notes and canvases that were read.
+    pub files: usize,
+    /// Links in them.
+    pub links: usize,
+    /// Files whose links are not known, or not all.
+    pub gaps: Vec<(VaultPath, Gap)>,
+    /// Bytes of memory held, tables not counted.
+    pub bytes: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Graph {
+    records: HashMap<VaultPath, Record>,
+    /// By the lower-case last component of a link as written: the files that hold such a link.
+    by_name: HashMap<Box<str>, BTreeSet<VaultPath>>,
+}
+
+impl Graph {
+    pub fn get(&self, path: &VaultPath) -> Option<&Record> {
+        self.records.get(path)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Record)> {
+        self.records.iter()
+    }
+
+    /// Puts in what was read of a file, in place of what was known.
+    pub fn put(&mut self, path: VaultPath, record: Record) {
+        self.remove(&path);
+        for name in names(&record) {
+            self.by_name.entry(name).or_default().insert(path.clone());
+        }
+        self.records.insert(path, record);
+    }
+
+    pub fn remove(&mut self, path: &VaultPath) {
+        let Some(record) = self.records.remove(path) else { return };
+        for name in names(&record) {
+            if let Some(sources) = self.by_name.get_mut(&name) {
+                sources.remove(path);
+                if sources.is_empty() {
+                    self.by_name.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// The files that hold a link whose last component is one of `names`.
+    pub fn sources(&self, names: &[String]) -> BTreeSet<VaultPath> {
+        let sets = names.iter().filter_map(|name| self.by_name.get(name.as_str()));
+        sets.flatten().cloned().collect()
+    }
+
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary { files: self.records.len(), ..Summary::default() };
+        for (path, record) in &self.records {
+            summary.links += record.links.len();
+            summary.bytes += size_of::<Record>()
+                + record
+                    .links
+                    .iter()
+                    .map(|link| size_of::<Kept>() + link.path.len())
+                    .sum::<usize>()
+                + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
+            summary.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
+        }
+        let names = self.by_name.iter();
+        summary.bytes += names.map(|(name, set)| 56 + name.len() + 24 * set.len()).sum::<usize>();
+        summary.gaps.sort();
+        summary
+    }
+}
+
+/// The lower-case last components of a record's links, each once.
+fn names(record: &Record) -> BTreeSet<Box<str>> {
+    let written = record.links.iter().filter(|link| !link.path.is_empty());
+    written.map(|link| lower(last(&link.path)).into_boxed_str()).collect()
+}
+
+/// A link's last component.
+pub(super) fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The last components by which links can name the file at `path`.
+pub(super) fn names_of(path: &VaultPath) -> Vec<String> {
+    let name = lower(path.name());
+    let bare = name.strip_suffix(".md").map(str::to_owned);
+    std::iter::once(name).chain(bare).collect()
+}
+
+/// Whether a link's last component is one of `names`.
+pub(super) fn is_named(link: &Kept, names: &[String]) -> bool {
+    let name = last(&link.path);
+    match name.is_ascii() {
+        true => names.iter().any(|other| other.eq_ignore_ascii_case(name)),
+        false => names.contains(&lower(name)),
+    }
+}

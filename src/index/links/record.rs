@@ -1,0 +1,172 @@
+//! What is kept of one file: its links and tags, as small as they can be.
+
+use crate::note::link::{LinkKind, is_external};
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::note::{canvas, markdown};
+use crate::vault::{Entry, Kind, Meta, Vault, VaultError};
+
+/// Links kept of one file; further ones are not in the graph, and the file is counted.
+pub const MAX_LINKS: usize = 20_000;
+
+/// Tags kept of one file.
+const MAX_TAGS: usize = 2_000;
+
+/// What a link of the graph is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A link in a note.
+    Link(LinkKind),
+    /// A file that a canvas shows, by its whole path.
+    CanvasFile,
+    /// A link in a canvas card.
+    CanvasCard,
+}
+
+/// A link as the graph keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The linkpath it means, decoded; empty: the note itself.
+    pub path: Box<str>,
+    /// How it is written.
+    pub form: Form,
+    /// Its line from 1; in a canvas the number of the node, from 0.
+    pub line: u32,
+    /// Its first byte in the decoded text; 0 in a canvas.
+    pub start: u32,
+}
+
+/// A tag and how often it stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptTag {
+    /// As it is spelt there first, without `#`.
+    pub name: Box<str>,
+    /// How often.
+    pub uses: u32,
+}
+
+/// Why a file's links are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// It is larger than what is read whole.
+    TooLarge,
+    /// It is no text.
+    NotText,
+    /// It is no canvas.
+    NotCanvas,
+    /// It could not be read.
+    Unreadable,
+    /// It has more links or tags than are kept.
+    TooMany,
+}
+
+/// All that is kept of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record {
+    /// Size and time of change of what was read.
+    pub stamp: (u64, i64),
+    pub links: Vec<Kept>,
+    pub tags: Vec<KeptTag>,
+    pub gap: Option<Gap>,
+}
+
+/// Whether a file's links are kept.
+pub(super) fn is_source(entry: &Entry) -> bool {
+    entry.kind == Kind::File && !entry.unnameable && is_source_path(entry.path())
+}
+
+pub(super) fn is_source_path(path: &VaultPath) -> bool {
+    path.is_note() || is_canvas(path)
+}
+
+pub(super) fn is_canvas(path: &VaultPath) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
+}
+
+pub(super) fn stamp(meta: &Meta) -> (u64, i64) {
+    (meta.size, meta.modified)
+}
+
+/// Reads a file; `None` if it is gone.
+pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {
+    let gap = |stamp, gap| Record { stamp, gap: Some(gap), ..Record::default() };
+    let content = match vault.read(path) {
+        Ok(content) => content,
+        Err(VaultError::TooLarge { .. }) => return Some(gap(seen, Gap::TooLarge)),
+        Err(_) if vault.stat(path).is_err() => return None,
+        Err(_) => return Some(gap(seen, Gap::Unreadable)),
+    };
+    let stamp = stamp(&content.meta);
+    let Ok(text) = Text::decode(&content.bytes, path.name()) else {
+        return Some(gap(stamp, Gap::NotText));
+    };
+    let mut record = if is_canvas(path) { of_canvas(text.body()) } else { of_note(text.body()) };
+    record.stamp = stamp;
+    record.links.shrink_to_fit();
+    record.tags.shrink_to_fit();
+    Some(record)
+}
+
+fn of_note(text: &str) -> Record {
+    let document = markdown::read(text);
+    let mut record = Record::default();
+    for link in document.links.iter().filter(|link| link.counts()) {
+        let path = link.linkpath(text);
+        if !link.kind.is_wiki() && is_external(&text[link.path.clone()]) {
+            continue;
+        }
+        if record.links.len() == MAX_LINKS {
+            record.gap = Some(Gap::TooMany);
+            break;
+        }
+        record.links.push(Kept {
+            path: path.into_owned().into_boxed_str(),
+            form: Form::Link(link.kind),
+            line: small(link.line),
+            start: small(link.range.start),
+        });
+    }
+    let properties = document.frontmatter.iter().flat_map(|found| found.tags());
+    let inline = document.tags.iter().map(|tag| &text[tag.name.clone()]);
+    let mut places = std::collections::HashMap::new();
+    for name in properties.chain(inline) {
+        let next = record.tags.len();
+        let place = *places.entry(name).or_insert(next);
+        match record.tags.get_mut(place) {
+            Some(tag) => tag.uses += 1,
+            None if next == MAX_TAGS => {
+                record.gap = Some(Gap::TooMany);
+                break;
+            }
+            None => record.tags.push(KeptTag { name: name.into(), uses: 1 }),
+        }
+    }
+    record
+}
+
+fn of_canvas(text: &str) -> Record {
+    let Ok(canvas) = canvas::read(text) else {
+        return Record { gap: Some(Gap::NotCanvas), ..Record::default() };
+    };
+    let mut record = Record::default();
+    if canvas.links.len() > MAX_LINKS {
+        record.gap = Some(Gap::TooMany);
+    }
+    record.links = canvas
+        .links
+        .into_iter()
+        .take(MAX_LINKS)
+        .map(|link| Kept {
+            path: link.path.into_boxed_str(),
+            form: if link.is_file { Form::CanvasFile } else { Form::CanvasCard },
+            line: small(link.number),
+            start: 0,
+        })
+        .collect();
+    record
+}
+
+/// Files are read up to a limit far below 4 GB.
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,131 @@
+//! Where a link leads: Obsidian's own rules, in the one place that knows them.
+//!
+//! For a linkpath `L` in a note `S`:
+//! 1. `L` empty: `S` itself.
+//! 2. Names are compared in lower case. The files are those of the whole vault whose name is the
+//!    last component of `L`, or else that with `.md`; none: unresolved. A last component without a
+//!    point can only be a note.
+//! 3. `L` without a slash and one such file: it.
+//! 4. `./` or `../` at the beginning: counted from `S`'s folder; the file at that very path wins,
+//!    else the rest of `L` goes on.
+//! 5. `/` at the beginning: the file at that very path of the vault, or nothing.
+//! 6. The file at exactly `L`; else those whose path ends with `L`, in `S`'s folder (at any depth)
+//!    before others, the shortest path before longer ones, then by the alphabet.
+//!
+//! Lower case is JavaScript's `toLowerCase` of the whole text, in which a capital sigma at a word's
+//! end becomes `ς`; here all small sigmas are one, since the name of a note goes on with `.md` and
+//! a link's may not. That an exact path comes first in step 6, and that a path ends with `L` by its
+//! characters, are working rules not seen in the app.
+
+use std::cmp::Ordering;
+
+use crate::note::fold::{fold_key, normal};
+use crate::note::path::VaultPath;
+use crate::vault::{Catalogue, Entry, Kind};
+
+/// Where a link leads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resolution {
+    /// The file; `None` if nothing answers.
+    pub target: Option<VaultPath>,
+    /// Other files that answer to the same link, best first: the link is ambiguous. Empty where a
+    /// path says exactly which is meant.
+    pub others: Vec<VaultPath>,
+}
+
+impl Resolution {
+    fn exactly(target: Option<&Entry>) -> Self {
+        Self { target: target.map(|entry| entry.path().clone()), others: Vec::new() }
+    }
+}
+
+/// The form in which link texts and paths are compared.
+pub fn lower(text: &str) -> String {
+    normal(text).to_lowercase().replace('ς', "σ")
+}
+
+/// Resolves the linkpath `link` in the note `source`; see the module for the steps.
+pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolution {
+    if link.is_empty() {
+        return Resolution { target: Some(source.clone()), others: Vec::new() };
+    }
+    let asked = lower(link);
+    let name = asked.rsplit('/').next().unwrap_or_default();
+    let (found, added) = candidates(catalogue, name);
+    let with_extension = |path: &str| format!("{path}{added}");
+    if let ([only], false) = (&found[..], asked.contains('/')) {
+        return Resolution::exactly(Some(only));
+    }
+    let at = |path: &str| found.iter().copied().find(|entry| lower(entry.path().as_str()) == path);
+    let mut rest = asked.as_str();
+    if rest.starts_with("./") || rest.starts_with("../") {
+        let (folder, below) = climb(source, rest);
+        rest = below;
+        if let Some(folder) = folder {
+            let slash = if folder.is_empty() { "" } else { "/" };
+            if let Some(found) = at(&with_extension(&format!("{folder}{slash}{rest}"))) {
+                return Resolution::exactly(Some(found));
+            }
+        }
+    }
+    if let Some(absolute) = rest.strip_prefix('/') {
+        return Resolution::exactly(at(&with_extension(absolute)));
+    }
+    let wanted = with_extension(rest);
+    if let Some(found) = at(&wanted) {
+        return Resolution::exactly(Some(found));
+    }
+    let folder = source.parent().unwrap_or_else(VaultPath::root);
+    let mut ending: Vec<&Entry> = found
+        .iter()
+        .copied()
+        .filter(|entry| lower(entry.path().as_str()).ends_with(&wanted))
+        .collect();
+    ending.sort_by(|a, b| {
+        let near = |entry: &Entry| !entry.path().is_within(&folder);
+        near(a).cmp(&near(b)).then_with(|| shortest(a.path(), b.path()))
+    });
+    let mut paths = ending.into_iter().map(|entry| entry.path().clone());
+    Resolution { target: paths.next(), others: paths.collect() }
+}
+
+/// The files named `name` (in lower case), and what had to be added to the name for that.
+fn candidates<'c>(catalogue: &'c Catalogue, name: &str) -> (Vec<&'c Entry>, &'static str) {
+    let named = |name: &str| -> Vec<&'c Entry> {
+        let mut entries = catalogue.named(&fold_key(name));
+        entries.retain(|entry| {
+            entry.kind == Kind::File && !entry.unnameable && lower(entry.path().name()) == name
+        });
+        entries
+    };
+    if name.contains('.') {
+        let exact = named(name);
+        if !exact.is_empty() {
+            return (exact, "");
+        }
+    }
+    (named(&format!("{name}.md")), ".md")
+}
+
+/// The folder, in lower case, that the dots at the beginning of `link` lead to from `source`, and
+/// what follows them. No folder where they lead out of the vault.
+fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
+    let mut folder = source.parent();
+    let mut rest = link;
+    loop {
+        if let Some(below) = rest.strip_prefix("./") {
+            rest = below;
+        } else if let Some(below) = rest.strip_prefix("../") {
+            rest = below;
+            folder = folder.and_then(|folder| folder.parent());
+        } else {
+            return (folder.map(|folder| lower(folder.as_str())), rest);
+        }
+    }
+}
+
+/// Shorter paths first, counted as JavaScript counts; equal ones by the alphabet.
+fn shortest(a: &VaultPath, b: &VaultPath) -> Ordering {
+    let length = |path: &VaultPath| path.as_str().encode_utf16().count();
+    length(a).cmp(&length(b)).then_with(|| a.as_str().cmp(b.as_str()))
+}
