@@ -67,6 +67,7 @@ impl Session {
     pub fn end(&self) {
         self.shared.events.unsubscribe(self.number);
         self.calls.abandon();
+        self.outbox.abandon();
     }
 
     /// Takes one message. Never waits: what takes time answers later.
