@@ -10,7 +10,7 @@
 //! becomes of the client; events have one order ([`events`]); neither token nor note contents are
 //! logged.
 //!
-//! In reading order: [`settings`], [`token`], [`accept`], [`gate`], [`connection`], [`session`],
+//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`], [`session`],
 //! [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`], [`tracker`] and
 //! [`close`] are its parts.
 
@@ -23,6 +23,7 @@ pub mod events;
 pub mod gate;
 pub mod outbox;
 pub mod pace;
+pub mod private;
 pub mod session;
 pub mod settings;
 pub mod token;
