@@ -27,6 +27,10 @@ impl VaultBackend {
 }
 
 impl Backend for VaultBackend {
+    fn name(&self) -> &str {
+        self.context.vault.name()
+    }
+
     fn tools(&self) -> ToolsListResult {
         ToolsListResult { tools: tools::definitions().iter().map(shown).collect() }
     }
