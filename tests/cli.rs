@@ -1,6 +1,8 @@
 //! The command line as a user meets it: the real program, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+#[path = "support/machine.rs"]
+mod machine;
 #[path = "cli/support.rs"]
 mod support;
 
