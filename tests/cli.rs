@@ -1,6 +1,9 @@
 //! The command line as a user meets it: the real program, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+#[cfg(target_os = "linux")]
+#[path = "support/mod.rs"]
+mod door;
 #[path = "support/machine.rs"]
 mod machine;
 #[path = "cli/support.rs"]
@@ -12,6 +15,9 @@ mod call;
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[cfg(target_os = "linux")]
+#[path = "cli/handles.rs"]
+mod handles;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/shape.rs"]
