@@ -1,7 +1,6 @@
 //! The command line as a user meets it: the real program, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-#[cfg(target_os = "linux")]
 #[path = "support/mod.rs"]
 mod door;
 #[path = "support/machine.rs"]

@@ -125,6 +125,7 @@ fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
     let long = json!({"name": "long", "arguments": {"bytes": 1_100_000}});
     let answer = client.call("tools/call", long);
     assert_eq!(answer["error"]["data"]["kind"], "reply_too_large");
+    assert!(answer["error"]["data"]["hint"].as_str().unwrap().contains("narrow the request"));
     let fits = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
     let answer = client.call("tools/call", fits);
     assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 1_000_000);
