@@ -1,5 +1,24 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
-//! Vault Steward.
+//! Vault Steward: a daemon that attaches to an Obsidian vault and offers file tools made for
+//! language models and for speech over a local protocol.
+//!
+//! # Layout
+//!
+//! A column of floors; a room imports only from floors below its own, which
+//! `tests/architecture.rs` holds. `docs/architecture.md` shows the house, each room's `mod.rs` is
+//! its front door.
+//!
+//! | floor | room | what it is |
+//! |---|---|---|
+//! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
+//! | 1 | [`protocol`] | what crosses the socket |
+//! | 2 | [`vault`] | the only room that touches the user's files |
+//! | 3 | [`journal`] | the only caller of the vault's write side |
+//! | 3 | [`index`] | finding things by what is in them |
+//! | 5 | [`tools`] | what a caller can ask for, one file a tool |
+//! | 7 | [`server`] | the WebSocket door |
+//! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
+
 pub mod cli;
 pub mod config;
 pub mod daemon;

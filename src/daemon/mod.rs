@@ -220,7 +220,11 @@ async fn serve(
 
     let events = server.events();
     vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
-    vault.watch();
+    // Clients need not wait for it: until then every call looks at the disk by itself.
+    tokio::task::spawn_blocking({
+        let vault = vault.clone();
+        move || vault.watch()
+    });
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),

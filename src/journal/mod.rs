@@ -52,6 +52,8 @@ pub enum Change {
     Delete {
         /// Its path.
         path: VaultPath,
+        /// For a file, what must be there now.
+        before: Before,
     },
 }
 
@@ -164,8 +166,8 @@ fn carry_out(
         }
     }
     for (change, outcome) in set.changes.iter().zip(&mut *outcomes) {
-        if let Change::Delete { path } = change {
-            let trashed = writer.delete(path)?;
+        if let Change::Delete { path, before } = change {
+            let trashed = writer.delete(path, *before)?;
             done.push(Done::Delete(path.clone(), trashed.clone()));
             *outcome = Some(Outcome::Deleted(trashed));
         }

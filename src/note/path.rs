@@ -12,6 +12,9 @@ pub const MAX_NAME_BYTES: usize = 255;
 /// The longest path accepted, in bytes (`PATH_MAX` on Linux).
 pub const MAX_PATH_BYTES: usize = 4096;
 
+/// Components of the deepest path accepted: deeper folders are not listed either.
+pub const MAX_DEPTH: usize = 64;
+
 /// A path inside the vault, relative to its root, `/` between components.
 ///
 /// Invariant: no component is empty, `.` or `..`, none holds `/` or NUL, and there is no leading
@@ -93,6 +96,9 @@ impl VaultPath {
                 }
                 name => components.push(name),
             }
+        }
+        if components.len() > MAX_DEPTH {
+            return Err(invalid(&format!("it is more than {MAX_DEPTH} folders deep")));
         }
         let path = Self(components.join("/").into());
         if climbed {
@@ -274,11 +280,20 @@ fn strip_quotes(input: &str) -> &str {
 
 /// The part of an absolute path below the vault's root, compared component by component.
 fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
-    let root = root.trim_end_matches('/');
+    // Windows writes its canonical paths as `\\?\C:\…`, people write `C:\…`.
+    let root = root.replace('\\', "/");
+    let root = root.strip_prefix("//?/").unwrap_or(&root).trim_end_matches('/');
     if root.is_empty() {
         return None;
     }
-    let rest = path.strip_prefix(root)?;
+    let path = path.strip_prefix("//?/").unwrap_or(path);
+    let rest = match path.get(..root.len()) {
+        // A drive's letter has no case.
+        Some(start) if root.contains(':') && start.eq_ignore_ascii_case(root) => {
+            &path[root.len()..]
+        }
+        _ => path.strip_prefix(root)?,
+    };
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::{self, count};
+use super::text_file::{self, count, fits};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{Change, ChangeSet};
 use crate::note::code::ErrorCode;
@@ -14,6 +14,9 @@ use crate::note::path::VaultPath;
 use crate::vault::{Before, Place, VaultError};
 
 pub(super) struct ApplyPatch;
+
+/// Files in one patch: each is held open and whole until all are written.
+const MAX_FILES: usize = 200;
 
 /// Applies a unified diff to one or more files, creations (`--- /dev/null`) and deletions
 /// (`+++ /dev/null`) included. All of it or nothing: if one hunk does not fit, no file changes.
@@ -59,6 +62,13 @@ impl Tool for ApplyPatch {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let patches = patch::parse(&input.patch).map_err(|error| failed(&error))?;
+        if patches.len() > MAX_FILES {
+            return Err(ToolError::new(
+                ErrorCode::PatchFailed,
+                format!("the patch names {} files; the limit is {MAX_FILES}", patches.len()),
+                "apply it in parts",
+            ));
+        }
         let mut seen = HashSet::new();
         let mut files = Vec::new();
         let mut changes = Vec::new();
@@ -116,13 +126,14 @@ fn plan(
     file.text()?;
     let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
     let path = file.path.clone();
+    let before = Before::Revision(file.content.revision);
     let (change, result) = match applied.bytes {
         Some(content) => {
+            fits(&context.vault, &path, content.len())?;
             let result = result(&path, "modified", Some(&content));
-            let before = Before::Revision(file.content.revision);
             (Change::Write { path: path.clone(), content, before }, result)
         }
-        None => (Change::Delete { path: path.clone() }, result(&path, "deleted", None)),
+        None => (Change::Delete { path: path.clone(), before }, result(&path, "deleted", None)),
     };
     Ok((path, change, result))
 }

@@ -7,7 +7,7 @@ use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{Change, ChangeSet, Outcome};
 use crate::note::code::ErrorCode;
-use crate::vault::{Kind, Trashed, Want};
+use crate::vault::{Before, Kind, Trashed, Want};
 
 pub(super) struct Delete;
 
@@ -75,7 +75,7 @@ impl Tool for Delete {
         };
         let outcomes = context.journal.apply(&ChangeSet {
             title: format!("delete `{}`", found.path),
-            changes: vec![Change::Delete { path: found.path.clone() }],
+            changes: vec![Change::Delete { path: found.path.clone(), before: Before::Any }],
         })?;
         let [Outcome::Deleted(trashed)] = &outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
+use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -173,7 +174,7 @@ impl<'a> Tree<'a> {
             let children = self.children(entry.path()).len();
             let below = shown.get(entry.path()).copied().unwrap_or(0);
             nodes.push(Node {
-                path: entry.path().to_string(),
+                path: entry.path().as_str().to_owned(),
                 kind: entry.kind.word(),
                 depth,
                 omitted: children - below,
@@ -207,7 +208,10 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
     if entries.is_empty() && omitted == 0 {
         lines.push("  [empty]".to_owned());
     } else if omitted > 0 {
-        lines.push(format!("[{} not shown; raise max_depth or max_entries]", entry_count(omitted)));
+        lines.push(format!(
+            "[{} not shown; raise max_depth or max_entries]",
+            count(omitted, "entry")
+        ));
     }
     lines.join("\n")
 }
@@ -218,8 +222,4 @@ fn flush(lines: &mut Vec<String>, pending: &mut Vec<(usize, usize)>, depth: usiz
             lines.push(format!("{}… {} more", "  ".repeat(level), rest));
         }
     }
-}
-
-fn entry_count(number: usize) -> String {
-    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::{self, TextFile, count};
+use super::text_file::{self, TextFile, count, fits};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{Change, ChangeSet, Outcome};
 use crate::note::code::ErrorCode;
@@ -98,6 +98,7 @@ impl Tool for EditFile {
         let edited =
             apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
         let path = &file.path;
+        fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
         let outcomes = context.journal.apply(&ChangeSet {
             title: format!("edit `{path}`"),
@@ -172,6 +173,17 @@ fn operation(input: &Input) -> Result<Edit, ToolError> {
     }
     if let Some(Lines { start, end }) = input.replace_lines {
         found.push(content().map(|content| Edit::ReplaceLines { start, end, content }));
+    }
+    let by_line = [input.insert_after_line.is_some(), input.insert_before_line.is_some()];
+    let takes_content = by_line.contains(&true) || input.replace_lines.is_some();
+    if input.content.is_some() && !takes_content && !found.is_empty() {
+        return Err(wrong(
+            "`content` does not go with this edit",
+            "it is what an insertion or `replace_lines` puts in; leave it out",
+        ));
+    }
+    if input.replace_all && input.old_text.is_none() {
+        return Err(wrong("`replace_all` goes only with `old_text`", "leave it out"));
     }
     let way = "use exactly one of `old_text` with `new_text`, `insert_after_line`, \
                `insert_before_line`, `delete_lines`, `replace_lines`";

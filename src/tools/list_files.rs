@@ -152,7 +152,7 @@ fn confirmed(context: &Context, found: &[Entry], limit: usize) -> (Vec<Listed>, 
             }
         };
         entries.push(Listed {
-            path: entry.path().to_string(),
+            path: entry.path().as_str().to_owned(),
             kind,
             modified: local(modified),
             size: (kind != Kind::Folder.word()).then_some(bytes),
@@ -217,8 +217,13 @@ fn text(
 fn line(entry: &Listed) -> String {
     let time = entry.modified.get(..16).unwrap_or_default().replace('T', " ");
     match (entry.kind, entry.size) {
-        ("folder", _) => format!("{time}  {}/", entry.path),
-        ("file", Some(bytes)) => format!("{time}  {}  {}", entry.path, size(bytes)),
-        (kind, _) => format!("{time}  {}  [{kind}]", entry.path),
+        ("folder", _) => format!("{time}  {}/", shown(&entry.path)),
+        ("file", Some(bytes)) => format!("{time}  {}  {}", shown(&entry.path), size(bytes)),
+        (kind, _) => format!("{time}  {}  [{kind}]", shown(&entry.path)),
     }
+}
+
+/// A path for reading: what would mislead the eye is written out.
+fn shown(path: &str) -> String {
+    path.chars().flat_map(crate::note::path::show).collect()
 }

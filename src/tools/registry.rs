@@ -170,11 +170,6 @@ macro_rules! tools {
             ALL.get_or_init(|| vec![$(made::definition::<$tool>()),+])
         }
 
-        /// Whether a tool may take long and should wait its turn among its like.
-        pub fn is_heavy(name: &str) -> bool {
-            [$((<$tool as Tool>::NAME, <$tool as Tool>::HEAVY)),+].contains(&(name, true))
-        }
-
         /// Calls a tool with its arguments as JSON.
         ///
         /// # Errors

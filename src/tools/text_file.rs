@@ -39,6 +39,15 @@ impl TextFile {
     }
 }
 
+/// Refuses a result that no tool could read again.
+pub(super) fn fits(vault: &Vault, path: &VaultPath, bytes: usize) -> Result<(), ToolError> {
+    let (size, limit) = (bytes as u64, vault.max_file_bytes());
+    match size > limit {
+        true => Err(crate::vault::VaultError::TooLarge { path: path.clone(), size, limit }.into()),
+        false => Ok(()),
+    }
+}
+
 pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
     text.parse().map_err(|error: crate::vault::NoRevision| {
         let hint = "use the `revision` of the last read_file, write_file or edit_file";
@@ -90,8 +99,9 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// A number with its noun: `1 file`, `3 files`.
 pub(super) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
         _ if noun.ends_with("ch") => format!("{number} {noun}es"),
         _ => format!("{number} {noun}s"),
     }

@@ -45,7 +45,7 @@ fn try_all(root: &Folder, found: &mut Abilities, made: &mut Vec<String>) -> io::
     // The last letter of each is what the probes of case and form look at.
     let names = [format!(".~vs-probe-{tag}-\u{e9}a"), format!(".~vs-probe-{tag}-b")];
     for name in &names {
-        root.create_new(Name::new(name)?)?;
+        root.create_new(Name::new(name)?, true)?;
         made.push(name.clone());
         found.writable = true;
     }

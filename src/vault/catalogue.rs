@@ -78,12 +78,19 @@ impl Entry {
     }
 
     /// Whether `meta` is what this entry says already. A folder's size and time are its file
-    /// system's business and never count as a change.
+    /// system's business and never count as a change; identities do not count either, since
+    /// user-space file systems give a file another at every look.
     pub(super) fn agrees(&self, meta: &Meta) -> bool {
         self.kind == meta.kind
             && (self.kind == Kind::Folder
-                || (self.size, self.modified) == (meta.size, meta.modified)
-                    && self.id.may_be(meta.id))
+                || (self.size, self.modified) == (meta.size, meta.modified))
+    }
+
+    /// Whether two entries of one path say the same.
+    pub(super) fn same_state(&self, other: &Entry) -> bool {
+        self.kind == other.kind
+            && (self.kind == Kind::Folder
+                || (self.size, self.modified) == (other.size, other.modified))
     }
 }
 

@@ -34,6 +34,12 @@ pub enum VaultError {
         /// Up to five real paths that may be meant, best first.
         near: Vec<VaultPath>,
     },
+    /// It is in the cloud only.
+    #[error("`{path}` is not on this machine: iCloud keeps it and has not downloaded it")]
+    NotDownloaded {
+        /// The path asked for.
+        path: VaultPath,
+    },
     /// Several things answer to one name.
     #[error("`{path}` could be any of {}", list(candidates))]
     Ambiguous {
@@ -170,7 +176,9 @@ impl VaultError {
                 ErrorCode::OutsideVault
             }
             Self::Path(PathError::Invalid { .. }) | Self::Name { .. } => ErrorCode::InvalidPath,
-            Self::NotFound { .. } | Self::BrokenLink { .. } => ErrorCode::NotFound,
+            Self::NotFound { .. } | Self::NotDownloaded { .. } | Self::BrokenLink { .. } => {
+                ErrorCode::NotFound
+            }
             Self::Ambiguous { .. } => ErrorCode::AmbiguousPath,
             Self::Protected { .. } => ErrorCode::ProtectedPath,
             Self::AlreadyExists { .. } => ErrorCode::AlreadyExists,
@@ -206,6 +214,7 @@ impl VaultError {
                 "list_files shows what is there".to_owned()
             }
             Self::NotFound { near, .. } => format!("did you mean {}?", list(near)),
+            Self::NotDownloaded { .. } => "open it once in the Finder, then try again".to_owned(),
             Self::Ambiguous { .. } => "give one of these exactly".to_owned(),
             Self::Protected { .. } => "leave this folder alone; nothing in it is a note".to_owned(),
             Self::LinkOutside { .. } => {

@@ -31,6 +31,7 @@ mod save;
 mod scan;
 mod suggest;
 mod trash;
+mod twins;
 mod watch;
 
 use std::fs::File;
@@ -106,6 +107,9 @@ struct Inner {
     protection: Protection,
     catalogue: RwLock<Catalogue>,
     unreadable: RwLock<Vec<(VaultPath, String)>>,
+    /// Protected folders that the last scan met, at any depth.
+    protected_folders: RwLock<Vec<VaultPath>>,
+    twins: Mutex<twins::Twins>,
     obsidian: Mutex<obsidian::Reader>,
     abilities: OnceLock<Abilities>,
     watch: Mutex<watch::Watch>,
@@ -114,6 +118,10 @@ struct Inner {
     scanned: AtomicU64,
     /// Held while the catalogue changes and its changes are told, so that all hear them in order.
     changing: Mutex<()>,
+    /// One full scan at a time.
+    scanning: Mutex<()>,
+    /// Set when everything is to end: a scan under way gives up.
+    stopping: AtomicBool,
     /// While a full scan runs: what else was looked at or changed meanwhile.
     touched: Mutex<Option<Vec<VaultPath>>>,
     late: save::LateWrites,
@@ -190,12 +198,16 @@ impl Vault {
             protection,
             catalogue: RwLock::default(),
             unreadable: RwLock::default(),
+            protected_folders: RwLock::default(),
+            twins: Mutex::default(),
             obsidian: Mutex::default(),
             abilities: OnceLock::new(),
             watch: Mutex::default(),
             sinks: RwLock::default(),
             scanned: AtomicU64::new(refresh::NEVER),
             changing: Mutex::default(),
+            scanning: Mutex::default(),
+            stopping: AtomicBool::new(false),
             touched: Mutex::default(),
             late: save::LateWrites::default(),
             unfinished: Mutex::default(),
@@ -249,11 +261,15 @@ impl Vault {
 
     /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
-        let catalogue = self.catalogue();
+        let watching = lock(&self.0.watch).state();
+        let (counts, catalogue_bytes) = {
+            let catalogue = self.catalogue();
+            (catalogue.counts(), catalogue.memory())
+        };
         VaultStatus {
-            counts: catalogue.counts(),
-            catalogue_bytes: catalogue.memory(),
-            watching: lock(&self.0.watch).state(),
+            counts,
+            catalogue_bytes,
+            watching,
             scan_milliseconds: self.0.scanned.load(Ordering::Relaxed),
             unreadable: self.0.unreadable.read().unwrap_or_else(PoisonError::into_inner).clone(),
             warnings: lock(&self.0.warnings).clone(),
@@ -356,24 +372,6 @@ impl Vault {
         }
     }
 
-    /// A hard link gives a protected file a second name outside its folder; only its identity
-    /// tells.
-    fn not_a_protected_twin(&self, path: &VaultPath, meta: &Meta) -> Result<(), VaultError> {
-        let root = self.0.root.list().map_err(|error| VaultError::io("list", path, error))?;
-        let names = root.iter().filter_map(|listed| listed.name.to_str());
-        let folders = names.filter_map(|name| VaultPath::root().join(name));
-        for folder in folders.filter(|folder| self.allowed(folder).is_err()) {
-            if contains(&self.0.root, &folder, meta.id, &mut TWIN_SEARCH.clone()) {
-                return Err(VaultError::Protected {
-                    path: path.to_string(),
-                    folder: folder.to_string(),
-                    reason: "this is another name of a file in it".to_owned(),
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// Notes for `status` what went wrong where nobody was asking.
     fn warn(&self, warning: String) {
         tracing::warn!("{warning}");
@@ -394,8 +392,14 @@ impl Vault {
         self.0.state.join("recovery")
     }
 
+    /// The steward's folder for what is deleted where the vault keeps no trash.
+    fn kept_folder(&self) -> PathBuf {
+        self.0.state.join("kept")
+    }
+
     /// Stops watching and finishes what runs in the background.
     pub fn stop(&self) {
+        self.0.stopping.store(true, Ordering::Relaxed);
         let watcher = lock(&self.0.watch).stop();
         if let Some(thread) = watcher {
             let _ = thread.join();
@@ -417,26 +421,6 @@ fn just_emptied(meta: &Meta) -> bool {
     let fresh = now.saturating_sub(meta.modified) < 2_000_000_000;
     let made = meta.created.is_some_and(|made| meta.modified <= made);
     meta.size == 0 && fresh && !made
-}
-
-/// Entries of protected folders looked at for one hard-linked file.
-const TWIN_SEARCH: usize = 50_000;
-
-fn contains(root: &Folder, folder: &VaultPath, id: dir::FileId, budget: &mut usize) -> bool {
-    let Ok(listed) = root.open_folder_at(folder).and_then(|folder| folder.list()) else {
-        return false;
-    };
-    listed.iter().any(|one| {
-        *budget = budget.saturating_sub(1);
-        one.meta.id == id
-            || (*budget > 0
-                && one.meta.kind == Kind::Folder
-                && one
-                    .name
-                    .to_str()
-                    .and_then(|name| folder.join(name))
-                    .is_some_and(|below| contains(root, &below, id, budget)))
-    })
 }
 
 /// A panic elsewhere never makes the vault unusable: every lock guards values that are whole

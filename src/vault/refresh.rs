@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
 use super::catalogue::{Catalogue, Entry};
@@ -71,29 +71,25 @@ impl Vault {
     /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
     pub fn rescan(&self) -> Result<(), VaultError> {
         self.check_root()?;
-        self.rescan_with(&|_| ())
+        self.rescan_with(&|_| ())?;
+        self.rewatch();
+        Ok(())
     }
 
     pub(super) fn rescan_with(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
+        let _one = lock(&self.0.scanning);
         let started = Instant::now();
         let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
         let root = VaultPath::root();
         // What changes while the walk is under way may lie behind it: looked at again at the end.
         *lock(&self.0.touched) = Some(Vec::new());
-        let found = scan::scan(&self.0.root, &root, progress);
-        let Scan { entries, unreadable, unfinished } =
-            found.map_err(|source| VaultError::io("list", &root, source))?;
-        if first {
-            *lock(&self.0.unfinished) = unfinished;
+        let found = scan::scan(&self.0.root, &root, &self.0.stopping, progress);
+        let scan = found.map_err(|source| VaultError::io("list", &root, source))?;
+        if self.0.stopping.load(Ordering::Relaxed) {
+            return Ok(());
         }
-        *self.0.unreadable.write().unwrap_or_else(PoisonError::into_inner) = unreadable;
-        let fresh = Catalogue::build(entries);
         let turn = lock(&self.0.changing);
-        let changes = self.edit_catalogue(|catalogue| {
-            let changes = if first { Vec::new() } else { differences(catalogue, &fresh) };
-            *catalogue = fresh;
-            changes
-        });
+        let changes = self.replace_catalogue(scan, first);
         let touched = lock(&self.0.touched).take().unwrap_or_default();
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.scanned.store(milliseconds, Ordering::Relaxed);
@@ -103,6 +99,26 @@ impl Vault {
             self.refresh(&path);
         }
         Ok(())
+    }
+
+    fn replace_catalogue(&self, scan: Scan, first: bool) -> Vec<VaultChange> {
+        let Scan { mut entries, unreadable, unfinished, hidden } = scan;
+        if first {
+            *lock(&self.0.unfinished) = unfinished;
+        }
+        // A folder that cannot be listed for a moment is not empty: what was known of it stays.
+        for (folder, _) in &unreadable {
+            entries.extend(self.catalogue().within(folder).cloned());
+        }
+        let protected = hidden.into_iter().filter(|path| self.0.protection.check(path).is_some());
+        *write(&self.0.protected_folders) = protected.collect();
+        *write(&self.0.unreadable) = unreadable;
+        let fresh = Catalogue::build(entries);
+        self.edit_catalogue(|catalogue| {
+            let changes = if first { Vec::new() } else { differences(catalogue, &fresh) };
+            *catalogue = fresh;
+            changes
+        })
     }
 
     /// Looks at `path` and tells the catalogue; gives what is there, links not followed. A new
@@ -125,21 +141,45 @@ impl Vault {
         }
     }
 
+    /// Takes in that `path` is in this state.
+    pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
+        if !self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta)) {
+            self.take_in(path);
+        }
+    }
+
+    /// Takes in that nothing is at `path` any more.
+    pub(super) fn forget(&self, path: &VaultPath) {
+        if self.catalogue().get(path.as_str()).is_some() {
+            self.take_in(path);
+        }
+        self.touch(path);
+    }
+
+    /// Brings the catalogue up to date about `path`. Looks again in its turn: what was seen before
+    /// may be older than what another has taken in meanwhile.
+    fn take_in(&self, path: &VaultPath) {
+        let _turn = lock(&self.0.changing);
+        match self.0.root.stat_at(path) {
+            Ok(meta) => {
+                let spelt = self.real_spelling(path, &meta);
+                self.put(spelt.as_ref().unwrap_or(path), &meta);
+            }
+            Err(error) if is_absence(&error) => {
+                let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
+                let gone: Vec<_> =
+                    gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
+                self.emit(&gone);
+            }
+            Err(_) => {}
+        }
+        self.touch(path);
+    }
+
     fn touch(&self, path: &VaultPath) {
         if let Some(touched) = lock(&self.0.touched).as_mut() {
             touched.push(path.clone());
         }
-    }
-
-    /// Takes in that `path` is in this state.
-    pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
-        if self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta)) {
-            return;
-        }
-        let _turn = lock(&self.0.changing);
-        let spelt = self.real_spelling(path, meta);
-        self.put(spelt.as_ref().unwrap_or(path), meta);
-        self.touch(path);
     }
 
     /// Puts what is at `path` into the catalogue, with the folders on the way and, for a new
@@ -155,7 +195,9 @@ impl Vault {
         };
         let below = match (meta.kind, known) {
             (Kind::Folder, None | Some((Kind::File | Kind::Link | Kind::Other, _))) => {
-                scan::scan(&self.0.root, path, &|_| ()).map(|scan| scan.entries).unwrap_or_default()
+                scan::scan(&self.0.root, path, &self.0.stopping, &|_| ())
+                    .map(|scan| scan.entries)
+                    .unwrap_or_default()
             }
             _ => Vec::new(),
         };
@@ -222,15 +264,6 @@ impl Vault {
         same.find_map(|one| parent.join(one.name.to_str()?))
     }
 
-    /// Takes in that nothing is at `path` any more.
-    pub(super) fn forget(&self, path: &VaultPath) {
-        let _turn = lock(&self.0.changing);
-        let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
-        let changes: Vec<_> = gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
-        self.emit(&changes);
-        self.touch(path);
-    }
-
     /// Lists one folder and takes in what has come, changed or gone in it; whether anything had.
     pub(super) fn refresh_folder(&self, path: &VaultPath) -> bool {
         let Ok(listed) = self.0.root.open_folder_at(path).and_then(|folder| folder.list()) else {
@@ -262,33 +295,38 @@ impl Vault {
 
     /// Takes in a rename that was seen or made, of a file or of a folder with all in it.
     pub(super) fn renamed(&self, from: &VaultPath, to: &VaultPath) {
-        self.touch(from);
-        self.touch(to);
-        let Some(meta) = self.look(to) else {
-            self.forget(from);
-            return;
-        };
-        let known = self.catalogue().get(from.as_str()).is_some();
-        if !known || is_hidden(to) {
+        if !self.rename_known(from, to) {
+            // Told of before, or one end out of sight: what is there now counts.
             self.forget(from);
             self.refresh(to);
-            return;
         }
+        self.touch(from);
+        self.touch(to);
+    }
+
+    /// Whether the catalogue knew `from` and something is at `to`.
+    fn rename_known(&self, from: &VaultPath, to: &VaultPath) -> bool {
         let _turn = lock(&self.0.changing);
-        let below = scan::scan(&self.0.root, to, &|_| ()).map(|scan| scan.entries);
-        let Some(entry) = self.entry(to, &meta) else { return };
+        let known = self.catalogue().get(from.as_str()).is_some();
+        let Some(meta) = self.look(to).filter(|_| known && !is_hidden(to)) else { return false };
+        let below = match meta.kind {
+            Kind::Folder => scan::scan(&self.0.root, to, &self.0.stopping, &|_| ()).ok(),
+            _ => None,
+        };
+        let Some(entry) = self.entry(to, &meta) else { return false };
         let mut changes = self.missing_parents(to);
         self.edit_catalogue(|catalogue| {
             catalogue.remove_tree(from);
             catalogue.remove_tree(to);
             catalogue.insert(entry);
-            below.unwrap_or_default().into_iter().for_each(|entry| {
+            below.into_iter().flat_map(|scan| scan.entries).for_each(|entry| {
                 catalogue.insert(entry);
             });
         });
         let kind = ChangeKind::Renamed { from: from.clone() };
         changes.push(VaultChange { kind, path: to.clone(), entry: meta.kind });
         self.emit(&changes);
+        true
     }
 
     fn look(&self, path: &VaultPath) -> Option<Meta> {
@@ -314,14 +352,12 @@ fn differences(old: &Catalogue, new: &Catalogue) -> Vec<VaultChange> {
         .map(|entry| change(ChangeKind::Removed, entry));
     let come = new.within(&root).filter_map(|entry| match old.get(entry.path().as_str()) {
         None => Some(change(ChangeKind::Created, entry)),
-        Some(before) if same(before, entry) => None,
+        Some(before) if before.same_state(entry) => None,
         Some(_) => Some(change(ChangeKind::Modified, entry)),
     });
     gone.chain(come).collect()
 }
 
-fn same(a: &Entry, b: &Entry) -> bool {
-    a.kind == b.kind
-        && (a.kind == Kind::Folder
-            || (a.size, a.modified) == (b.size, b.modified) && a.id.may_be(b.id))
+fn write<T>(guarded: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    guarded.write().unwrap_or_else(PoisonError::into_inner)
 }

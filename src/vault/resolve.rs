@@ -68,6 +68,10 @@ impl Vault {
                 self.allowed(&path)?;
                 Ok(path)
             }
+            // "/run/5k.md" means the vault's folder where it has one of that name.
+            Err(PathError::Outside { .. }) if self.has_top_folder(asked) => {
+                self.parse(asked.trim_start_matches(|c: char| c == '/' || c.is_whitespace()))
+            }
             Err(error) => {
                 // "x/../.obsidian" aims at something: say what is wrong with that first.
                 if let PathError::Invalid { .. } = error
@@ -80,6 +84,15 @@ impl Vault {
         }
     }
 
+    fn has_top_folder(&self, asked: &str) -> bool {
+        let below = asked.trim().strip_prefix('/').filter(|rest| !rest.starts_with('/'));
+        let first = below.and_then(|rest| rest.split('/').next()).filter(|name| !name.is_empty());
+        first.is_some_and(|name| {
+            let found = self.catalogue().folded(&fold::fold_key(name)).len();
+            found > 0
+        })
+    }
+
     /// Finds what `asked` names; see the module for the order.
     ///
     /// # Errors
@@ -87,9 +100,34 @@ impl Vault {
     /// wrong kind answers to the name.
     pub fn resolve(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
         let path = self.parse(asked)?;
+        self.find(&path, want).map_err(|error| match error {
+            VaultError::NotFound { path, .. } => self.not_found(path, want),
+            other => other,
+        })
+    }
+
+    fn find(&self, path: &VaultPath, want: Want) -> Result<Found, VaultError> {
         self.check_root()?;
         self.settle();
-        self.resolve_path(&path, want, 0)
+        self.resolve_path(path, want, 0)
+    }
+
+    /// Says that nothing is there, and what is near.
+    fn not_found(&self, path: VaultPath, want: Want) -> VaultError {
+        if self.is_placeholder(&path) {
+            return VaultError::NotDownloaded { path };
+        }
+        let near = suggest::near(self, &path, want == Want::Folder);
+        VaultError::NotFound { path, near }
+    }
+
+    /// iCloud leaves `.name.icloud` where a file was moved to the cloud.
+    fn is_placeholder(&self, path: &VaultPath) -> bool {
+        let Some(parent) = path.parent() else { return false };
+        ["", ".md"].iter().any(|extension| {
+            let placeholder = parent.join(&format!(".{}{extension}.icloud", path.name()));
+            placeholder.is_some_and(|path| self.0.root.stat_at(&path).is_ok())
+        })
     }
 
     fn resolve_path(
@@ -123,8 +161,7 @@ impl Vault {
                 return Ok(found);
             }
         }
-        let near = suggest::near(&self.catalogue(), asked, want == Want::Folder);
-        Err(VaultError::NotFound { path: asked.clone(), near })
+        Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() })
     }
 
     /// Looks at the disk for what the catalogue names. `None`: it is not there any more, and the
@@ -240,7 +277,8 @@ impl Vault {
     /// As [`Self::resolve`], and [`VaultError::Name`] for new names that Obsidian or a desktop
     /// system could not hold; [`VaultError::NotAFolder`] where a file is in the way.
     pub fn resolve_new(&self, asked: &str) -> Result<Place, VaultError> {
-        match self.resolve(asked, Want::File) {
+        let path = self.parse(asked)?;
+        match self.find(&path, Want::File) {
             Ok(found) => return Ok(Place::Existing(found)),
             Err(VaultError::NotFound { .. }) => {}
             Err(VaultError::NotAFile { path, .. }) => {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::Scope;
 
@@ -11,10 +11,7 @@ use super::catalogue::{Entry, LinkTarget};
 use super::dir::{Folder, Kind, Listed, Name};
 use super::protect::is_hidden_name;
 use super::save::is_temp_name;
-use crate::note::path::VaultPath;
-
-/// Folders nested deeper are reported, not entered: a loop of mounts would never end.
-pub const MAX_DEPTH: usize = 64;
+use crate::note::path::{MAX_DEPTH, VaultPath};
 
 /// What a walk found.
 #[derive(Default)]
@@ -24,16 +21,20 @@ pub(super) struct Scan {
     pub unreadable: Vec<(VaultPath, String)>,
     /// Hidden files of our own saves; see `save`.
     pub unfinished: Vec<VaultPath>,
+    /// Hidden folders: not entered. Those that are protected are among them.
+    pub hidden: Vec<VaultPath>,
 }
 
-/// Walks everything below the folder at `path`; `progress` hears the number of entries seen so
+/// Walks everything below the folder at `path`, or part of it once `stop` is set; `progress` hears the number of entries seen so
 /// far, from any thread.
 pub(super) fn scan(
     root: &Folder,
     path: &VaultPath,
+    stop: &AtomicBool,
     progress: &(dyn Fn(usize) + Sync),
 ) -> io::Result<Scan> {
-    let shared = Shared { root, found: Mutex::default(), seen: AtomicUsize::new(0), progress };
+    let shared =
+        Shared { root, stop, found: Mutex::default(), seen: AtomicUsize::new(0), progress };
     // Where the walk starts must be readable; anything below that is not is only reported.
     let folder = root.open_folder_at(path)?;
     let listed = folder.list()?;
@@ -44,6 +45,7 @@ pub(super) fn scan(
 struct Shared<'a> {
     // Every folder is opened anew from here: a queue of open handles would run out of descriptors.
     root: &'a Folder,
+    stop: &'a AtomicBool,
     found: Mutex<Scan>,
     seen: AtomicUsize,
     progress: &'a (dyn Fn(usize) + Sync),
@@ -51,6 +53,9 @@ struct Shared<'a> {
 
 impl Shared<'_> {
     fn walk<'s>(&'s self, scope: &Scope<'s>, path: VaultPath) {
+        if self.stop.load(Ordering::Relaxed) {
+            return;
+        }
         let listing = self.root.open_folder_at(&path).and_then(|f| Ok((f.list()?, f)));
         match listing {
             Ok((listed, folder)) => self.take(scope, &folder, &path, listed),
@@ -71,10 +76,7 @@ impl Shared<'_> {
         let mut entries = Vec::with_capacity(listed.len());
         for one in &listed {
             let Some(entry) = entry(folder, path, one) else {
-                let ours = one.name.to_str().filter(|name| is_temp_name(name));
-                if let Some(path) = ours.and_then(|name| path.join(name)) {
-                    self.lock().unfinished.push(path);
-                }
+                self.note_hidden(path, one);
                 continue;
             };
             if entry.kind == Kind::Folder && !entry.unnameable {
@@ -91,6 +93,16 @@ impl Shared<'_> {
         let seen = self.seen.fetch_add(entries.len(), Ordering::Relaxed) + entries.len();
         self.lock().entries.append(&mut entries);
         (self.progress)(seen);
+    }
+
+    fn note_hidden(&self, path: &VaultPath, listed: &Listed) {
+        let Some(name) = listed.name.to_str() else { return };
+        let Some(path) = path.join(name) else { return };
+        if is_temp_name(name) {
+            self.lock().unfinished.push(path);
+        } else if listed.meta.kind == Kind::Folder {
+            self.lock().hidden.push(path);
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Scan> {

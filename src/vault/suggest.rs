@@ -3,38 +3,41 @@
 //! Ranked for how speech and memory go wrong: spaces, hyphens and underscores alike, numbers as
 //! words, a missing folder or extension, small misspellings. Never acted on, only shown.
 
-use super::catalogue::Catalogue;
-use super::dir::Kind;
-use super::protect::is_hidden;
+use super::{Kind, Vault};
 use crate::note::path::VaultPath;
 
 /// How many are shown.
 const SHOWN: usize = 5;
+
+/// Bytes of the longest text compared.
+const LONGEST: usize = 160;
 
 /// Names less alike than this (0 to 1) would only mislead.
 const LEAST: f64 = 0.55;
 
 /// The nearest paths to `asked`, best first, none if nothing is near. `folders_only` when only a
 /// folder could be meant.
-pub(super) fn near(catalogue: &Catalogue, asked: &VaultPath, folders_only: bool) -> Vec<VaultPath> {
+pub(super) fn near(vault: &Vault, asked: &VaultPath, folders_only: bool) -> Vec<VaultPath> {
     let wanted = Spoken::of(&asked.fold_key());
-    let mut best: Vec<(f64, &VaultPath)> = Vec::new();
-    for entry in catalogue.recent() {
-        if entry.unnameable || (folders_only && entry.kind != Kind::Folder) {
-            continue;
-        }
-        // A cheap bound first: most of a large vault is nothing like the name asked for.
-        let name = entry.key().rsplit('/').next().unwrap_or_default();
-        if !wanted.could_be(name) {
-            continue;
-        }
-        let score = wanted.likeness(entry.key());
-        if score >= LEAST && !is_hidden(entry.path()) {
-            best.push((score, entry.path()));
-        }
-    }
-    best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    best.into_iter().take(SHOWN).map(|(_, path)| path.clone()).collect()
+    // Only those that could be near are taken along; they are compared without holding anyone up.
+    let candidates: Vec<VaultPath> = vault
+        .catalogue()
+        .recent()
+        .filter(|entry| !entry.unnameable && (!folders_only || entry.kind == Kind::Folder))
+        .filter(|entry| wanted.could_be(entry.key()))
+        .map(|entry| entry.path().clone())
+        .collect();
+    best(&wanted, candidates)
+}
+
+fn best(wanted: &Spoken, candidates: Vec<VaultPath>) -> Vec<VaultPath> {
+    let mut best: Vec<(f64, VaultPath)> = candidates
+        .into_iter()
+        .map(|path| (wanted.likeness(&path.fold_key()), path))
+        .filter(|(score, _)| *score >= LEAST)
+        .collect();
+    best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    best.into_iter().take(SHOWN).map(|(_, path)| path).collect()
 }
 
 /// A folded path as it sounds.
@@ -51,12 +54,14 @@ impl Spoken {
         Self { letters: letters(&name), name, folder: plain(folder) }
     }
 
-    /// Whether a name can be near at all: most of the letters of one must occur in the other.
-    fn could_be(&self, name: &str) -> bool {
-        let theirs = letters(&fold_words(name));
+    /// Whether a path can be near at all: most of the letters of one name must occur in the other,
+    /// and neither be far longer.
+    fn could_be(&self, key: &str) -> bool {
+        let name = strip_extension(key.rsplit('/').next().unwrap_or_default());
+        let theirs = letters(name);
         let common = (self.letters & theirs).count_ones();
         let fewer = self.letters.count_ones().min(theirs.count_ones());
-        common * 2 >= fewer
+        common * 10 >= fewer * 7
     }
 
     /// 0 to 1; the name counts most, the folder decides between equals.
@@ -73,8 +78,17 @@ impl Spoken {
     }
 }
 
+/// 0 to 1. The comparison costs the product of the lengths, so texts too long for a name, or of
+/// lengths too different to reach [`LEAST`], are not compared.
 fn alike(a: &str, b: &str) -> f64 {
-    if a == b { 1.0 } else { strsim::normalized_damerau_levenshtein(a, b) }
+    let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
+    if a == b {
+        1.0
+    } else if long > LONGEST || (short as f64) < LEAST * (long as f64) * 0.5 {
+        0.0
+    } else {
+        strsim::normalized_damerau_levenshtein(a, b)
+    }
 }
 
 fn join(folder: &str, name: &str) -> String {
@@ -91,10 +105,6 @@ fn strip_extension(name: &str) -> &str {
 /// Letters and digits only, number words as digits.
 fn plain(text: &str) -> String {
     text.split(|c: char| !c.is_alphanumeric()).map(|word| number(word).unwrap_or(word)).collect()
-}
-
-fn fold_words(name: &str) -> String {
-    plain(strip_extension(name))
 }
 
 fn number(word: &str) -> Option<&'static str> {
@@ -132,10 +142,8 @@ fn letters(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::catalogue::Entry;
-    use crate::vault::dir::{FileId, Meta};
 
-    fn catalogue() -> Catalogue {
+    fn near(asked: &str) -> Vec<VaultPath> {
         let paths = [
             "Projects/SmartHole Notes.md",
             "Projects/Garden Plan.md",
@@ -148,24 +156,13 @@ mod tests {
             "Unrelated.md",
             "Reading/Über Gärten.md",
         ];
-        let meta = |path: &str| Meta {
-            kind: if path.ends_with(".md") { Kind::File } else { Kind::Folder },
-            size: 0,
-            modified: 0,
-            created: None,
-            accessed: 0,
-            names: 1,
-            mode: None,
-            id: FileId { device: 0, inode: 0 },
-        };
-        let entry =
-            |path: &&str| Entry::new(VaultPath::from_disk(path).expect("sound"), &meta(path));
-        Catalogue::build(paths.iter().map(entry).collect())
+        let wanted = Spoken::of(&VaultPath::parse(asked, None).expect("sound").fold_key());
+        let paths = paths.iter().map(|path| VaultPath::from_disk(path).expect("sound"));
+        best(&wanted, paths.filter(|path| wanted.could_be(&path.fold_key())).collect())
     }
 
     #[test]
     fn the_way_people_say_names() {
-        let catalogue = catalogue();
         for (asked, meant) in [
             ("projects/smart hole notes", "Projects/SmartHole Notes.md"),
             ("smarthole notes", "Projects/SmartHole Notes.md"),
@@ -177,11 +174,9 @@ mod tests {
             ("uber garten", "Reading/Über Gärten.md"),
             ("project", "Projects"),
         ] {
-            let path = VaultPath::parse(asked, None).expect("sound");
-            let near = near(&catalogue, &path, false);
+            let near = near(asked);
             assert_eq!(near.first().map(VaultPath::as_str), Some(meant), "{asked}: {near:?}");
         }
-        let path = VaultPath::parse("quantum chromodynamics", None).expect("sound");
-        assert_eq!(super::near(&catalogue, &path, false), []);
+        assert_eq!(near("quantum chromodynamics"), []);
     }
 }

@@ -247,3 +247,36 @@ fn an_answer_to_a_panic_or_an_unknown_tool_is_an_error() {
     let CallError::UnknownTool { near, .. } = error else { panic!("{error}") };
     assert_eq!(near, Some("read_file"));
 }
+
+#[test]
+fn arguments_that_mean_nothing_together_are_refused() {
+    let vault = vault(&[("a.md", "one\ntwo\n")]);
+    for bad in [
+        json!({ "path": "a", "old_text": "one", "new_text": "1", "content": "x" }),
+        json!({ "path": "a", "delete_lines": { "start": 1, "end": 1 }, "content": "x" }),
+        json!({ "path": "a", "delete_lines": { "start": 1, "end": 1 }, "replace_all": true }),
+    ] {
+        vault.err("edit_file", bad, InvalidInput);
+    }
+    assert_eq!(vault.content("a.md"), "one\ntwo\n");
+}
+
+#[test]
+fn no_edit_makes_a_file_that_cannot_be_read_again() {
+    let vault = vault(&[("a.md", &"x".repeat(200_000))]);
+    let edit =
+        json!({ "path": "a", "old_text": "x", "new_text": "y".repeat(100), "replace_all": true });
+    vault.err("edit_file", edit, TooLarge);
+    assert_eq!(vault.bytes("a.md").len(), 200_000);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_private_note_stays_private() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let vault = vault(&[("a.md", "old")]);
+    let place = vault.place.join("a.md");
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o600)).expect("set");
+    vault.ok("write_file", json!({ "path": "a", "content": "new" }));
+    assert_eq!(place.metadata().expect("there").mode() & 0o777, 0o600);
+}

@@ -97,3 +97,58 @@ fn without_a_trash_the_steward_keeps_what_is_deleted() {
     vault.put("b.md", "3");
     assert_eq!(vault.ok("delete", json!({ "path": "b" }))["trash"], "local");
 }
+
+#[test]
+fn a_folder_with_something_protected_in_it_stays() {
+    use vault_steward::note::code::ErrorCode::ProtectedPath;
+    let vault =
+        vault(&[("Code/.git/config", "x"), ("Code/a.md", "a"), ("Inner/.obsidian/app.json", "{}")]);
+    let before = vault.snapshot();
+    for folder in ["Code", "Inner"] {
+        let error = vault.err("delete", json!({ "path": folder }), ProtectedPath);
+        assert!(error.message.contains("would go with it"), "{error}");
+        vault.err("move", json!({ "source": folder, "destination": "Elsewhere" }), ProtectedPath);
+    }
+    assert_eq!(vault.snapshot(), before);
+    vault.ok("move", json!({ "source": "Code/a.md", "destination": "b.md" }));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_systems_trash_takes_the_file_or_says_why_not() {
+    // In a process of its own, whose home is a folder of this test.
+    let Some(home) = std::env::var_os("STEWARD_TEST_HOME") else {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let test = "moving::the_systems_trash_takes_the_file_or_says_why_not";
+        let run = |home: &std::path::Path| {
+            let output = std::process::Command::new(std::env::current_exe().expect("this test"))
+                .args(["--exact", test])
+                .env("STEWARD_TEST_HOME", home)
+                .env("HOME", home)
+                .env_remove("XDG_DATA_HOME")
+                .output()
+                .expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        };
+        run(home.path());
+        run(&home.path().join("absent"));
+        return;
+    };
+    let home = std::path::PathBuf::from(home);
+    let vault = TestVault::new(&[("Notes/a b.md", "text")], |at| {
+        std::fs::write(at.join(".obsidian/app.json"), "{}").expect("written");
+    });
+    let deleted = vault.ok("delete", json!({ "path": "notes/A B" }));
+    assert!(!vault.exists("Notes/a b.md"));
+    if home.is_dir() {
+        assert_eq!(deleted["trash"], "system");
+        let trash = home.join(".local/share/Trash");
+        assert_eq!(std::fs::read(trash.join("files/a b.md")).expect("there"), b"text");
+        let info = std::fs::read_to_string(trash.join("info/a b.md.trashinfo")).expect("there");
+        assert!(info.contains("/Vault/Notes/a%20b.md"), "{info}");
+    } else {
+        // A home that does not exist is not made: the vault's own trash takes it.
+        assert_eq!(deleted["location"], ".trash/a b.md");
+        assert!(!home.exists());
+    }
+}

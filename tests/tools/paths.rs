@@ -472,3 +472,40 @@ fn a_vault_that_went_away_is_not_an_empty_vault() {
     std::fs::rename(&away, &vault.place).expect("back");
     assert_eq!(read(&vault, "a"), "a.md");
 }
+
+#[test]
+fn a_leading_slash_is_the_vaults_where_it_has_such_a_folder() {
+    let vault = vault(&[("run/5k.md", "x")]);
+    assert_eq!(read(&vault, "/run/5k.md"), "run/5k.md");
+    assert_eq!(read(&vault, "/Run/5K"), "run/5k.md");
+    vault.err("read_file", json!({ "path": "/etc/passwd" }), OutsideVault);
+    vault.err("read_file", json!({ "path": "//run/5k.md" }), OutsideVault);
+}
+
+#[test]
+fn what_a_listing_names_can_be_asked_for() {
+    let odd = "soft\u{ad}hyphen \u{200b}.md";
+    let vault = vault(&[(odd, "x")]);
+    let listed = vault.ok("list_files", json!({}));
+    assert_eq!(listed["entries"][0]["path"], odd);
+    assert_eq!(read(&vault, odd), odd);
+    let text = vault.text("list_files", json!({}));
+    assert!(text.contains("\\u{ad}"), "shown escaped: {text}");
+}
+
+#[test]
+fn no_folder_lies_deeper_than_a_listing_goes() {
+    let vault = vault(&[]);
+    let deep = format!("{}x.md", "a/".repeat(64));
+    vault.err("write_file", json!({ "path": deep, "content": "" }), InvalidPath);
+    let most = format!("{}x.md", "a/".repeat(63));
+    vault.ok("write_file", json!({ "path": most, "content": "" }));
+    assert_eq!(vault.ok("list_files", json!({ "pattern": "**/x.md" }))["total"], 1);
+}
+
+#[test]
+fn a_file_that_only_the_cloud_has_is_said_to_be_there() {
+    let vault = vault(&[("Notes/.far.md.icloud", "bplist")]);
+    let error = vault.err("read_file", json!({ "path": "Notes/far" }), NotFound);
+    assert!(error.message.contains("iCloud"), "{error}");
+}

@@ -64,7 +64,8 @@ pub(super) fn search(
         Err(VaultError::NotFound { .. }) => return Outcome::Gone,
         Err(error) => return Outcome::Skipped(error.to_string()),
     };
-    let mut gather = Gather { matcher, query, found: Found::default(), last: 0, binary: false };
+    let mut gather =
+        Gather { matcher, query, found: Found::default(), last: 0, stored: 0, binary: false };
     let reader = Bounded { file, limit };
     match searcher.search_reader(matcher, reader, &mut gather) {
         Ok(()) if gather.binary && gather.found.matches == 0 => Outcome::Binary,
@@ -122,12 +123,19 @@ struct Gather<'a> {
     found: Found,
     /// Number of the last line taken; a gap begins an excerpt.
     last: u64,
+    /// Matching lines in the excerpts.
+    stored: usize,
     binary: bool,
 }
 
 impl Gather<'_> {
     /// The excerpt that line `number` belongs to, unless there are enough.
-    fn excerpt(&mut self, number: u64) -> Option<&mut Excerpt> {
+    fn excerpt(&mut self, number: u64, is_match: bool) -> Option<&mut Excerpt> {
+        // More than the whole answer can show is only counted: a run of matches has no end.
+        if self.stored >= self.query.max_matches {
+            return None;
+        }
+        self.stored += usize::from(is_match);
         let excerpts = &mut self.found.excerpts;
         if excerpts.is_empty() || number != self.last + 1 {
             if excerpts.len() == EXCERPTS_A_FILE {
@@ -145,7 +153,7 @@ impl Gather<'_> {
             false => None,
         };
         let text = shown(bytes, place.unwrap_or(0));
-        if let Some(excerpt) = self.excerpt(number) {
+        if let Some(excerpt) = self.excerpt(number, is_match) {
             excerpt.lines.push(Line { number, text, is_match });
         }
     }

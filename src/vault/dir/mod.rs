@@ -20,7 +20,7 @@ mod windows_calls;
 
 use std::io;
 
-pub(super) use platform::{Folder, copy_attributes};
+pub(super) use platform::{Folder, copy_attributes, must_stay};
 
 use crate::note::path::VaultPath;
 
@@ -34,13 +34,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Where finding it out would cost an opening of the file: equal to every other.
+    /// Where finding it out would cost an opening of the file.
     pub const UNKNOWN: Self = Self { device: 0, inode: 0 };
-
-    /// Whether two looks may have seen one file.
-    pub fn may_be(self, other: Self) -> bool {
-        self == other || self == Self::UNKNOWN || other == Self::UNKNOWN
-    }
 }
 
 /// What a directory entry is.
@@ -90,6 +85,20 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Something that is there and cannot be looked at.
+    pub(super) fn unknown() -> Self {
+        Self {
+            kind: Kind::Other,
+            size: 0,
+            modified: 0,
+            created: None,
+            accessed: 0,
+            names: 1,
+            mode: None,
+            id: FileId::UNKNOWN,
+        }
+    }
+
     /// Whether the mode bits let its owner write; `true` where there are none.
     pub fn writable_bits(&self) -> bool {
         self.mode.is_none_or(|mode| mode & 0o222 != 0)

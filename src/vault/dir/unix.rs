@@ -98,7 +98,11 @@ impl Folder {
                     listed.push(Listed { name, meta });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+                // One name that cannot be looked at (a dead mount) does not hide the others.
+                Err(_) => {
+                    let name = std::ffi::OsStr::from_bytes(name).to_owned();
+                    listed.push(Listed { name, meta: Meta::unknown() });
+                }
             }
         }
         Ok(listed)
@@ -120,11 +124,13 @@ impl Folder {
         Ok(Self(fs::openat(&self.0, name.as_str(), FOLDER, Mode::empty())?))
     }
 
-    /// Makes a new empty file; an existing name is an error.
-    pub fn create_new(&self, name: Name) -> io::Result<File> {
+    /// Makes a new empty file, for this user alone if it is `private`; an existing name is an
+    /// error.
+    pub fn create_new(&self, name: Name, private: bool) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        Ok(fs::openat(&self.0, name.as_str(), flags, Mode::from_raw_mode(0o666))?.into())
+        let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
+        Ok(fs::openat(&self.0, name.as_str(), flags, mode)?.into())
     }
 
     /// Opens an existing regular file for writing in place, nothing truncated.
@@ -204,6 +210,14 @@ impl Folder {
     pub fn remote_file_system(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Whether a file must be rewritten in place: other names show it too, or its owner is another
+/// user whom only root could give a new file to.
+pub(in crate::vault) fn must_stay(file: &File, meta: &Meta) -> bool {
+    let user = rustix::process::geteuid();
+    let owner = fs::fstat(file).map(|stat| stat.st_uid);
+    meta.names > 1 || (!user.is_root() && owner.is_ok_and(|owner| owner != user.as_raw()))
 }
 
 /// Gives a new file the mode, owner and extended attributes of the one it will replace.

@@ -83,7 +83,7 @@ impl Folder {
                     listed.push(Listed { name: entry.file_name(), meta: plain_meta(&meta) })
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+                Err(_) => listed.push(Listed { name: entry.file_name(), meta: Meta::unknown() }),
             }
         }
         Ok(listed)
@@ -107,8 +107,9 @@ impl Folder {
         Ok(Self { dir, place: self.place.join(name.as_str()) })
     }
 
-    /// Makes a new empty file; an existing name is an error.
-    pub fn create_new(&self, name: Name) -> io::Result<File> {
+    /// Makes a new empty file; an existing name is an error. Who may read it follows from its folder
+    /// here, `private` or not.
+    pub fn create_new(&self, name: Name, _private: bool) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         Ok(self.dir.open_with(name.as_str(), &options)?.into_std())
@@ -155,7 +156,10 @@ impl Folder {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
         let aside = to.place.join(crate::vault::save::temp_name());
         replace(&theirs, &ours, &aside)?;
-        move_new(&aside, &ours)
+        move_new(&aside, &ours).inspect_err(|_| {
+            // Back to where it began; if that fails too, the sweep finds the old version.
+            let _ = replace(&theirs, &aside, &ours);
+        })
     }
 
     /// Renames, replacing a file of that name.
@@ -186,6 +190,11 @@ impl Folder {
             || (place.starts_with(r"\\") && !place.starts_with(r"\\?\"));
         network.then_some("a network share")
     }
+}
+
+/// Whether a file must be rewritten in place: other names show it too. Its owner stays by itself.
+pub(in crate::vault) fn must_stay(_file: &File, meta: &Meta) -> bool {
+    meta.names > 1
 }
 
 /// `ReplaceFileW` keeps the replaced file's permissions and attributes; nothing is to be copied.

@@ -1,9 +1,15 @@
 //! Putting a staged write in place, and taking it back.
+//!
+//! Every step that can fail is followed by one of three ends: the new text is in place; the old
+//! one is, as if nothing had happened; or what could be anybody's lies in the recovery folder and
+//! the error says so. No path of this file removes bytes whose hash it has not seen.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
-use super::{Before, Saved, Staged, State, Writer, hash_of, rename_new};
+use super::recovery::Rescued;
+use super::{Saved, Staged, State, Way, Writer, hash_of, rename_new, temp_name};
+use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::Name;
 use crate::vault::error::VaultError;
@@ -12,20 +18,18 @@ use crate::vault::error::VaultError;
 const EXCHANGES: usize = 8;
 
 impl Writer<'_> {
-    /// Puts a staged write in place. The version it displaced is kept under a hidden name until
-    /// [`Self::finish`], so that [`Self::revert`] can bring it back.
+    /// Puts a staged write in place. The version it displaced is kept until [`Self::finish`], so
+    /// that [`Self::revert`] can bring it back.
     ///
     /// # Errors
     /// [`VaultError::Stale`] if the file changed since it was staged, [`VaultError::Busy`] if it
     /// keeps changing; the file then holds what the other program wrote. As the system says if the
-    /// change could not be made durable: it was taken back then.
+    /// change could not be made or made durable: it was taken back then.
     pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
-        let before = staged.target.as_ref().map(|target| target.revision);
-        let in_place = staged.target.as_ref().is_some_and(|target| target.meta.names > 1);
-        match &staged.target {
-            None => self.commit_new(staged)?,
-            Some(_) if in_place => self.commit_in_place(staged)?,
-            Some(_) => self.commit_exchange(staged)?,
+        match staged.way {
+            Way::New => self.commit_new(staged)?,
+            Way::Exchange | Way::Replace => self.commit_exchange(staged)?,
+            Way::InPlace => self.commit_in_place(staged)?,
         }
         if let Err(error) = staged.folder.sync() {
             // Never tried again on what may have been dropped: the old version goes back.
@@ -35,25 +39,23 @@ impl Writer<'_> {
         if let Some(meta) = self.vault.look_at(&staged.path) {
             self.vault.saw(&staged.path, &meta);
         }
-        Ok(Saved { revision: staged.revision, before, in_place })
+        let before = staged.target.as_ref().map(|target| target.revision);
+        Ok(Saved { revision: staged.revision, before, in_place: staged.way == Way::InPlace })
     }
 
     fn commit_new(&self, staged: &mut Staged) -> Result<(), VaultError> {
-        let names = (Name::new(&staged.temp), Name::new(staged.path.name()));
-        let (Ok(temp), Ok(name)) = names else { unreachable!("both were names when staged") };
-        let renamed = rename_new(&staged.folder, temp, &staged.folder, name);
-        renamed.map_err(|error| VaultError::io("write", &staged.path, error))?;
-        staged.state = State::Committed(false);
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
+        rename_new(&staged.folder, temp, &staged.folder, name)
+            .map_err(|error| VaultError::io("write", &staged.path, error))?;
+        staged.state = State::Committed;
         Ok(())
     }
 
     fn commit_exchange(&self, staged: &mut Staged) -> Result<(), VaultError> {
         let path = staged.path.clone();
-        let failed = |error| VaultError::io("write", &path, error);
-        let names = (Name::new(&staged.temp), Name::new(path.name()));
-        let (Ok(temp), Ok(name)) = names else { unreachable!("both were names when staged") };
-        let target = staged.target.as_ref().expect("only what exists is exchanged");
-        let base = target.revision;
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
         match staged.folder.exchange(temp, &staged.folder, name) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -62,11 +64,26 @@ impl Writer<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(VaultError::Stale { path, current: None });
             }
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(VaultError::io("write", &path, error)),
         }
-        let displaced = hash_of(&staged.folder, temp).map_err(failed)?;
-        if displaced == base {
-            staged.state = State::Committed(true);
+        staged.state = State::Exchanged;
+        let outcome = self.settle_exchange(staged);
+        if staged.state == State::Exchanged {
+            // Whatever went wrong: what came out goes back, or is kept.
+            self.put_right(staged);
+        }
+        outcome
+    }
+
+    /// After the exchange: was it what we had read that came out?
+    fn settle_exchange(&self, staged: &mut Staged) -> Result<(), VaultError> {
+        let path = staged.path.clone();
+        let failed = |error| VaultError::io("write", &path, error);
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
+        let base = staged.target.as_ref().map(|target| target.revision);
+        if Some(hash_of(&staged.folder, temp).map_err(failed)?) == base {
+            staged.state = State::Committed;
             return Ok(());
         }
         // Not what was read: another program saved between our look and the exchange. What it
@@ -74,67 +91,103 @@ impl Writer<'_> {
         for _ in 0..EXCHANGES {
             staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
             if hash_of(&staged.folder, temp).map_err(failed)? == staged.revision {
-                staged.discard();
+                staged.state = State::Staged;
                 let current = hash_of(&staged.folder, name).ok();
                 return Err(VaultError::Stale { path, current });
             }
         }
         // A writer in a tight loop: whatever we hold of it is kept.
-        self.vault.rescue_file(&staged.folder, temp, &path);
+        self.vault.rescue_entry(&staged.folder, temp, &path);
         staged.state = State::Done;
         Err(VaultError::Busy { path })
+    }
+
+    /// Ends an exchange that failed half-way: what lies under the temporary name may be anybody's.
+    fn put_right(&self, staged: &mut Staged) {
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let Ok((temp, name)) = names(&temp, &name) else { return };
+        let back = staged.folder.exchange(temp, &staged.folder, name);
+        let ours = || hash_of(&staged.folder, temp).ok() == Some(staged.revision);
+        if back.is_ok() && ours() {
+            staged.state = State::Staged;
+            return;
+        }
+        self.vault.rescue_entry(&staged.folder, temp, &staged.path);
+        staged.state = State::Done;
     }
 
     /// For file systems that cannot exchange names.
     fn commit_replacing(&self, staged: &mut Staged) -> Result<(), VaultError> {
         let path = staged.path.clone();
         let failed = |error| VaultError::io("write", &path, error);
-        let names = (Name::new(&staged.temp), Name::new(path.name()));
-        let (Ok(temp), Ok(name)) = names else { unreachable!("both were names when staged") };
-        let target = staged.target.as_mut().expect("only what exists is replaced");
-        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut old = Vec::new();
-        target.file.read_to_end(&mut old).map_err(failed)?;
-        let base = target.revision;
-        let copy = self.vault.rescue_bytes(&path, &old, "before").map_err(failed)?;
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
+        staged.way = Way::Replace;
+        let base = self.copy_old(staged)?;
         let current = hash_of(&staged.folder, name);
         if current.as_ref().ok() != Some(&base) {
-            copy.remove()?;
-            staged.discard();
+            staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
             return Err(VaultError::Stale { path, current: current.ok() });
         }
         staged.folder.rename_replacing(temp, &staged.folder, name).map_err(failed)?;
-        staged.state = State::Committed(false);
+        staged.state = State::Committed;
         // The old version may have been written to in the last instant, by a program that saves in
         // place: then that text is what the note holds, as if we had come first.
+        let target = staged.target.as_mut().expect("only what exists is replaced");
         target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let late = Revision::of_reader(&mut target.file).map_err(failed)?;
         if late == base {
-            return copy.remove();
+            return Ok(());
         }
-        self.vault.keep_late_write(&path, &mut target.file);
-        self.put_back(staged)?;
+        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        staged.copy =
+            Some(self.vault.rescue_text(&path, &mut target.file, "late").map_err(failed)?);
+        self.take_back(staged)?;
         Err(VaultError::Stale { path, current: Some(late) })
     }
 
-    /// For files with several names. A crash half-way leaves the old text in the recovery folder.
+    /// For files with several names, or an owner that must stay.
     fn commit_in_place(&self, staged: &mut Staged) -> Result<(), VaultError> {
         let path = staged.path.clone();
         let failed = |error| VaultError::io("write", &path, error);
-        let Ok(name) = Name::new(path.name()) else { unreachable!("it was a name when staged") };
-        let base = staged.target.as_ref().map(|target| target.revision);
+        let base = self.copy_old(staged)?;
+        let real = staged.path.clone();
+        let name = names("-", &real)?.1;
         let (mut file, _) = staged.folder.open_for_update(name).map_err(failed)?;
-        let mut old = Vec::new();
-        file.read_to_end(&mut old).map_err(failed)?;
-        let current = Revision::of(&old);
-        if Some(current) != base {
+        let current = Revision::of_reader(&mut file).map_err(failed)?;
+        if current != base {
+            staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
             return Err(VaultError::Stale { path, current: Some(current) });
         }
-        let copy = self.vault.rescue_bytes(&path, &old, "before").map_err(failed)?;
-        overwrite(&mut file, &staged.content).map_err(failed)?;
-        staged.content = old;
-        staged.state = State::Committed(false);
-        copy.remove()
+        if let Err(error) = overwrite(&mut file, &mut &staged.content[..]) {
+            // Its old blocks are still its own: the old text has room.
+            if let Err(again) = restore_in_place(&mut file, staged.copy.as_ref()) {
+                self.vault.warn(format!(
+                    "`{path}` was left half-written ({again}); its old text is in the recovery \
+                     folder"
+                ));
+            }
+            return Err(failed(error));
+        }
+        staged.state = State::Committed;
+        Ok(())
+    }
+
+    /// Puts a copy of the old text into the recovery folder; gives its revision, which is the one
+    /// that was read.
+    fn copy_old(&self, staged: &mut Staged) -> Result<Revision, VaultError> {
+        let path = staged.path.clone();
+        let failed = |error| VaultError::io("copy", &path, error);
+        let target = staged.target.as_mut().expect("only what exists has an old text");
+        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let copy = self.vault.rescue_text(&path, &mut target.file, "before").map_err(failed)?;
+        let copied = copy.open().and_then(Revision::of_reader).map_err(failed)?;
+        if copied != target.revision {
+            copy.remove(self.vault);
+            return Err(VaultError::Stale { path, current: Some(copied) });
+        }
+        staged.copy = Some(copy);
+        Ok(copied)
     }
 
     /// Takes a committed write back: what was at the path is there again.
@@ -147,73 +200,101 @@ impl Writer<'_> {
     }
 
     fn take_back(&self, staged: &mut Staged) -> Result<(), VaultError> {
-        let path = staged.path.clone();
-        let failed = |error| VaultError::io("restore", &path, error);
-        let names = (Name::new(&staged.temp), Name::new(path.name()));
-        let (Ok(temp), Ok(name)) = names else { unreachable!("both were names when staged") };
-        let now = hash_of(&staged.folder, name);
-        if staged.state != State::Staged && now.as_ref().ok() != Some(&staged.revision) {
-            return Err(VaultError::Stale { path, current: now.ok() });
-        }
-        match (staged.state, &staged.target) {
-            (State::Committed(true), _) => {
-                staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
-                if hash_of(&staged.folder, temp).ok() != Some(staged.revision) {
-                    // Saved by another program since the look above: that text stays, and the
-                    // version from before us is kept.
-                    staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
-                    self.vault.rescue_file(&staged.folder, temp, &path);
+        if staged.state == State::Committed {
+            let path = staged.path.clone();
+            let failed = |error| VaultError::io("restore", &path, error);
+            let real = staged.path.clone();
+            let name = names("-", &real)?.1;
+            let now = hash_of(&staged.folder, name);
+            if now.as_ref().ok() != Some(&staged.revision) {
+                return Err(VaultError::Stale { path, current: now.ok() });
+            }
+            match staged.way {
+                Way::New => self.take_back_new(staged)?,
+                Way::Exchange => self.take_back_exchange(staged)?,
+                Way::Replace => {
+                    let copy = staged.copy.as_ref().map(Rescued::open).transpose();
+                    let mut copy = copy.map_err(failed)?.expect("a replaced text has its copy");
+                    let fresh = temp_name();
+                    let fresh = Name::new(&fresh).map_err(failed)?;
+                    let mut file = staged.folder.create_new(fresh, true).map_err(failed)?;
+                    io::copy(&mut copy, &mut file).map_err(failed)?;
+                    if let Some(target) = &staged.target {
+                        crate::vault::dir::copy_attributes(&target.file, &file, &target.meta)
+                            .map_err(failed)?;
+                    }
+                    file.sync_all().map_err(failed)?;
+                    staged.folder.rename_replacing(fresh, &staged.folder, name).map_err(failed)?;
                     staged.state = State::Done;
-                    let current = hash_of(&staged.folder, name).ok();
-                    return Err(VaultError::Stale { path, current });
                 }
-                staged.state = State::Staged;
-            }
-            (State::Committed(false), None) => {
-                // Aside first and looked at there: what is removed is surely our own text.
-                rename_new(&staged.folder, name, &staged.folder, temp).map_err(failed)?;
-                if hash_of(&staged.folder, temp).ok() != Some(staged.revision) {
-                    rename_new(&staged.folder, temp, &staged.folder, name).map_err(failed)?;
+                Way::InPlace => {
+                    let (mut file, _) = staged.folder.open_for_update(name).map_err(failed)?;
+                    restore_in_place(&mut file, staged.copy.as_ref()).map_err(failed)?;
                     staged.state = State::Done;
-                    let current = hash_of(&staged.folder, name).ok();
-                    return Err(VaultError::Stale { path, current });
                 }
-                staged.state = State::Staged;
             }
-            (State::Committed(false), Some(target)) if target.meta.names > 1 => {
-                let (mut file, _) = staged.folder.open_for_update(name).map_err(failed)?;
-                // The commit left the old text here in exchange for the new.
-                overwrite(&mut file, &staged.content).map_err(failed)?;
-                staged.state = State::Done;
-            }
-            (State::Committed(false), Some(_)) => self.put_back(staged)?,
-            (State::Staged | State::Done, _) => {}
         }
+        staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
         staged.discard();
         let synced = staged.folder.sync();
-        self.vault.refresh(&path);
-        synced.map_err(failed)
+        self.vault.refresh(&staged.path);
+        synced.map_err(|error| VaultError::io("make durable", &staged.path, error))
     }
 
-    /// Writes the replaced version anew where names cannot be exchanged.
-    fn put_back(&self, staged: &mut Staged) -> Result<(), VaultError> {
+    /// Aside first and looked at there: what is removed is surely our own text.
+    fn take_back_new(&self, staged: &mut Staged) -> Result<(), VaultError> {
         let path = staged.path.clone();
         let failed = |error| VaultError::io("restore", &path, error);
-        let target = staged.target.as_mut().expect("something was replaced");
-        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut old = Vec::new();
-        target.file.read_to_end(&mut old).map_err(failed)?;
-        let mut again = self.stage(&path, &old, Before::Revision(staged.revision))?;
-        self.commit(&mut again)?;
-        again.state = State::Done;
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
+        rename_new(&staged.folder, name, &staged.folder, temp).map_err(failed)?;
+        if hash_of(&staged.folder, temp).ok() == Some(staged.revision) {
+            staged.state = State::Staged;
+            return Ok(());
+        }
         staged.state = State::Done;
-        Ok(())
+        if rename_new(&staged.folder, temp, &staged.folder, name).is_err() {
+            self.vault.rescue_entry(&staged.folder, temp, &path);
+        }
+        let current = hash_of(&staged.folder, name).ok();
+        Err(VaultError::Stale { path, current })
+    }
+
+    fn take_back_exchange(&self, staged: &mut Staged) -> Result<(), VaultError> {
+        let path = staged.path.clone();
+        let failed = |error| VaultError::io("restore", &path, error);
+        let (temp, name) = (staged.temp.clone(), staged.path.clone());
+        let (temp, name) = names(&temp, &name)?;
+        staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
+        if hash_of(&staged.folder, temp).ok() == Some(staged.revision) {
+            staged.state = State::Staged;
+            return Ok(());
+        }
+        // Saved by another program since the look before: that text goes back, and the version
+        // from before us is kept.
+        let _ = staged.folder.exchange(temp, &staged.folder, name);
+        self.vault.rescue_entry(&staged.folder, temp, &path);
+        staged.state = State::Done;
+        let current = hash_of(&staged.folder, name).ok();
+        Err(VaultError::Stale { path, current })
     }
 }
 
-fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
+/// The temporary name and the real one, as names.
+fn names<'a>(temp: &'a str, path: &'a VaultPath) -> Result<(Name<'a>, Name<'a>), VaultError> {
+    let name = |text| Name::new(text).map_err(|error| VaultError::io("write", path, error));
+    Ok((name(temp)?, name(path.name())?))
+}
+
+fn restore_in_place(file: &mut File, copy: Option<&Rescued>) -> io::Result<()> {
+    let copy = copy.ok_or_else(|| io::Error::other("there is no copy of the old text"))?;
+    overwrite(file, &mut copy.open()?)
+}
+
+fn overwrite(file: &mut File, content: &mut impl io::Read) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(content)?;
-    file.set_len(content.len() as u64)?;
+    let length = io::copy(content, file)?;
+    file.flush()?;
+    file.set_len(length)?;
     file.sync_all()
 }

@@ -25,11 +25,18 @@ pub(super) struct Late {
     pub until: Instant,
 }
 
+/// Versions watched at once. Each holds a file open; beyond that the oldest is looked at early.
+const MOST: usize = 64;
+
 impl LateWrites {
-    /// Watches one more, and looks at those whose time is over. They are few: a save a second
-    /// keeps three open.
+    /// Watches one more, and looks at those whose time is over.
     pub(super) fn watch(&self, vault: &Vault, late: Late) {
-        lock(&self.0).push(late);
+        let crowded = {
+            let mut watched = lock(&self.0);
+            watched.push(late);
+            (watched.len() > MOST).then(|| watched.remove(0))
+        };
+        crowded.into_iter().for_each(|late| look(vault, late));
         self.check(vault, Instant::now());
         lock(&vault.0.watch).wake();
     }
@@ -41,26 +48,20 @@ impl LateWrites {
 
     /// Looks at those whose time is over at `now`.
     pub(in crate::vault) fn check(&self, vault: &Vault, now: Instant) {
-        let mut due = Vec::new();
-        lock(&self.0).retain_mut(|late| {
-            if late.until > now {
-                return true;
-            }
-            if let Ok(file) = late.file.try_clone() {
-                due.push((late.path.clone(), file, late.revision));
-            }
-            false
-        });
-        for (path, mut file, revision) in due {
-            let read = file.seek(SeekFrom::Start(0)).and_then(|_| Revision::of_reader(&mut file));
-            if read.is_ok_and(|found| found != revision) {
-                vault.keep_late_write(&path, &mut file);
-            }
-        }
+        let due: Vec<Late> = lock(&self.0).extract_if(.., |late| late.until <= now).collect();
+        due.into_iter().for_each(|late| look(vault, late));
     }
 
     /// Looks at all of them now.
     pub(in crate::vault) fn finish(&self, vault: &Vault) {
         self.check(vault, Instant::now() + LATE);
+    }
+}
+
+fn look(vault: &Vault, mut late: Late) {
+    let read = late.file.seek(SeekFrom::Start(0));
+    let found = read.and_then(|_| Revision::of_reader(&mut late.file));
+    if found.is_ok_and(|found| found != late.revision) {
+        vault.keep_late_write(&late.path, &mut late.file);
     }
 }

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 pub(super) use late::LateWrites;
 use late::{LATE, Late};
 pub(super) use moving::rename_new;
+use recovery::Rescued;
 pub(super) use recovery::sync_folder;
 
 use super::dir::{Folder, Meta, Name};
@@ -74,9 +75,13 @@ pub struct Staged {
     folder: Folder,
     temp: String,
     revision: Revision,
+    /// The new text, where it is not under the temporary name.
     content: Vec<u8>,
     target: Option<Target>,
+    way: Way,
     state: State,
+    /// The old text in the recovery folder, for the ways that do not keep it in the vault.
+    copy: Option<Rescued>,
 }
 
 /// What a staged write will replace.
@@ -86,12 +91,28 @@ struct Target {
     revision: Revision,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How a write gets to its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Nothing is there: a rename that never replaces.
+    New,
+    /// The two names are exchanged.
+    Exchange,
+    /// A rename that replaces, where names cannot be exchanged.
+    Replace,
+    /// The bytes are overwritten: the file has other names, or an owner that a new one could not
+    /// be given to.
+    InPlace,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The new text lies under the temporary name.
+    /// The new text lies under the temporary name (or in memory).
     Staged,
-    /// The new text lies at the path; the old one under the temporary name, if `bool`.
-    Committed(bool),
+    /// Names were exchanged and it is not known yet what lies under the temporary one.
+    Exchanged,
+    /// The new text lies at the path; the old one under the temporary name or in the copy.
+    Committed,
     /// Nothing is left to do.
     Done,
 }
@@ -121,22 +142,29 @@ impl<'a> Writer<'a> {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
         let target = self.target(path, &folder, name, before)?;
-        let temp = temp_name();
+        let way = match &target {
+            None => Way::New,
+            Some(target) if super::dir::must_stay(&target.file, &target.meta) => Way::InPlace,
+            Some(_) => Way::Exchange,
+        };
         let mut staged = Staged {
             path: path.clone(),
             folder,
-            temp,
+            temp: temp_name(),
             revision: Revision::of(content),
-            content: content.to_vec(),
+            content: if way == Way::InPlace { content.to_vec() } else { Vec::new() },
             target,
+            way,
             state: State::Staged,
+            copy: None,
         };
-        if staged.target.as_ref().is_some_and(|target| target.meta.names > 1) {
-            // Rewritten in place at the commit.
+        if way == Way::InPlace {
             return Ok(staged);
         }
         let written = (|| {
-            let mut file = staged.folder.create_new(Name::new(&staged.temp)?)?;
+            // What replaces a private note is never readable by others, not even for a moment.
+            let private = staged.target.is_some();
+            let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
             file.write_all(content)?;
             if let Some(target) = &staged.target {
                 super::dir::copy_attributes(&target.file, &file, &target.meta)?;
@@ -179,6 +207,8 @@ impl<'a> Writer<'a> {
             if meta.names > 1 {
                 self.vault.not_a_protected_twin(path, &meta)?;
             }
+            // A rename would get around a note's permissions; who may not write it must not.
+            folder.open_for_update(name).map_err(|error| VaultError::io("write", path, error))?;
             let hashed = Revision::of_reader(&mut file);
             let revision = hashed.map_err(|error| VaultError::io("read", path, error))?;
             // Most likely the middle of another program's save.
@@ -196,7 +226,7 @@ impl<'a> Writer<'a> {
 
     /// Ends a committed write: the displaced version goes, watched a while for late writes.
     pub fn finish(&self, mut staged: Staged) {
-        if staged.state == State::Committed(true)
+        if (staged.way, staged.state) == (Way::Exchange, State::Committed)
             && let Some(target) = staged.target.take()
         {
             let late = Late {
@@ -206,6 +236,9 @@ impl<'a> Writer<'a> {
                 until: Instant::now() + LATE,
             };
             self.vault.0.late.watch(self.vault, late);
+        }
+        if let Some(copy) = staged.copy.take() {
+            copy.remove(self.vault);
         }
         staged.discard();
     }
@@ -218,11 +251,14 @@ impl Staged {
     }
 
     /// Removes the temporary name. Before the commit that is our own text, after it a version
-    /// proved equal to what the caller had read.
+    /// proved equal to what the caller had read; in between it may be anybody's and stays.
     fn discard(&mut self) {
-        if matches!(self.state, State::Staged | State::Committed(true))
-            && let Ok(temp) = Name::new(&self.temp)
-        {
+        let ours = match self.state {
+            State::Staged => self.way != Way::InPlace,
+            State::Committed => self.way == Way::Exchange,
+            State::Exchanged | State::Done => false,
+        };
+        if ours && let Ok(temp) = Name::new(&self.temp) {
             let _ = self.folder.remove_file(temp);
         }
         self.state = State::Done;

@@ -64,6 +64,7 @@ impl Writer<'_> {
         self.vault.check_root()?;
         self.vault.allowed(from)?;
         self.vault.allowed(to)?;
+        self.vault.holds_nothing_protected(from)?;
         if to != from && to.is_within(from) {
             return Err(VaultError::IntoItself { from: from.clone() });
         }
@@ -74,13 +75,17 @@ impl Writer<'_> {
         if let Err(error) = renamed {
             let exists = error.kind() == io::ErrorKind::AlreadyExists;
             if exists && from != to && is_alias(&to_folder, from, to) {
-                // One name to this file system: over a third name, so that the new case sticks.
-                let hop = temp_name();
-                let hop = Name::new(&hop).map_err(failed)?;
-                from_folder.rename_replacing(from_name, &from_folder, hop).map_err(failed)?;
-                if let Err(error) = rename_new(&from_folder, hop, &to_folder, to_name) {
-                    let _ = from_folder.rename_replacing(hop, &from_folder, from_name);
-                    return Err(VaultError::io("move", to, error));
+                // One name to this file system. Most take the new case at once; where one does
+                // not, over a third name.
+                from_folder.rename_replacing(from_name, &to_folder, to_name).map_err(failed)?;
+                if is_alias(&to_folder, from, to) {
+                    let hop = temp_name();
+                    let hop = Name::new(&hop).map_err(failed)?;
+                    from_folder.rename_replacing(from_name, &from_folder, hop).map_err(failed)?;
+                    if let Err(error) = rename_new(&from_folder, hop, &to_folder, to_name) {
+                        let _ = from_folder.rename_replacing(hop, &from_folder, from_name);
+                        return Err(VaultError::io("move", to, error));
+                    }
                 }
             } else {
                 return Err(match error.kind() {

@@ -1,25 +1,28 @@
 //! The recovery folder: whatever may be somebody's only copy of a text is put there, never deleted.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::random_tag;
+use super::{random_tag, rename_new};
 use crate::note::path::VaultPath;
-use crate::vault::dir::{Folder, Meta, Name};
-use crate::vault::error::VaultError;
+use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::{Vault, lock};
 
-/// A copy in the recovery folder that is there only while something dangerous happens.
+/// A text in the recovery folder.
 pub(super) struct Rescued(PathBuf);
 
 impl Rescued {
-    pub(super) fn remove(self) -> Result<(), VaultError> {
-        std::fs::remove_file(&self.0).map_err(|source| VaultError::Io {
-            action: "remove the safety copy",
-            path: self.0.display().to_string(),
-            source,
-        })
+    /// Opens it for reading.
+    pub(super) fn open(&self) -> io::Result<File> {
+        File::open(&self.0)
+    }
+
+    /// Clears it away when it was only there while something dangerous happened.
+    pub(super) fn remove(self, vault: &Vault) {
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            vault.warn(format!("the safety copy `{}` stays: {error}", self.0.display()));
+        }
     }
 }
 
@@ -28,15 +31,16 @@ impl Vault {
         self.0.root.stat_at(path).ok()
     }
 
-    pub(super) fn rescue_bytes(
+    /// Copies a text to a new file in the recovery folder, durable.
+    pub(super) fn rescue_text(
         &self,
         path: &VaultPath,
-        bytes: &[u8],
+        text: &mut impl Read,
         why: &str,
     ) -> io::Result<Rescued> {
         let place = self.recovery_place(path, why)?;
         let mut file = File::options().write(true).create_new(true).open(&place)?;
-        file.write_all(bytes)?;
+        io::copy(text, &mut file)?;
         file.sync_all()?;
         sync_folder(&self.recovery_folder())?;
         Ok(Rescued(place))
@@ -51,22 +55,17 @@ impl Vault {
         Ok(folder.join(format!("{time}-{}-{why}-{name}", random_tag())))
     }
 
-    /// Moves a file that may hold somebody's text out of the vault into the recovery folder; it
-    /// stays where it is if that fails.
-    pub(super) fn rescue_file(&self, folder: &Folder, name: Name, path: &VaultPath) {
-        let rescued = (|| {
-            let (mut file, _) = folder.open_file(name)?;
-            let place = self.recovery_place(path, "unfinished")?;
-            let mut copy = File::options().write(true).create_new(true).open(&place)?;
-            io::copy(&mut file, &mut copy)?;
-            copy.sync_all()?;
-            sync_folder(&self.recovery_folder())?;
-            folder.remove_file(name)?;
-            Ok::<_, io::Error>(place)
-        })();
+    /// Moves whatever lies under a name of ours, and may be somebody's, out of the vault into the
+    /// recovery folder; it stays where it is if that fails.
+    pub(super) fn rescue_entry(&self, folder: &Folder, name: Name, path: &VaultPath) {
+        let rescued = match folder.stat(name).map(|meta| meta.kind) {
+            Ok(Kind::File) => self.rescue_file(folder, name, path),
+            Ok(_) => self.rescue_whole(folder, name, path),
+            Err(error) => Err(error),
+        };
         match rescued {
             Ok(place) => self.warn(format!(
-                "an unfinished save of `{path}` was found; its text is kept in `{}`",
+                "what an unfinished save of `{path}` left behind is kept in `{}`",
                 place.display()
             )),
             Err(error) => self.warn(format!(
@@ -77,12 +76,25 @@ impl Vault {
         }
     }
 
+    fn rescue_file(&self, folder: &Folder, name: Name, path: &VaultPath) -> io::Result<PathBuf> {
+        let (mut file, _) = folder.open_file(name)?;
+        let rescued = self.rescue_text(path, &mut file, "unfinished")?;
+        folder.remove_file(name)?;
+        Ok(rescued.0)
+    }
+
+    /// A folder or a link moves as it is; to another disk it cannot, and stays.
+    fn rescue_whole(&self, folder: &Folder, name: Name, path: &VaultPath) -> io::Result<PathBuf> {
+        let place = self.recovery_place(path, "unfinished")?;
+        let recovery = Folder::open_root(&self.recovery_folder())?;
+        let to = place.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        rename_new(folder, name, &recovery, Name::new(to)?)?;
+        recovery.sync()?;
+        Ok(place)
+    }
+
     pub(super) fn keep_late_write(&self, path: &VaultPath, file: &mut File) {
-        let mut bytes = Vec::new();
-        let kept = file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| file.read_to_end(&mut bytes))
-            .and_then(|_| self.rescue_bytes(path, &bytes, "late"));
+        let kept = file.seek(SeekFrom::Start(0)).and_then(|_| self.rescue_text(path, file, "late"));
         match kept {
             Ok(Rescued(place)) => self.warn(format!(
                 "another program wrote to `{path}` while it was being saved; its text is kept in \
@@ -101,7 +113,7 @@ impl Vault {
     pub fn sweep(&self) {
         for path in std::mem::take(&mut *lock(&self.0.unfinished)) {
             if let Ok((folder, name)) = self.0.root.open_parent(&path) {
-                self.rescue_file(&folder, name, &path);
+                self.rescue_entry(&folder, name, &path);
             }
         }
     }

@@ -36,6 +36,7 @@ const ROOT_MASK: WatchFlags = MASK.union(WatchFlags::DELETE_SELF).union(WatchFla
 pub(in crate::vault) struct Events {
     fd: OwnedFd,
     folders: Mutex<Folders>,
+    limited: Mutex<Option<String>>,
     /// Held while events are read and while they are taken in, so that they are taken in order
     /// and whoever comes second finds them taken.
     pub(super) turn: Mutex<()>,
@@ -48,7 +49,11 @@ struct Folders {
 }
 
 impl Folders {
-    fn insert(&mut self, watch: i32, path: VaultPath) {
+    /// Whether that is news.
+    fn insert(&mut self, watch: i32, path: VaultPath) -> bool {
+        if self.by_watch.get(&watch) == Some(&path) {
+            return false;
+        }
         // A folder that was moved keeps its watch: the old name goes.
         if let Some(old) = self.by_watch.insert(watch, path.clone())
             && old != path
@@ -57,6 +62,7 @@ impl Folders {
             self.by_path.remove(&old);
         }
         self.by_path.insert(path, watch);
+        true
     }
 
     fn remove_watch(&mut self, watch: i32) {
@@ -90,8 +96,13 @@ impl Events {
     pub fn start(vault: &Vault) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|error| format!("the system gave no watcher: {error}"))?;
-        let events = Self { fd, folders: Mutex::default(), turn: Mutex::default() };
-        events.watch_all(vault)?;
+        let events = Self {
+            fd,
+            folders: Mutex::default(),
+            limited: Mutex::default(),
+            turn: Mutex::default(),
+        };
+        events.watch_known(vault);
         Ok(events)
     }
 
@@ -100,41 +111,43 @@ impl Events {
         lock(&self.folders).by_watch.len()
     }
 
-    fn watch_all(&self, vault: &Vault) -> Result<(), String> {
+    /// Why not every folder is watched, if so.
+    pub fn limited(&self) -> Option<String> {
+        lock(&self.limited).clone()
+    }
+
+    /// Watches every folder that the catalogue knows; gives those that were not watched before.
+    pub fn watch_known(&self, vault: &Vault) -> Vec<VaultPath> {
         let root = VaultPath::root();
         let mut folders = vec![root.clone()];
         let catalogue = vault.catalogue();
         let known = catalogue.within(&root).filter(|entry| entry.kind == Kind::Folder);
         folders.extend(known.map(|entry| entry.path().clone()));
         drop(catalogue);
-        for folder in folders {
-            self.watch(vault, &folder)?;
-        }
-        Ok(())
+        folders.retain(|folder| self.watch(vault, folder));
+        folders
     }
 
-    fn watch(&self, vault: &Vault, folder: &VaultPath) -> Result<(), String> {
+    /// Watches one folder; whether it was not watched under this path before.
+    fn watch(&self, vault: &Vault, folder: &VaultPath) -> bool {
         let place = folder.components().fold(vault.root().to_owned(), |at, name| at.join(name));
         let mask = if folder.is_root() { ROOT_MASK } else { MASK };
         match inotify::add_watch(&self.fd, place, mask) {
-            Ok(watch) => {
-                lock(&self.folders).insert(watch, folder.clone());
-                Ok(())
+            Ok(watch) => lock(&self.folders).insert(watch, folder.clone()),
+            Err(Errno::NOSPC) => {
+                let reason = "the system's limit of watched folders is reached; raise \
+                              fs.inotify.max_user_watches";
+                *lock(&self.limited) = Some(reason.to_owned());
+                false
             }
-            Err(Errno::NOSPC) => Err("the system's limit of watched folders is reached; raise \
-                                      fs.inotify.max_user_watches"
-                .to_owned()),
             // It went or became something else: its own events tell.
-            Err(_) => Ok(()),
+            Err(_) => false,
         }
     }
 
     /// Watches a new folder and all below it, by listing after watching.
     fn watch_tree(&self, vault: &Vault, folder: &VaultPath) {
-        if let Err(reason) = self.watch(vault, folder) {
-            vault.warn(reason);
-            return;
-        }
+        self.watch(vault, folder);
         let listed = vault.0.root.open_folder_at(folder).and_then(|folder| folder.list());
         for one in listed.unwrap_or_default() {
             let name = one.name.to_str().filter(|name| !is_hidden_name(name));
@@ -220,11 +233,8 @@ impl Events {
             self.left(&path, is_folder, &mut told);
         }
         if told.contains(&Told::Lost) {
-            // A rescan sees all; folders that came meanwhile need their watches.
+            // A rescan sees all, and watches what came meanwhile.
             told = vec![Told::Lost];
-            if let Err(reason) = self.watch_all(vault) {
-                vault.warn(reason);
-            }
         }
         told
     }

@@ -12,6 +12,7 @@ mod platform;
 mod platform;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,7 @@ pub(super) enum Told {
 pub(super) struct Watch {
     running: Option<Running>,
     state: Watching,
+    poll_seconds: u32,
 }
 
 struct Running {
@@ -67,9 +69,13 @@ struct Running {
 
 impl Watch {
     pub fn state(&self) -> Watching {
-        let folders = |events: &Arc<Events>| Watching::Events { folders: events.folders() };
-        let events = self.running.as_ref().and_then(|running| running.events.as_ref());
-        events.map_or(self.state.clone(), folders)
+        match self.running.as_ref().and_then(|running| running.events.as_ref()) {
+            Some(events) => match events.limited() {
+                Some(reason) => Watching::Polling { seconds: self.poll_seconds, reason },
+                None => Watching::Events { folders: events.folders() },
+            },
+            None => self.state.clone(),
+        }
     }
 
     /// Lets the thread look at its clock again.
@@ -89,12 +95,14 @@ impl Watch {
 }
 
 impl Vault {
-    /// Starts noticing changes, on a thread that [`Vault::stop`] ends. A second call does nothing.
+    /// Starts noticing changes, on a thread that [`Vault::stop`] ends, and takes in what changed
+    /// since the first scan before it returns. A second call does nothing.
     pub fn watch(&self) {
         let mut watch = lock(&self.0.watch);
-        if watch.running.is_some() {
+        if watch.running.is_some() || self.0.stopping.load(Ordering::Relaxed) {
             return;
         }
+        watch.poll_seconds = self.0.settings.poll_seconds;
         let polling =
             |reason: String| Watching::Polling { seconds: self.0.settings.poll_seconds, reason };
         let events = match self.remote_file_system() {
@@ -117,6 +125,23 @@ impl Vault {
             move || run(&vault, events.as_deref(), &stop)
         });
         watch.running = Some(Running { events, stop, thread: thread.ok() });
+        drop(watch);
+        // What changed between the first scan and the first watch.
+        if let Err(error) = self.rescan() {
+            self.warn(format!("the vault could not be scanned: {error}"));
+        }
+    }
+
+    /// Watches the folders that a scan has found and nobody told of.
+    pub(super) fn rewatch(&self) {
+        let events = match lock(&self.0.watch).running.as_ref() {
+            Some(Running { events: Some(events), .. }) => events.clone(),
+            _ => return,
+        };
+        for folder in events.watch_known(self) {
+            // What came to it before it was watched.
+            self.refresh_folder(&folder);
+        }
     }
 
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
@@ -170,23 +195,19 @@ const TICK: Duration = Duration::from_secs(1);
 
 fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &platform::Stop) {
     let Some(settings) = vault.upgrade().map(|inner| inner.settings.clone()) else { return };
-    let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
-    let period = match events {
-        None => Some(Duration::from_secs(u64::from(settings.poll_seconds.max(1)))),
-        Some(_) if settings.rescan_minutes == 0 => None,
-        Some(_) => Some(minutes(settings.rescan_minutes)),
+    let polling = Some(Duration::from_secs(u64::from(settings.poll_seconds.max(1))));
+    let rescans = Duration::from_secs(u64::from(settings.rescan_minutes) * 60);
+    let period = || match events {
+        Some(events) if events.limited().is_none() => {
+            Some(rescans).filter(|period| !period.is_zero())
+        }
+        _ => polling,
     };
-    let mut next = period.map(|period| Instant::now() + period);
+    let mut last = Instant::now();
     let mut gone = false;
-    // What changed between the first scan and the first watch.
-    if let Some(inner) = vault.upgrade()
-        && let Err(error) = Vault(inner.clone()).rescan()
-    {
-        Vault(inner).warn(format!("the vault could not be scanned: {error}"));
-    }
     loop {
         let watching_late = vault.upgrade().is_some_and(|inner| !inner.late.is_empty());
-        let until = next.map(|next| next.saturating_duration_since(Instant::now()));
+        let until = period().map(|period| period.saturating_sub(last.elapsed()));
         let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         let Some(inner) = vault.upgrade() else { return };
@@ -198,8 +219,8 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
             vault.take(events);
         }
         vault.0.late.check(&vault, Instant::now());
-        if next.is_some_and(|next| Instant::now() >= next) {
-            next = period.map(|period| Instant::now() + period);
+        if period().is_some_and(|period| last.elapsed() >= period) {
+            last = Instant::now();
             match vault.rescan() {
                 Ok(()) => gone = false,
                 Err(error) if !std::mem::replace(&mut gone, true) => vault.warn(error.to_string()),

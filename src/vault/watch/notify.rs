@@ -47,6 +47,16 @@ impl Events {
         1
     }
 
+    /// One recursive watch has no limit of its own.
+    pub fn limited(&self) -> Option<String> {
+        None
+    }
+
+    /// Folders are watched with their root: none is new to it.
+    pub fn watch_known(&self, _vault: &Vault) -> Vec<VaultPath> {
+        Vec::new()
+    }
+
     /// What has been told since the last call.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
         let mut told = Vec::new();

@@ -1,0 +1,20 @@
+//! Finder's trash and the Recycle Bin, through the `trash` crate.
+//!
+//! It goes by absolute path, as the systems' own calls do. What it moved is looked for afterwards.
+
+use std::path::Path;
+
+use crate::vault::dir::{Folder, Name};
+
+/// Moves `name` out of `folder`, which lies at `place`, into the trash.
+///
+/// # Errors
+/// Why it was not moved, to follow "because"; it is where it was then.
+pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), String> {
+    let before = folder.stat(name).map_err(|error| error.to_string())?;
+    trash::delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
+    match folder.stat(name) {
+        Ok(there) if there.id == before.id => Err("the system's trash left it there".to_owned()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,116 @@
+//! The desktop's trash on Linux, by the freedesktop.org Trash specification 1.0: the one in the
+//! home folder, for files on the same disk.
+//!
+//! Written here rather than taken from a crate because a file is moved by handles, not by a path
+//! that may have become another file's, and because what the crate does elsewhere loses notes: a
+//! trash folder at the root of another disk may lie inside the vault, and a home folder that does
+//! not exist is made and "works".
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::numbered;
+use crate::note::path::MAX_NAME_BYTES;
+use crate::vault::dir::{Folder, Name};
+use crate::vault::save::rename_new;
+
+/// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
+///
+/// # Errors
+/// Why it was not moved, to follow "because"; it is where it was then.
+pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir());
+    let home = home.ok_or("there is no home folder for the system's trash")?;
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let data = data.filter(|data| data.is_absolute()).unwrap_or(home.join(".local/share"));
+    let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device);
+    let above = data.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("/"));
+    let there = Folder::open_root(above).and_then(|above| disk(&above));
+    if there.ok() != disk(folder).ok() {
+        return Err("the system's trash lies on another disk".to_owned());
+    }
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
+        _ => format!("the system's trash refused: {error}"),
+    };
+    move_in(folder, name, place, &data.join("Trash")).map_err(refused)
+}
+
+fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<()> {
+    let [files, info] = ["files", "info"].map(|part| -> io::Result<Folder> {
+        let part = trash.join(part);
+        std::fs::create_dir_all(&part)?;
+        Folder::open_root(&part)
+    });
+    let (files, info) = (files?, info?);
+    for number in 1..10_000 {
+        let free = numbered(name.as_str(), number);
+        let told = format!("{free}.trashinfo");
+        if told.len() > MAX_NAME_BYTES {
+            return Err(io::Error::other("its name is too long for the system's trash"));
+        }
+        let (to, told) = (Name::new(&free)?, Name::new(&told)?);
+        // The description first, as the specification asks: making it takes the name.
+        let mut description = match info.create_new(told, true) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        let moved = description
+            .write_all(describe(place).as_bytes())
+            .and_then(|()| description.sync_all())
+            .and_then(|()| rename_new(folder, name, &files, to));
+        match moved {
+            Ok(()) => return files.sync().and_then(|()| info.sync()),
+            Err(error) => {
+                info.remove_file(told)?;
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+fn describe(place: &Path) -> String {
+    let path: String = place
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(*byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    let time = chrono::Local::now().format("%Y-%m-%dT%H:%M:%S");
+    format!("[Trash Info]\nPath={path}\nDeletionDate={time}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trashed_file_says_where_it_was() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (vault, trash) = (folder.path().join("vault"), folder.path().join("Trash"));
+        std::fs::create_dir(&vault).expect("made");
+        let handle = Folder::open_root(&vault).expect("opened");
+        for text in ["one", "two"] {
+            let place = vault.join("übung 100%.md");
+            std::fs::write(&place, text).expect("written");
+            let name = Name::new("übung 100%.md").expect("a name");
+            move_in(&handle, name, &place, &trash).expect("moved");
+            assert!(!place.exists());
+        }
+        let read = |path: &str| std::fs::read_to_string(trash.join(path)).expect("there");
+        assert_eq!(read("files/übung 100%.md"), "one");
+        assert_eq!(read("files/übung 100% 2.md"), "two");
+        let info = read("info/übung 100% 2.md.trashinfo");
+        assert!(info.contains("vault/%C3%BCbung%20100%25.md\n"), "{info}");
+    }
+}

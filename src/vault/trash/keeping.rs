@@ -1,0 +1,147 @@
+//! What a vault without trash deletes: the steward keeps it in its own folder.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::note::path::VaultPath;
+use crate::vault::Revision;
+use crate::vault::dir::{Folder, Kind, Name};
+use crate::vault::error::VaultError;
+use crate::vault::save::{Writer, random_tag, rename_new, sync_folder, temp_name};
+
+impl Writer<'_> {
+    /// Moves something into the steward's own folder, one numbered folder a deletion.
+    pub(super) fn keep(
+        &self,
+        path: &VaultPath,
+        folder: &Folder,
+        name: Name,
+    ) -> Result<PathBuf, VaultError> {
+        let failed = |error| VaultError::io("move to the steward's keeping", path, error);
+        let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
+        let above = self.vault.kept_folder().join(format!("{time}-{}", random_tag()));
+        std::fs::create_dir_all(&above).map_err(failed)?;
+        let keeping = Folder::open_root(&above).map_err(failed)?;
+        let place = above.join(path.name());
+        match rename_new(folder, name, &keeping, name) {
+            Ok(()) => {
+                keeping.sync().map_err(failed)?;
+                Ok(place)
+            }
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                carry_over(folder, name, &above, &place).map_err(failed)?;
+                Ok(place)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// To another disk: out of the way first, so that nothing comes to it while it is copied; removed
+/// name by name, each after its copy was compared.
+fn carry_over(folder: &Folder, name: Name, above: &Path, place: &Path) -> io::Result<()> {
+    let aside = temp_name();
+    let aside = Name::new(&aside)?;
+    rename_new(folder, name, folder, aside)?;
+    let copied = copy_out(folder, aside, place).and_then(|()| sync_folder(above));
+    if let Err(error) = copied {
+        rename_new(folder, aside, folder, name)?;
+        return Err(error);
+    }
+    remove_copied(folder, aside, place)
+}
+
+/// Copies a file, link or folder, each file durable. A link becomes a file that tells its target.
+fn copy_out(folder: &Folder, name: Name, place: &Path) -> io::Result<()> {
+    match folder.stat(name)?.kind {
+        Kind::File => {
+            let (mut from, _) = folder.open_file(name)?;
+            let mut to = std::fs::File::options().write(true).create_new(true).open(place)?;
+            io::copy(&mut from, &mut to)?;
+            to.sync_all()
+        }
+        Kind::Folder => {
+            std::fs::create_dir(place)?;
+            let below = folder.open_folder(name)?;
+            for listed in below.list()? {
+                let text = utf8(&listed.name)?;
+                copy_out(&below, Name::new(text)?, &place.join(text))?;
+            }
+            sync_folder(place)
+        }
+        Kind::Link => {
+            let target = folder.read_link(name)?;
+            let place = link_place(place);
+            let mut to = std::fs::File::options().write(true).create_new(true).open(place)?;
+            to.write_all(target.as_os_str().as_encoded_bytes())?;
+            to.sync_all()
+        }
+        Kind::Other => Err(crate::vault::dir::not_regular()),
+    }
+}
+
+/// Removes what [`copy_out`] has copied, and nothing that differs from its copy.
+fn remove_copied(folder: &Folder, name: Name, place: &Path) -> io::Result<()> {
+    match folder.stat(name)?.kind {
+        Kind::File => {
+            let ours = Revision::of_reader(folder.open_file(name)?.0)?;
+            let copy = Revision::of_reader(std::fs::File::open(place)?)?;
+            if ours != copy {
+                return Err(io::Error::other("it changed while it was copied; both are kept"));
+            }
+            folder.remove_file(name)
+        }
+        Kind::Folder => {
+            let below = folder.open_folder(name)?;
+            for listed in below.list()? {
+                let text = utf8(&listed.name)?;
+                remove_copied(&below, Name::new(text)?, &place.join(text))?;
+            }
+            folder.remove_folder(name)
+        }
+        Kind::Link | Kind::Other => folder.remove_file(name),
+    }
+}
+
+fn link_place(place: &Path) -> PathBuf {
+    let mut name = place.file_name().unwrap_or_default().to_owned();
+    name.push(".link");
+    place.with_file_name(name)
+}
+
+fn utf8(name: &std::ffi::OsStr) -> io::Result<&str> {
+    name.to_str().ok_or_else(|| io::Error::other("a name in it is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_goes_to_another_disk_is_compared_before_it_is_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (vault, kept) = (folder.path().join("vault"), folder.path().join("kept"));
+        std::fs::create_dir_all(vault.join("a/deep")).expect("made");
+        std::fs::create_dir(&kept).expect("made");
+        std::fs::write(vault.join("a/deep/x.md"), "x").expect("written");
+        std::os::unix::fs::symlink("x.md", vault.join("a/deep/l.md")).expect("linked");
+        std::os::unix::fs::symlink("y.md", vault.join("a/deep/l.txt")).expect("linked");
+        let handle = Folder::open_root(&vault).expect("opened");
+        let name = Name::new("a").expect("a name");
+        carry_over(&handle, name, &kept, &kept.join("a")).expect("carried");
+        assert_eq!(std::fs::read_dir(&vault).expect("listed").count(), 0);
+        let read = |path: &str| std::fs::read_to_string(kept.join(path)).expect("kept");
+        assert_eq!(read("a/deep/x.md"), "x");
+        assert_eq!(
+            (read("a/deep/l.md.link"), read("a/deep/l.txt.link")),
+            ("x.md".into(), "y.md".into())
+        );
+        // A copy that does not agree keeps the original.
+        std::fs::write(vault.join("b.md"), "new").expect("written");
+        std::fs::write(kept.join("b.md"), "old").expect("written");
+        let name = Name::new("b.md").expect("a name");
+        remove_copied(&handle, name, &kept.join("b.md")).expect_err("they differ");
+        assert!(vault.join("b.md").exists());
+    }
+}

@@ -1,0 +1,169 @@
+//! Deleting the way Obsidian does: to the system's trash, to `.trash/`, or to the steward's own
+//! keeping. Nothing is unlinked.
+
+#[cfg(not(target_os = "linux"))]
+#[path = "crate_trash.rs"]
+mod system;
+#[cfg(target_os = "linux")]
+#[path = "freedesktop.rs"]
+mod system;
+
+mod keeping;
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Revision;
+use super::dir::{Folder, Kind, Name};
+use super::error::VaultError;
+use super::obsidian::TrashOption;
+use super::save::{Before, Writer, rename_new};
+use crate::note::path::{MAX_NAME_BYTES, VaultPath};
+
+/// The vault's own trash.
+pub const TRASH_FOLDER: &str = ".trash";
+
+/// Where a deleted thing went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trashed {
+    /// Under this path in the vault, below `.trash/`. `instead` says why it is not in the system's
+    /// trash where Obsidian would have put it there.
+    Local {
+        /// Its path now.
+        path: VaultPath,
+        /// Why the system's trash was not used, if it should have been.
+        instead: Option<String>,
+    },
+    /// In the system's trash, under the name it had.
+    System,
+    /// In the steward's own folder, because the vault keeps no trash.
+    Kept {
+        /// Where on this machine.
+        place: PathBuf,
+    },
+}
+
+impl Writer<'_> {
+    /// Deletes a file, link or folder the way the vault's `trashOption` says. A link itself goes,
+    /// never what it leads to.
+    ///
+    /// # Errors
+    /// [`VaultError::Stale`] if `before` names a revision that the file does not have;
+    /// [`VaultError::Protected`] for a folder that holds a protected one; as the system says. The
+    /// thing is where it was then.
+    pub fn delete(&self, path: &VaultPath, before: Before) -> Result<Trashed, VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(path)?;
+        self.vault.holds_nothing_protected(path)?;
+        let failed = |error| VaultError::io("delete", path, error);
+        let (folder, name) = self.vault.0.root.open_parent(path).map_err(failed)?;
+        let meta = folder.stat(name).map_err(failed)?;
+        if let (Before::Revision(expected), Kind::File) = (before, meta.kind) {
+            let file = folder.open_file(name).map_err(failed)?.0;
+            let current = Revision::of_reader(file).map_err(failed)?;
+            if current != expected {
+                return Err(VaultError::Stale { path: path.clone(), current: Some(current) });
+            }
+        }
+        let place =
+            || path.components().fold(self.vault.root().to_owned(), |at, name| at.join(name));
+        let trashed = match self.vault.obsidian().trash {
+            TrashOption::Local => self.to_local(path, &folder, name, None)?,
+            TrashOption::System => match system::put(&folder, name, &place()) {
+                Ok(()) => Trashed::System,
+                Err(reason) => self.to_local(path, &folder, name, Some(reason))?,
+            },
+            TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name)? },
+        };
+        let synced = folder.sync();
+        self.vault.forget(path);
+        if let Err(error) = synced {
+            // It is in the trash, where a power cut can only bring it back.
+            self.vault
+                .warn(format!("the deletion of `{path}` may not outlast a power cut: {error}"));
+        }
+        Ok(trashed)
+    }
+
+    /// Brings something back from `.trash/`, never over anything.
+    ///
+    /// # Errors
+    /// As the system says; it is still in the trash then.
+    pub fn restore(&self, trashed: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        let failed = |error| VaultError::io("restore", to, error);
+        self.vault.allowed(to)?;
+        let (from, name) = self.vault.0.root.open_parent(trashed).map_err(failed)?;
+        let (folder, to_name) = self.vault.0.root.open_parent(to).map_err(failed)?;
+        rename_new(&from, name, &folder, to_name).map_err(failed)?;
+        folder.sync().and_then(|()| from.sync()).map_err(failed)?;
+        self.vault.refresh(to);
+        Ok(())
+    }
+
+    /// `.trash/` is flat: the name, then `name 2.ext`, `name 3.ext`, the extension being what
+    /// follows the last dot even for folders, as Obsidian does it.
+    fn to_local(
+        &self,
+        path: &VaultPath,
+        folder: &Folder,
+        name: Name,
+        instead: Option<String>,
+    ) -> Result<Trashed, VaultError> {
+        let failed = |error| VaultError::io("move to .trash", path, error);
+        let root = &self.vault.0.root;
+        let trash_name = Name::new(TRASH_FOLDER).map_err(failed)?;
+        match root.create_folder(trash_name) {
+            Ok(()) => root.sync().map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let trash = root.open_folder(trash_name).map_err(failed)?;
+        for number in 1..10_000_u32 {
+            let free = numbered(path.name(), number);
+            let to = Name::new(&free).map_err(failed)?;
+            match rename_new(folder, name, &trash, to) {
+                Ok(()) => {
+                    trash.sync().map_err(failed)?;
+                    let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{free}"));
+                    let path = path.expect("two names make a path");
+                    return Ok(Trashed::Local { path, instead });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)))
+    }
+}
+
+/// `name.ext`, `name 2.ext`, …, shortened where the number would make it too long.
+fn numbered(name: &str, number: u32) -> String {
+    if number == 1 {
+        return name.to_owned();
+    }
+    let (stem, extension) = match name.rfind('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name, ""),
+    };
+    let suffix = format!(" {number}{extension}");
+    let mut room = MAX_NAME_BYTES.saturating_sub(suffix.len()).min(stem.len());
+    while !stem.is_char_boundary(room) {
+        room -= 1;
+    }
+    format!("{}{suffix}", &stem[..room])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_before_the_last_extension() {
+        assert_eq!(numbered("a.md", 1), "a.md");
+        assert_eq!(numbered("a.md", 2), "a 2.md");
+        assert_eq!(numbered("v1.2", 3), "v1 3.2");
+        assert_eq!(numbered("folder", 2), "folder 2");
+        let long = numbered(&format!("{}.md", "ü".repeat(126)), 12);
+        assert!(long.len() <= MAX_NAME_BYTES && long.ends_with(" 12.md"), "{long}");
+    }
+}

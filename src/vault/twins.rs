@@ -1,0 +1,124 @@
+//! Protected folders wherever they lie, and files in them that have a second name elsewhere.
+//!
+//! A hard link gives a protected file a name outside its folder; only its identity tells. The
+//! identities of protected files with several names are gathered together and kept for a moment:
+//! a vault whose notes all have two names would else walk `.git` for each of them.
+
+use std::collections::HashSet;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use super::dir::{FileId, Folder, Kind, Meta, Name};
+use super::error::VaultError;
+use super::{Vault, lock};
+use crate::note::path::VaultPath;
+
+/// How long the gathered identities are believed.
+const BELIEVED: Duration = Duration::from_secs(5);
+
+/// Entries of protected folders looked at. Beyond that nobody can say, and hard links are refused.
+const MOST: usize = 200_000;
+
+/// Identities of protected files with several names, and when they were gathered.
+#[derive(Default)]
+pub(super) struct Twins(Option<(Instant, Gathered)>);
+
+#[derive(Default)]
+struct Gathered {
+    ids: HashSet<FileId>,
+    looked_at: usize,
+}
+
+impl Vault {
+    /// Refuses another name of a protected file.
+    pub(super) fn not_a_protected_twin(
+        &self,
+        path: &VaultPath,
+        meta: &Meta,
+    ) -> Result<(), VaultError> {
+        let mut twins = lock(&self.0.twins);
+        if twins.0.as_ref().is_none_or(|(when, _)| when.elapsed() > BELIEVED) {
+            twins.0 = Some((Instant::now(), self.gather()));
+        }
+        let gathered = twins.0.as_ref().map(|(_, gathered)| gathered);
+        let refused = |reason: &str| VaultError::Protected {
+            path: path.to_string(),
+            folder: path.name().to_owned(),
+            reason: reason.to_owned(),
+        };
+        match gathered {
+            Some(gathered) if gathered.ids.contains(&meta.id) => {
+                Err(refused("it is another name of a file in a protected folder"))
+            }
+            Some(gathered) if gathered.looked_at > MOST => Err(refused(
+                "it has several names, and there are too many protected files to compare it with",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn gather(&self) -> Gathered {
+        let mut gathered = Gathered::default();
+        for folder in self.protected_folders() {
+            walk(&self.0.root, &folder, &mut gathered);
+        }
+        gathered
+    }
+
+    /// Protected folders that the last scan met, at any depth, and those at the root now.
+    fn protected_folders(&self) -> Vec<VaultPath> {
+        let known = self.0.protected_folders.read().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = known.clone();
+        for listed in self.0.root.list().unwrap_or_default() {
+            let path = listed.name.to_str().and_then(|name| VaultPath::root().join(name));
+            if let Some(path) = path
+                && listed.meta.kind == Kind::Folder
+                && self.0.protection.check(&path).is_some()
+                && !folders.contains(&path)
+            {
+                folders.push(path);
+            }
+        }
+        folders
+    }
+
+    /// Refuses to delete or move a folder that would take a protected one along.
+    pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
+        let known = self.0.protected_folders.read().unwrap_or_else(PoisonError::into_inner);
+        match known.iter().find(|folder| *folder != path && folder.is_within(path)) {
+            Some(folder) if self.0.root.stat_at(folder).is_ok() => Err(VaultError::Protected {
+                path: path.to_string(),
+                folder: folder.to_string(),
+                reason: "it lies in this folder and would go with it".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn walk(root: &Folder, path: &VaultPath, gathered: &mut Gathered) {
+    let Ok(folder) = root.open_folder_at(path) else { return };
+    for listed in folder.list().unwrap_or_default() {
+        gathered.looked_at += 1;
+        if gathered.looked_at > MOST {
+            return;
+        }
+        let Some(name) = listed.name.to_str() else { continue };
+        // Where a listing tells no identity it is asked for; only there does that cost a call.
+        let meta = match (listed.meta.id, Name::new(name)) {
+            (FileId::UNKNOWN, Ok(name)) => folder.stat(name).unwrap_or(listed.meta),
+            _ => listed.meta,
+        };
+        match meta.kind {
+            Kind::Folder => {
+                if let Some(below) = path.join(name) {
+                    walk(root, &below, gathered);
+                }
+            }
+            Kind::File if meta.names > 1 => {
+                gathered.ids.insert(meta.id);
+            }
+            Kind::File | Kind::Link | Kind::Other => {}
+        }
+    }
+}
