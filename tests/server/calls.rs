@@ -122,12 +122,13 @@ fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
     let late = client.tool("change");
     assert_eq!(late["error"]["data"]["kind"], "timeout");
     assert!(late["error"]["data"]["hint"].as_str().unwrap().contains("may still be made"));
-    let long = json!({"name": "long", "arguments": {"bytes": 5_000_000}});
+    let long = json!({"name": "long", "arguments": {"bytes": 1_100_000}});
     let answer = client.call("tools/call", long);
     assert_eq!(answer["error"]["data"]["kind"], "reply_too_large");
-    let fits = json!({"name": "long", "arguments": {"bytes": 4_000_000}});
+    assert!(answer["error"]["data"]["hint"].as_str().unwrap().contains("narrow the request"));
+    let fits = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
     let answer = client.call("tools/call", fits);
-    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 4_000_000);
+    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 1_000_000);
 }
 
 #[test]
@@ -149,9 +150,57 @@ fn much_asked_for_at_once_arrives_whole() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.client();
     // Together far more than the queue holds.
-    let long = json!({"name": "long", "arguments": {"bytes": 3_000_000}});
-    let ids: Vec<i64> = (0..20).map(|_| client.ask("tools/call", long.clone())).collect();
+    let long = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
+    let ids: Vec<i64> = (0..30).map(|_| client.ask("tools/call", long.clone())).collect();
     let mut seen: Vec<i64> = ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
     seen.sort_unstable();
     assert_eq!(seen, ids);
+}
+
+#[test]
+fn changes_wait_in_order_and_hold_up_no_read() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    // More than there are threads.
+    let changes: Vec<i64> =
+        (0..32).map(|_| client.ask("tools/call", json!({"name": "change"}))).collect();
+    let mut other = door.client();
+    assert_eq!(other.tool("echo")["result"]["isError"], false);
+    // One that has not begun can be given up.
+    let (last, others) = changes.split_last().unwrap();
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": last}});
+    client.send(&cancel.to_string());
+    assert_eq!(client.answer(*last)["error"]["data"]["kind"], "cancelled");
+    for id in others {
+        strings.go.send(()).unwrap();
+        assert_eq!(client.read()["id"], *id);
+    }
+    let began = strings.began.try_iter().filter(|name| name == "change").count();
+    assert_eq!(began, others.len());
+}
+
+#[test]
+fn a_vault_that_is_slow_to_look_at_holds_up_no_one() {
+    let (fake, strings) = fake();
+    strings.slow_status.store(true, std::sync::atomic::Ordering::Release);
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    // More than the runtime has threads of its own.
+    let asked: Vec<i64> = (0..4).map(|_| client.ask("_vault/status", json!({}))).collect();
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "status");
+    // Its name is needed to come in, and needs no look.
+    let mut other = door.client();
+    assert_eq!(other.tool("echo")["result"]["isError"], false);
+    assert!(client.call("_vault/ping", json!({}))["result"].is_object());
+    let mut answered: Vec<i64> = asked
+        .iter()
+        .map(|_| {
+            strings.go.send(()).unwrap();
+            client.read()["id"].as_i64().unwrap()
+        })
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
 }
