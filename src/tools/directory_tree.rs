@@ -19,6 +19,10 @@ pub(super) struct DirectoryTree;
 const MAX_ENTRIES: usize = 5_000;
 const MAX_DEPTH: usize = 64;
 
+/// Bytes of paths in one answer: with what stands around them it stays below the megabyte that a
+/// message can have.
+const MAX_PATH_BYTES: usize = 300 << 10;
+
 /// Shows the folders and files below a folder as an indented tree, folders first, with counts
 /// where it was cut. Upper levels are shown before lower ones when not everything fits.
 #[derive(Deserialize, JsonSchema)]
@@ -145,13 +149,19 @@ impl<'a> Tree<'a> {
     /// How many children of each folder are shown: level by level, until there are enough.
     fn choose(&self, folder: &VaultPath, depth: usize, most: usize) -> HashMap<VaultPath, usize> {
         let mut shown = HashMap::new();
-        let mut room = most;
+        let (mut room, mut bytes) = (most, MAX_PATH_BYTES);
         let mut level = vec![folder.clone()];
         for _ in 0..depth {
             let mut next = Vec::new();
             for folder in level {
                 let children = self.children(&folder);
-                let taken = children.len().min(room);
+                let fits = children.iter().take(room).take_while(|entry| {
+                    let cost = entry.path().as_str().len();
+                    let fits = cost <= bytes;
+                    bytes = bytes.saturating_sub(cost);
+                    fits
+                });
+                let taken = fits.count();
                 room -= taken;
                 let folders = children[..taken].iter().filter(|entry| entry.kind == Kind::Folder);
                 next.extend(folders.map(|entry| entry.path().clone()));
