@@ -16,7 +16,7 @@
 //! names (hard links) is rewritten in place, so that it stays one file.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -125,8 +125,12 @@ impl<'a> Writer<'a> {
             target,
             state: State::Staged,
         };
-        if staged.target.as_ref().is_some_and(|target| target.meta.names > 1) {
-            // Rewritten in place at the commit.
+        if let Some(Target { meta, .. }) = staged.target.as_ref().filter(|t| t.meta.names > 1) {
+            // Rewritten in place at the commit, which holds the old text to take it back.
+            let (size, limit) = (meta.size, self.vault.max_file_bytes());
+            if size > limit {
+                return Err(VaultError::TooLarge { path: path.clone(), size, limit });
+            }
             return Ok(staged);
         }
         let written = (|| {
@@ -237,16 +241,23 @@ impl<'a> Writer<'a> {
             }
             Err(error) => return Err(failed(error)),
         }
-        let displaced = hash_of(&staged.folder, temp).map_err(failed)?;
-        if displaced == base {
+        // What lies under the temporary name now is somebody's until it is known: it may not be
+        // removed, whatever fails from here on.
+        staged.state = State::Done;
+        if hash_of(&staged.folder, temp).is_ok_and(|displaced| displaced == base) {
             staged.state = State::Committed(true);
             return Ok(());
         }
-        // Not what was read: another program saved between our look and the exchange. What it
-        // wrote goes back, until the thing that comes out in return is our own text.
+        // Not what was read: another program saved between our look and the exchange, or put
+        // something there that is no file. It goes back, until the thing that comes out in return
+        // is our own text.
         for _ in 0..EXCHANGES {
-            staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
-            if hash_of(&staged.folder, temp).map_err(failed)? == staged.revision {
+            if let Err(error) = staged.folder.exchange(temp, &staged.folder, name) {
+                self.vault.rescue_file(&staged.folder, temp, &path);
+                return Err(failed(error));
+            }
+            if hash_of(&staged.folder, temp).is_ok_and(|found| found == staged.revision) {
+                staged.state = State::Staged;
                 staged.discard();
                 let current = hash_of(&staged.folder, name).ok();
                 return Err(VaultError::Stale { path, current });
@@ -254,7 +265,6 @@ impl<'a> Writer<'a> {
         }
         // A writer in a tight loop: whatever we hold of it is kept.
         self.vault.rescue_file(&staged.folder, temp, &path);
-        staged.state = State::Done;
         Err(VaultError::Busy { path })
     }
 
@@ -266,10 +276,8 @@ impl<'a> Writer<'a> {
         let (Ok(temp), Ok(name)) = names else { unreachable!("both were names when staged") };
         let target = staged.target.as_mut().expect("only what exists is replaced");
         target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut old = Vec::new();
-        io::Read::read_to_end(&mut target.file, &mut old).map_err(failed)?;
         let base = target.revision;
-        let copy = self.rescue(&path, &old, "before").map_err(failed)?;
+        let copy = self.vault.rescue(&path, &mut target.file, "before").map_err(failed)?;
         let current = hash_of(&staged.folder, name);
         if current.as_ref().ok() != Some(&base) {
             copy.remove()?;
@@ -298,12 +306,12 @@ impl<'a> Writer<'a> {
         let base = staged.target.as_ref().map(|target| target.revision);
         let (mut file, _) = staged.folder.open_for_update(name).map_err(failed)?;
         let mut old = Vec::new();
-        io::Read::read_to_end(&mut file, &mut old).map_err(failed)?;
+        file.read_to_end(&mut old).map_err(failed)?;
         let current = Revision::of(&old);
         if Some(current) != base {
             return Err(VaultError::Stale { path, current: Some(current) });
         }
-        let copy = self.rescue(&path, &old, "before").map_err(failed)?;
+        let copy = self.vault.rescue(&path, &mut &old[..], "before").map_err(failed)?;
         overwrite(&mut file, &staged.content).map_err(failed)?;
         staged.content = old;
         staged.state = State::Committed(false);
@@ -328,6 +336,11 @@ impl<'a> Writer<'a> {
             (State::Committed(true), _) => {
                 staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
                 staged.state = State::Staged;
+                if !hash_of(&staged.folder, temp).is_ok_and(|found| found == staged.revision) {
+                    // Saved by another program since the look above.
+                    self.vault.rescue_file(&staged.folder, temp, &path);
+                    staged.state = State::Done;
+                }
             }
             (State::Committed(false), None) => {
                 staged.folder.remove_file(name).map_err(failed)?;
@@ -356,7 +369,7 @@ impl<'a> Writer<'a> {
         let target = staged.target.as_mut().expect("something was replaced");
         target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut old = Vec::new();
-        io::Read::read_to_end(&mut target.file, &mut old).map_err(failed)?;
+        target.file.read_to_end(&mut old).map_err(failed)?;
         let mut again = self.stage(&path, &old, Before::Revision(staged.revision))?;
         self.commit(&mut again)?;
         again.state = State::Done;
@@ -465,11 +478,6 @@ impl<'a> Writer<'a> {
         self.vault.renamed(from, to);
         Ok(())
     }
-
-    /// Writes bytes to a new file in the recovery folder, durable.
-    fn rescue(&self, path: &VaultPath, bytes: &[u8], why: &str) -> io::Result<Rescued> {
-        self.vault.rescue_bytes(path, bytes, why)
-    }
 }
 
 /// A copy in the recovery folder that is there only while something dangerous happens.
@@ -517,15 +525,12 @@ impl Vault {
         self.0.root.stat_at(path).ok()
     }
 
-    pub(super) fn rescue_bytes(
-        &self,
-        path: &VaultPath,
-        bytes: &[u8],
-        why: &str,
-    ) -> io::Result<Rescued> {
+    /// Writes what `from` gives to a new file in the recovery folder, durable. Nothing is held:
+    /// it can be a gigabyte.
+    fn rescue(&self, path: &VaultPath, from: &mut impl Read, why: &str) -> io::Result<Rescued> {
         let place = self.recovery_place(path, why)?;
         let mut file = File::options().write(true).create_new(true).open(&place)?;
-        file.write_all(bytes)?;
+        io::copy(from, &mut file)?;
         file.sync_all()?;
         sync_folder(&self.recovery_folder())?;
         Ok(Rescued(place))
@@ -567,11 +572,7 @@ impl Vault {
     }
 
     pub(super) fn keep_late_write(&self, path: &VaultPath, file: &mut File) {
-        let mut bytes = Vec::new();
-        let kept = file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| io::Read::read_to_end(file, &mut bytes))
-            .and_then(|_| self.rescue_bytes(path, &bytes, "late"));
+        let kept = file.seek(SeekFrom::Start(0)).and_then(|_| self.rescue(path, file, "late"));
         match kept {
             Ok(Rescued(place)) => self.warn(format!(
                 "another program wrote to `{path}` while it was being saved; its text is kept in \
