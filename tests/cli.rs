@@ -10,6 +10,11 @@ mod call;
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[cfg(target_os = "linux")]
+#[path = "support/mod.rs"]
+mod door;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/shape.rs"]
