@@ -31,8 +31,8 @@ fn a_storm_leaves_nothing_behind() {
     witness.tool("echo");
     let before = (handles(), door.tasks());
     for round in 0..100 {
-        // One that says goodbye, one that does not, one in the middle of a search, one refused, one
-        // that never finishes its handshake.
+        // One that says goodbye, one that does not, one in the middle of a search, one refused, two
+        // more below, one that never finishes its handshake.
         let mut polite = door.client();
         polite.socket.close(None).unwrap();
         while polite.socket.read().is_ok() {}
@@ -42,6 +42,17 @@ fn a_storm_leaves_nothing_behind() {
         busy.call("_vault/subscribe", json!({}));
         drop(busy);
         assert_eq!(door.handshake(&[door.host(), "Origin: null".to_owned()]), 403, "{round}");
+        // One that stops sending in the middle of a search but would still listen, and one that is
+        // reset with an answer unread.
+        let mut closing = door.client();
+        closing.ask("tools/call", json!({"name": "search"}));
+        closing.socket.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+        while closing.socket.read().is_ok() {}
+        let mut reset = door.client();
+        reset.ask("tools/call", json!({"name": "search"}));
+        reset.ask("_vault/ping", json!({}));
+        reset.socket.get_ref().peek(&mut [0]).unwrap();
+        drop(reset);
         let mut half = TcpStream::connect(("127.0.0.1", door.port)).unwrap();
         half.write_all(&upgrade("/v1", &[door.host()]).as_bytes()[..20]).unwrap();
     }

@@ -46,6 +46,10 @@ impl Closing {
     pub fn for_error(error: &Error) -> Option<Self> {
         match error {
             Error::Capacity(_) => Some(Self::TOO_BIG),
+            // From `meter`.
+            Error::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                Some(Self::TOO_BIG)
+            }
             Error::Utf8(_) => Some(Self::NOT_UTF8),
             Error::Protocol(
                 tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,

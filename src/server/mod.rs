@@ -10,9 +10,9 @@
 //! becomes of the client; events have one order ([`events`]); neither token nor note contents are
 //! logged.
 //!
-//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`], [`session`],
-//! [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`], [`tracker`] and
-//! [`close`] are its parts.
+//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
+//! [`session`], [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
 pub mod backend;
@@ -21,6 +21,7 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
+pub mod meter;
 pub mod outbox;
 pub mod pace;
 pub mod private;

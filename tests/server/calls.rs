@@ -1,8 +1,9 @@
 //! Calls that take long, are given up, come too fast, or break.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 use vault_steward::server::Settings;
 
 use crate::fake::fake;
@@ -110,6 +111,46 @@ fn too_many_messages_are_refused_for_a_while() {
     assert_eq!(refused["error"]["code"], -32001);
     assert_eq!(refused["error"]["data"]["kind"], "rate_limited");
     assert!(refused["error"]["data"]["retryAfterMs"].as_u64().unwrap() <= 50);
+}
+
+#[test]
+fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
+    const FLOOD: usize = 60_000;
+    let door = Door::open(Settings::default(), fake().0);
+    let mut neighbour = door.client();
+    let mut client = door.client();
+    let mut reading = client.socket.get_ref().try_clone().unwrap();
+    let begun = Instant::now();
+    let reader = std::thread::spawn(move || {
+        let (mut served, mut refused, mut rest) = (0, 0, Vec::new());
+        let mut buffer = vec![0; 1 << 16];
+        while served + refused < FLOOD {
+            let length = std::io::Read::read(&mut reading, &mut buffer).unwrap();
+            assert_ne!(length, 0, "the connection stays: {served}, {refused}");
+            rest.extend_from_slice(&buffer[..length]);
+            // Each answer ends in two braces or more, none of which stand anywhere else in it.
+            let whole = rest.windows(2).rposition(|pair| pair == b"}}").map_or(0, |at| at + 2);
+            let text: Vec<u8> = rest.drain(..whole).collect();
+            let text = String::from_utf8_lossy(&text);
+            refused += text.matches("\"rate_limited\"").count();
+            served += text.matches("\"epoch\"").count();
+        }
+        (served, refused)
+    });
+    for id in 0..FLOOD {
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"_vault/ping"}}"#);
+        client.socket.write(Message::text(ping)).unwrap();
+        if id % 10_000 == 0 {
+            let asked = Instant::now();
+            assert!(neighbour.call("_vault/ping", json!({}))["result"].is_object());
+            assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+        }
+    }
+    client.socket.flush().unwrap();
+    let (served, refused) = reader.join().unwrap();
+    let allowed = 10_000.0 + 5_000.0 * begun.elapsed().as_secs_f64();
+    assert!(served as f64 <= allowed + 1.0, "{served} of {allowed}");
+    assert!(served >= 9_990 && refused > 0, "{served} served, {refused} refused");
 }
 
 #[test]
