@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
-use super::text_file::count;
+use super::text_file::{count, shown};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -204,7 +204,7 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
     for node in entries {
         flush(&mut lines, &mut pending, node.depth);
         let indent = "  ".repeat(node.depth);
-        let name = node.path.rsplit('/').next().unwrap_or_default();
+        let name = shown(node.path.rsplit('/').next().unwrap_or_default());
         lines.push(match node.kind {
             "folder" => format!("{indent}{name}/"),
             "file" => format!("{indent}{name}"),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::{count, local, size};
+use super::text_file::{count, local, shown, size};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
@@ -244,9 +244,4 @@ fn line(entry: &Listed) -> String {
         ("file", Some(bytes)) => format!("{time}  {}  {}", shown(&entry.path), size(bytes)),
         (kind, _) => format!("{time}  {}  [{kind}]", shown(&entry.path)),
     }
-}
-
-/// A path for reading: what would mislead the eye is written out.
-fn shown(path: &str) -> String {
-    path.chars().flat_map(crate::note::path::show).collect()
 }

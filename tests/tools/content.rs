@@ -414,22 +414,3 @@ fn notes_that_embed_each_other_move_and_change_like_any() {
     let found = vault.ok("search_files", json!({ "pattern": r"\[\[b\]\]" }));
     assert_eq!(found["files"].as_array().expect("a list").len(), 2);
 }
-
-#[test]
-fn a_huge_file_with_other_names_is_not_held_to_be_overwritten() {
-    let vault = vault(&[("a.md", "x")]);
-    let place = vault.place.join("a.md");
-    std::fs::File::options()
-        .write(true)
-        .open(&place)
-        .expect("opened")
-        .set_len(1 << 30)
-        .expect("set");
-    std::fs::hard_link(&place, vault.place.join("b.md")).expect("linked");
-    vault.err("write_file", json!({ "path": "a", "content": "y" }), TooLarge);
-    assert_eq!(place.metadata().expect("there").len(), 1 << 30);
-    // By its one name it can be: only hashed, then exchanged.
-    std::fs::remove_file(vault.place.join("b.md")).expect("removed");
-    vault.ok("write_file", json!({ "path": "a", "content": "y" }));
-    assert_eq!(vault.content("a.md"), "y");
-}
