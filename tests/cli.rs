@@ -1,6 +1,10 @@
 //! The command line as a user meets it: the real program, in a home of its own.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+#[path = "support/mod.rs"]
+mod door;
+#[path = "support/machine.rs"]
+mod machine;
 #[path = "cli/support.rs"]
 mod support;
 
@@ -10,6 +14,11 @@ mod call;
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[cfg(target_os = "linux")]
+#[path = "cli/handles.rs"]
+mod handles;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/shape.rs"]

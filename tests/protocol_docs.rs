@@ -25,7 +25,7 @@ struct Daemon {
     child: Child,
     port: u16,
     token: String,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 impl Daemon {
@@ -52,7 +52,7 @@ impl Daemon {
             child,
             port: u16::try_from(ready["port"].as_u64().unwrap()).unwrap(),
             token: String::from_utf8(token).unwrap().trim().to_owned(),
-            _home: home,
+            home,
         }
     }
 }
@@ -202,6 +202,30 @@ fn every_session_goes_as_the_page_says() {
     for session in &sessions {
         replay(&daemon, session);
     }
+}
+
+#[test]
+fn the_daemons_record_is_as_the_page_shows_it() {
+    fn find(folder: &Path) -> Option<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find_map(|path| {
+            match path.is_dir() {
+                true => find(&path),
+                false => (path.file_name()? == "daemon.json").then_some(path),
+            }
+        })
+    }
+    let page = page();
+    let shown = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let Value::Object(shown) = serde_json::from_str(shown).unwrap() else { panic!("{shown}") };
+    let daemon = Daemon::start();
+    let record = std::fs::read(find(daemon.home.path()).unwrap()).unwrap();
+    let Value::Object(record) = serde_json::from_slice(&record).unwrap() else { panic!() };
+    let members = |record: &serde_json::Map<String, Value>| {
+        let kind = |value: &Value| std::mem::discriminant(value);
+        record.iter().map(|(key, value)| (key.clone(), kind(value))).collect::<Vec<_>>()
+    };
+    assert_eq!(members(&shown), members(&record));
+    assert_eq!(record["port"], daemon.port);
 }
 
 #[test]

@@ -166,6 +166,19 @@ impl From<StartError> for Failure {
                     "`--port 0` takes any free port; `--port N` or `[server] port` names another",
                 )
             },
+            StartError::NotMounted { root, marker } => Self {
+                exit: NO_VAULT,
+                data: Some(json!({ "root": root, "marker": marker })),
+                ..Self::other(
+                    "not_mounted",
+                    message,
+                    format!(
+                        "mount the disk and try again; if the folder was emptied on purpose, \
+                         delete `{}` first",
+                        marker.display()
+                    ),
+                )
+            },
             StartError::Folder(error) => error.into(),
             StartError::Vault { hint, .. } => Self { hint, ..Self::other("vault", message, "") },
             StartError::Other(error) => error.into(),

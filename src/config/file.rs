@@ -209,7 +209,10 @@ impl Source<'_> {
             let at = error.span().unwrap_or(span);
             match unknown_field(error.message()) {
                 Some((key, known)) => self.unknown_key(at, key, Some(name), &known),
-                None => self.fault(at, format!("in [{name}]: {}", one_line(error.message())), None),
+                // The whole text of the error names the key too.
+                None => {
+                    self.fault(at, format!("in [{name}]: {}", one_line(&error.to_string())), None)
+                }
             }
         })
     }

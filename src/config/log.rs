@@ -26,9 +26,10 @@ pub enum Level {
     Error,
     /// What may go wrong later.
     Warn,
-    /// What happened: started, stopped, connected. Never note contents, never a token.
+    /// What happened: started, stopped, which files were changed. May name files; never note
+    /// contents, never a token.
     Info,
-    /// What is needed to find a fault; may name files.
+    /// What is needed to find a fault.
     Debug,
     /// Everything.
     Trace,

@@ -110,7 +110,7 @@ mod tests {
         let ours = running(std::process::id(), state.path());
         let published = ours.publish(state.path()).unwrap();
         assert_eq!(Running::read(state.path()), Some(ours));
-        assert_eq!(crate::config::folders::check_private(&state.path().join(NAME)), Ok(()));
+        crate::server::private::check_file(&state.path().join(NAME)).unwrap();
         drop(published);
         assert_eq!(Running::read(state.path()), None);
         // No process can have this id.

@@ -10,23 +10,32 @@ use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, To
 use crate::server::backend::{Backend, Work};
 use crate::server::events::Event;
 use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
-use crate::vault::{Cancel, ChangeKind, Kind, VaultChange, Watching};
+use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 
 /// The tools of one vault, for the server.
 pub struct VaultBackend {
     context: Context,
     folder: String,
+    /// What this file system cannot do, for `status`.
+    reduced: Vec<String>,
 }
 
 impl VaultBackend {
-    /// Opens the door onto what `context` works on.
+    /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
+    /// with two short-lived files, so it may block.
     pub fn new(context: Context) -> Self {
         let folder = context.vault.root().to_string_lossy().into_owned();
-        Self { context, folder }
+        let reduced = reduced(context.vault.abilities());
+        reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
+        Self { context, folder, reduced }
     }
 }
 
 impl Backend for VaultBackend {
+    fn name(&self) -> &str {
+        self.context.vault.name()
+    }
+
     fn tools(&self) -> ToolsListResult {
         ToolsListResult { tools: tools::definitions().iter().map(shown).collect() }
     }
@@ -76,9 +85,28 @@ impl Backend for VaultBackend {
                 Watching::Polling { seconds, reason } => Shown::Polling { seconds, reason },
                 Watching::Off => Shown::Off,
             },
-            warnings: unreadable.take(20).chain(status.warnings).collect(),
+            warnings: self
+                .reduced
+                .iter()
+                .cloned()
+                .chain(unreadable.take(20))
+                .chain(status.warnings)
+                .collect(),
         }
     }
+}
+
+/// What is lost on a file system that can do no more than this.
+fn reduced(can: Abilities) -> Vec<String> {
+    let said = if !can.writable {
+        "no file can be made in the vault: reading works, changes do not"
+    } else if !(can.exchange && can.rename_new) {
+        "the file system cannot exchange files in one step: a save compares, keeps a copy and \
+         renames over instead, so avoid editing one note from two programs at once"
+    } else {
+        return Vec::new();
+    };
+    vec![said.to_owned()]
 }
 
 /// The server asks for known tools only; a caller that does not gets an error all the same.
@@ -126,4 +154,23 @@ pub fn event(change: &VaultChange) -> Event {
         Kind::Other => EntryKind::Other,
     };
     Event { kind, path: change.path.as_str().to_owned(), from, entry }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_system_cannot_do_is_said() {
+        let full = Abilities {
+            writable: true,
+            exchange: true,
+            rename_new: true,
+            ignores_case: true,
+            ignores_form: true,
+        };
+        assert!(reduced(full).is_empty());
+        assert!(reduced(Abilities { exchange: false, ..full })[0].contains("exchange"));
+        assert!(reduced(Abilities { writable: false, ..full })[0].contains("reading works"));
+    }
 }

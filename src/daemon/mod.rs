@@ -6,7 +6,7 @@
 pub mod backend;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -25,9 +25,10 @@ use crate::server::{Server, ServerError};
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault};
 
-/// Threads for work that blocks: enough that a few slow disks do not hold up the quick calls, and
-/// bounded, so that a flood of calls is a queue and not a flood of threads.
-const BLOCKING_THREADS: usize = 32;
+/// Threads for quick work that blocks, beside one for each search that may run and the one for
+/// changes: enough that a few slow disks do not hold up the quick calls, and bounded, so that a
+/// flood of calls is a queue and not a flood of threads.
+const QUICK_THREADS: usize = 32;
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -68,6 +69,17 @@ pub enum StartError {
         message: String,
         /// What to do.
         hint: Option<String>,
+    },
+    /// The folder is empty where a vault was.
+    #[error(
+        "`{}` holds neither notes nor Obsidian's settings, though it was a vault before: \
+         its disk seems not to be mounted", .root.display()
+    )]
+    NotMounted {
+        /// The folder.
+        root: PathBuf,
+        /// What remembers that it was a vault.
+        marker: PathBuf,
     },
     /// Anything else.
     #[error("{0:#}")]
@@ -134,7 +146,7 @@ pub fn lock(
 /// Opens the vault and makes what tools work on.
 ///
 /// # Errors
-/// [`StartError::Vault`].
+/// [`StartError::Vault`], [`StartError::NotMounted`].
 pub fn open(
     root: &Path,
     state: &Path,
@@ -143,12 +155,32 @@ pub fn open(
 ) -> Result<Context, StartError> {
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
+    check_mounted(&vault, state)?;
     let journal = Journal::new(vault.clone());
     let settings = tools::Settings { search: config.search.clone() };
     Ok(Context { vault, journal, settings, cancel: Cancel::default() })
 }
 
-/// Serves the vault until SIGINT or SIGTERM (Ctrl-C on Windows); returns within ten seconds of it.
+/// Refuses an empty folder where a vault was: everything would look deleted, and what was written
+/// would vanish under the disk once it is mounted.
+///
+/// # Errors
+/// [`StartError::NotMounted`].
+pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
+    let seen = folders::has_been_seen(state);
+    if vault.obsidian().config_folder.is_some() {
+        if !seen && let Err(error) = folders::remember_seen(state) {
+            tracing::warn!(%error, "could not note that this is a vault of Obsidian's");
+        }
+    } else if seen && vault.status().counts.notes == 0 {
+        let (root, marker) = (vault.root().to_owned(), folders::seen_file(state));
+        return Err(StartError::NotMounted { root, marker });
+    }
+    Ok(())
+}
+
+/// Serves the vault until SIGINT, SIGTERM or SIGHUP (on Windows Ctrl-C, Ctrl-Break, the console
+/// closing or the system shutting down); returns within ten seconds of it.
 ///
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
@@ -158,29 +190,31 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let context = open(root, &state, config, progress)?;
     context.vault.sweep();
+    let vault = context.vault.clone();
+    // Looks at the file system, so before there is a runtime whose threads that would hold up.
+    let backend = VaultBackend::new(context);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let vault = context.vault.clone();
-    let served = runtime.block_on(serve(context, &state, config, ready));
+    let served = runtime.block_on(serve(vault.clone(), backend, &state, config, ready));
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
 }
 
 async fn serve(
-    context: Context,
+    vault: Vault,
+    backend: VaultBackend,
     state: &Path,
     config: &Config,
     ready: &dyn Fn(&Ready),
 ) -> Result<(), StartError> {
     let stop = signals().context("could not listen for signals")?;
-    let vault = context.vault.clone();
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let backend = VaultBackend::new(context);
     let server = Server::bind(config.server.clone(), token, backend).await.map_err(not_bound)?;
     let port = server.port();
 
@@ -202,7 +236,6 @@ async fn serve(
     };
     let _published = running.publish(state).context("could not write `daemon.json`")?;
     let status = vault.status();
-    status.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     ready(&Ready {
         vault: vault.name().to_owned(),
         path,
@@ -245,13 +278,25 @@ fn signals() -> io::Result<watch::Receiver<bool>> {
             });
         }
     }
-    #[cfg(not(unix))]
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            tell.send_replace(true);
-            tracing::info!("asked to stop");
+    #[cfg(windows)]
+    {
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+        // One type each, so a macro instead of a list. When its console closes Windows gives a
+        // process about five seconds, and keeps it no longer.
+        macro_rules! listen {
+            ($($signal:ident),*) => {$({
+                let mut signals = $signal()?;
+                let tell = tell.clone();
+                tokio::spawn(async move {
+                    while signals.recv().await.is_some() {
+                        tell.send_replace(true);
+                        tracing::info!("asked to stop");
+                    }
+                });
+            })*};
         }
-    });
+        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_shutdown);
+    }
     Ok(stop)
 }
 

@@ -16,7 +16,8 @@ pub enum Work {
     /// Reads a lot: as many at a time as there are cores, first come first served; is given up
     /// with its caller.
     Search,
-    /// Changes something: runs at once and to its end, whatever becomes of its caller.
+    /// Changes something: one at a time, in the order they were asked for; once begun it runs to
+    /// its end, whatever becomes of its caller.
     Change,
 }
 
@@ -31,6 +32,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Runs a tool, on a thread that may block. Looks at `cancel` now and then.
     fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult;
 
-    /// What is known of the vault. Called on a thread that must not block for long.
+    /// The vault's name, at once.
+    fn name(&self) -> &str;
+
+    /// What is known of the vault, on a thread that may block.
     fn vault(&self) -> VaultState;
 }

@@ -1,11 +1,13 @@
 //! Tool calls in flight on one connection: run, given up, answered exactly once.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde_json::Map;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -33,6 +35,12 @@ pub struct Calls {
     /// much at once is not too slow because it all came back at once.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// The work of a request, done on a thread that may block; gives the text of the answer.
+type Job = Box<dyn FnOnce(&Shared, &Cancel) -> String + Send>;
+
+/// The wait for a turn, its place in the queue taken.
+type Turn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
 
 struct InFlight {
     work: Work,
@@ -71,7 +79,7 @@ impl Calls {
         self.unanswered.idle().await;
     }
 
-    /// Begins a call; its answer follows when it is there, whatever comes meanwhile.
+    /// Begins a tool call; its answer follows when it is there, whatever comes meanwhile.
     ///
     /// # Errors
     /// Kind `unknown_tool` or `overloaded`.
@@ -84,6 +92,17 @@ impl Calls {
             )
             .hint("`tools/list` names them all"));
         };
+        let answer_to = id.clone();
+        let job =
+            move |shared: &Shared, cancel: &Cancel| carry_out(shared, &answer_to, params, cancel);
+        self.begin(id, work, Box::new(job))
+    }
+
+    /// Begins work of any kind; its answer follows.
+    ///
+    /// # Errors
+    /// Kind `overloaded`.
+    pub fn begin(&self, id: RequestId, work: Work, job: Job) -> Result<(), ErrorObject> {
         let cancel = Cancel::default();
         let give_up = Arc::new(Notify::new());
         {
@@ -98,10 +117,17 @@ impl Calls {
             let entry = InFlight { work, cancel: cancel.clone(), give_up: Arc::clone(&give_up) };
             in_flight.insert(id.clone(), entry);
         }
+        // Only what is heavy or must be alone waits: what is light must not queue behind it. The
+        // place is taken now, so that changes are made in the order in which they were asked for.
+        let turn = match work {
+            Work::Read => None,
+            Work::Search => Some(queue(&self.shared.searches)),
+            Work::Change => Some(queue(&self.shared.changes)),
+        };
         let calls = self.clone();
         let unanswered = self.unanswered.begin();
         tokio::spawn(async move {
-            let answer = calls.run(&id, params, work, cancel, &give_up).await;
+            let answer = calls.run(&id, job, work, turn, cancel, &give_up).await;
             let turn = calls.turn.lock().await;
             // One that reads nothing for so long is too slow after all.
             let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
@@ -132,30 +158,30 @@ impl Calls {
     async fn run(
         &self,
         id: &RequestId,
-        params: ToolsCallParams,
+        job: Job,
         work: Work,
+        turn: Option<Turn>,
         cancel: Cancel,
         give_up: &Notify,
     ) -> String {
         let limit = self.shared.settings.request_deadline();
         let deadline = Instant::now() + limit;
-        // Only a search waits for its turn: what is light must not queue behind what is heavy.
-        let turn = if work == Work::Search {
-            let searches = Arc::clone(&self.shared.searches);
-            tokio::select! {
-                turn = searches.acquire_owned() => Some(turn),
+        let turn = match turn {
+            None => None,
+            Some(turn) => tokio::select! {
+                turn = turn => turn,
                 () = give_up.notified() => return cancelled(id),
-                () = tokio::time::sleep_until(deadline) => return late(id, work, limit),
-            }
-        } else {
-            None
+                () = tokio::time::sleep_until(deadline) => return late(id, limit, NOT_BEGUN),
+            },
         };
         let shared = Arc::clone(&self.shared);
         let running = shared.running.begin();
         let flag = cancel.clone();
         let answer_to = id.clone();
         let task = tokio::task::spawn_blocking(move || {
-            let text = carry_out(&shared, &answer_to, params, &flag);
+            // A client may give up before a thread is free.
+            let text =
+                if flag.is_cancelled() { cancelled(&answer_to) } else { job(&shared, &flag) };
             // The turn and the place among the running end with the work, not with the waiting.
             drop((turn, running));
             text
@@ -174,18 +200,25 @@ impl Calls {
             () = given_up => cancelled(id),
             () = tokio::time::sleep_until(deadline) => {
                 cancel.cancel();
-                late(id, work, limit)
+                late(id, limit, if work == Work::Change { MAYBE_MADE } else { "" })
             }
         }
     }
 }
 
+/// Takes a place in the queue for `turns`, now and not when the task that waits is first run.
+fn queue(turns: &Arc<Semaphore>) -> Turn {
+    let turn = Arc::clone(turns).acquire_owned();
+    // Not counted against the caller's share of the thread, which would put off taking the place.
+    let mut turn: Turn = Box::pin(tokio::task::unconstrained(async move { turn.await.ok() }));
+    match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
+        Poll::Pending => turn,
+    }
+}
+
 /// Runs the tool and writes its answer, once, on the thread that ran it.
 fn carry_out(shared: &Shared, id: &RequestId, params: ToolsCallParams, cancel: &Cancel) -> String {
-    // A client may give up before a thread is free.
-    if cancel.is_cancelled() {
-        return cancelled(id);
-    }
     let result = shared.backend.call(&params.name, params.arguments, cancel);
     if cancel.is_cancelled() && says_cancelled(&result) {
         return cancelled(id);
@@ -203,7 +236,9 @@ fn carry_out(shared: &Shared, id: &RequestId, params: ToolsCallParams, cancel: &
             Kind::ReplyTooLarge,
             format!("`{}` did its work, but its answer has {size} bytes", params.name),
         )
-        .hint("ask for less at a time")
+        .hint(
+            "narrow the request: a folder further down, fewer entries, matches or lines at a time",
+        )
         .detail(detail.into()),
     )
 }
@@ -216,16 +251,18 @@ fn cancelled(id: &RequestId) -> String {
     envelope::failure(Some(id), &ErrorObject::new(Kind::Cancelled, "the request was cancelled"))
 }
 
-fn late(id: &RequestId, work: Work, limit: Duration) -> String {
+/// What a client is told of work that was still waiting for its turn at the deadline.
+const NOT_BEGUN: &str = "it had not begun: others of its kind came first; try again later";
+
+/// What a client is told of a change that had begun by the deadline.
+const MAYBE_MADE: &str = "the change may still be made; look before trying again";
+
+fn late(id: &RequestId, limit: Duration, hint: &str) -> String {
     tracing::warn!(seconds = limit.as_secs(), "a request took longer than its deadline");
     let error = ErrorObject::new(
         Kind::Timeout,
         format!("the request took longer than {} seconds", limit.as_secs()),
     );
-    let error = if work == Work::Change {
-        error.hint("the change may still be made; look before trying again")
-    } else {
-        error
-    };
+    let error = if hint.is_empty() { error } else { error.hint(hint) };
     envelope::failure(Some(id), &error)
 }

@@ -30,6 +30,8 @@ impl Closing {
     pub const FLOOD: Self = Self { code: 1008, reason: "too many control frames" };
     /// A frame or message over the limit.
     pub const TOO_BIG: Self = Self { code: 1009, reason: "the message is too big" };
+    /// The client is gone. Never sent: there is no one to tell.
+    pub const GONE: Self = Self { code: 1006, reason: "the client is gone" };
     /// The client does not read what it is sent.
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
 
@@ -44,6 +46,10 @@ impl Closing {
     pub fn for_error(error: &Error) -> Option<Self> {
         match error {
             Error::Capacity(_) => Some(Self::TOO_BIG),
+            // From `meter`.
+            Error::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                Some(Self::TOO_BIG)
+            }
             Error::Utf8(_) => Some(Self::NOT_UTF8),
             Error::Protocol(
                 tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,

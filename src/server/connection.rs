@@ -21,10 +21,11 @@ use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::Shared;
 use super::close::Closing;
+use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox};
 use super::session::Session;
 
-type Socket = WebSocketStream<TokioIo<Upgraded>>;
+type Socket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
 /// How long a client may take until `initialize`.
 const INITIALIZE_DEADLINE: Duration = Duration::from_secs(5);
@@ -64,7 +65,10 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
         .max_write_buffer_size(reply.saturating_mul(2).saturating_add(64 * 1024))
         .max_message_size(usize::try_from(settings.max_message_bytes).ok())
         .max_frame_size(usize::try_from(settings.max_frame_bytes).ok());
-    let socket = Socket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let unfinished = Unfinished::default();
+    let stream =
+        Metered::new(TokioIo::new(upgraded), settings.max_message_bytes, unfinished.clone());
+    let socket = Socket::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
 
     let outbox = Arc::new(Outbox::new(
@@ -77,6 +81,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
         stream,
         outbox: &outbox,
         missed: &missed,
+        unfinished,
         shared: &shared,
     };
     let mut writer =
@@ -120,6 +125,7 @@ struct Reader<'a> {
     stream: SplitStream<Socket>,
     outbox: &'a Outbox,
     missed: &'a AtomicU32,
+    unfinished: Unfinished,
     shared: &'a Shared,
 }
 
@@ -167,6 +173,7 @@ impl Reader<'_> {
     ) -> ControlFlow<Option<Closing>> {
         match frame {
             Some(Ok(Message::Text(text))) => {
+                self.unfinished.message();
                 if !self.session.is_open() && text.len() > MAX_UNINITIALIZED_BYTES {
                     return ControlFlow::Break(Some(Closing::TOO_BIG));
                 }
@@ -174,7 +181,8 @@ impl Reader<'_> {
                 ControlFlow::Continue(())
             }
             Some(Ok(Message::Binary(_))) => ControlFlow::Break(Some(Closing::BINARY)),
-            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
+            Some(Ok(frame @ (Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {
+                self.unfinished.control(frame.len());
                 // Pings are answered below us; a flood of them is as costly as one of messages.
                 if self.session.pace() {
                     ControlFlow::Continue(())

@@ -10,9 +10,9 @@
 //! becomes of the client; events have one order ([`events`]); neither token nor note contents are
 //! logged.
 //!
-//! In reading order: [`settings`], [`token`], [`accept`], [`gate`], [`connection`], [`session`],
-//! [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`], [`tracker`] and
-//! [`close`] are its parts.
+//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
+//! [`session`], [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
 pub mod backend;
@@ -21,8 +21,10 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
+pub mod meter;
 pub mod outbox;
 pub mod pace;
+pub mod private;
 pub mod session;
 pub mod settings;
 pub mod token;
@@ -61,19 +63,6 @@ pub enum ServerError {
     Random(getrandom::Error),
 }
 
-impl ServerError {
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-                Some("another program has the port; `--port 0` takes any free one".to_owned())
-            }
-            Self::Bind { .. } | Self::Random(_) => None,
-        }
-    }
-}
-
 /// The server, bound to its port and not yet taking connections.
 pub struct Server {
     listener: TcpListener,
@@ -95,6 +84,9 @@ pub struct Shared {
     places: Arc<Semaphore>,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
+    /// The one turn for changes, first come first served: they are made one after another in any
+    /// case, and one that waits here costs no thread.
+    changes: Arc<Semaphore>,
     /// Connections that are open.
     connections: Tracker,
     /// Tool calls that run on some thread, whether or not someone still waits for them.
@@ -138,6 +130,7 @@ impl Server {
             next_connection: AtomicU64::new(1),
             places: Arc::new(Semaphore::new(settings.max_connections as usize)),
             searches: Arc::new(Semaphore::new(cores)),
+            changes: Arc::new(Semaphore::new(1)),
             connections: Tracker::default(),
             running: Tracker::default(),
             closing: watch::Sender::new(false),

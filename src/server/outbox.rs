@@ -114,6 +114,18 @@ impl Outbox {
         self.room.notify_waiters();
     }
 
+    /// The client is gone: what is queued is dropped and nothing more is taken, so that nobody
+    /// waits for room that will never come.
+    pub fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.queue.clear();
+        state.bytes = 0;
+        state.closing.get_or_insert(Closing::GONE);
+        drop(state);
+        self.ready.notify_one();
+        self.room.notify_waiters();
+    }
+
     /// The next thing to do. For one writer.
     pub async fn next(&self) -> Next {
         loop {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::Shared;
+use super::backend::Work;
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
@@ -22,6 +23,7 @@ use crate::protocol::tools::ToolsListParams;
 use crate::protocol::{
     ClientNotification, MethodParams, PROTOCOL_VERSION, Request, cancel::CancelParams,
 };
+use crate::vault::Cancel;
 
 /// The longest nonce that is signed, in bytes.
 const MAX_NONCE_BYTES: usize = 128;
@@ -67,6 +69,7 @@ impl Session {
     pub fn end(&self) {
         self.shared.events.unsubscribe(self.number);
         self.calls.abandon();
+        self.outbox.abandon();
     }
 
     /// Takes one message. Never waits: what takes time answers later.
@@ -122,7 +125,13 @@ impl Session {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
             Request::ToolsCall(params) => self.calls.start(id.clone(), params)?,
-            Request::VaultStatus(_) => self.answer::<StatusParams>(id, &self.status()),
+            Request::VaultStatus(_) => {
+                let answer_to = id.clone();
+                let job = move |shared: &Shared, _: &Cancel| {
+                    answer::<StatusParams>(&answer_to, &status(shared))
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+            }
             Request::VaultSubscribe(params) => {
                 self.shared.events.subscribe(self.number, &self.outbox, &params, |result| {
                     envelope::answer(id, result)
@@ -160,7 +169,7 @@ impl Session {
                 load_session: false,
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
-                        name: self.shared.backend.vault().name,
+                        name: self.shared.backend.name().to_owned(),
                         epoch: self.shared.events.epoch().to_owned(),
                         seq: self.shared.events.seq(),
                         limits: self.shared.settings.limits(),
@@ -172,24 +181,29 @@ impl Session {
         })
     }
 
-    fn status(&self) -> StatusResult {
-        StatusResult {
-            version: self.shared.version.clone(),
-            pid: std::process::id(),
-            uptime_seconds: self.shared.started.elapsed().as_secs(),
-            connections: u32::try_from(self.shared.connections.count()).unwrap_or(u32::MAX),
-            epoch: self.shared.events.epoch().to_owned(),
-            seq: self.shared.events.seq(),
-            vault: self.shared.backend.vault(),
-        }
-    }
-
-    /// Answers with the result that belongs to the method, which the type sees to.
     fn answer<P: MethodParams>(&self, id: &RequestId, result: &P::Result) {
-        self.send(envelope::answer(id, result));
+        self.send(answer::<P>(id, result));
     }
 
     fn send(&self, text: String) {
         self.outbox.push(Utf8Bytes::from(text));
+    }
+}
+
+/// The answer with the result that belongs to the method, which the type sees to.
+fn answer<P: MethodParams>(id: &RequestId, result: &P::Result) -> String {
+    envelope::answer(id, result)
+}
+
+/// How the daemon is. Looks at the vault, so it may take a while.
+fn status(shared: &Shared) -> StatusResult {
+    StatusResult {
+        version: shared.version.clone(),
+        pid: std::process::id(),
+        uptime_seconds: shared.started.elapsed().as_secs(),
+        connections: u32::try_from(shared.connections.count()).unwrap_or(u32::MAX),
+        epoch: shared.events.epoch().to_owned(),
+        seq: shared.events.seq(),
+        vault: shared.backend.vault(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::protocol::initialize::Limits;
 
@@ -19,29 +19,54 @@ pub struct Settings {
     /// program that is not a browser) is let in too; the token is needed in any case.
     pub allowed_origins: Vec<String>,
     /// Connections at a time; one more is answered with 503.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_connections: u32,
     /// Connections that have not finished their handshake.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_pending_handshakes: u32,
     /// The largest message taken, in bytes.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_message_bytes: u64,
     /// The largest frame taken, in bytes.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_frame_bytes: u64,
     /// The largest answer sent, in bytes.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_reply_bytes: u64,
     /// Messages that may wait for a client that reads slowly.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_queued_messages: u32,
     /// Bytes that may wait for a client that reads slowly.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_queued_bytes: u64,
     /// Requests of one connection that may be unanswered at a time.
+    #[serde(deserialize_with = "at_least_one")]
     pub max_in_flight: u32,
     /// Messages a second from one connection, in the long run.
+    #[serde(deserialize_with = "at_least_one")]
     pub messages_per_second: u32,
     /// Messages at once from one connection, after a pause.
+    #[serde(deserialize_with = "at_least_one")]
     pub message_burst: u32,
     /// How long a request may take, in seconds, waiting included.
+    #[serde(deserialize_with = "at_least_one")]
     pub request_seconds: u32,
     /// How often the server pings, in seconds; a client that stays silent for three is dropped.
+    #[serde(deserialize_with = "at_least_one")]
     pub ping_seconds: u32,
+}
+
+/// Takes any number but 0: with none of something the daemon would run and nobody could use it.
+fn at_least_one<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + From<u8> + PartialEq,
+{
+    let number = T::deserialize(deserializer)?;
+    if number == T::from(0) {
+        return Err(de::Error::custom("it must be at least 1"));
+    }
+    Ok(number)
 }
 
 impl Default for Settings {
@@ -53,7 +78,7 @@ impl Default for Settings {
             max_pending_handshakes: 64,
             max_message_bytes: 4 << 20,
             max_frame_bytes: 1 << 20,
-            max_reply_bytes: 4 << 20,
+            max_reply_bytes: 1 << 20,
             max_queued_messages: 1024,
             max_queued_bytes: 8 << 20,
             max_in_flight: 32,

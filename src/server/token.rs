@@ -15,6 +15,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
+use super::private::{self, NotPrivate};
+
 /// A token. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
@@ -31,7 +33,7 @@ pub enum TokenError {
         /// The file or the folder.
         path: PathBuf,
         /// What is wrong with it.
-        reason: &'static str,
+        reason: NotPrivate,
     },
     /// The file holds something else.
     #[error("`{path}` holds no token")]
@@ -116,11 +118,11 @@ impl Token {
 
     /// Reads the token from `path`, or makes one there.
     ///
-    /// The folder is made with mode 0700 where it is missing.
+    /// The folder is made with mode 0700 where it is missing, and closed where it is open.
     ///
     /// # Errors
-    /// [`TokenError::Unsafe`] where the file or its folder is a symlink, belongs to another user or
-    /// is open to others; otherwise what the file system or the file's content is to blame for.
+    /// [`TokenError::Unsafe`] where the file or its folder is a symlink or belongs to another user,
+    /// or the file is open to others; otherwise what the file system or the file's content is to blame for.
     pub fn load_or_create(path: &Path) -> Result<Self, TokenError> {
         secure_folder(path)?;
         match Self::load(path) {
@@ -145,14 +147,7 @@ impl Token {
     /// # Errors
     /// As [`Token::load_or_create`].
     pub fn load(path: &Path) -> Result<Self, TokenError> {
-        let metadata = fs::symlink_metadata(path).map_err(failed("look at", path))?;
-        if !metadata.is_file() {
-            return Err(TokenError::Unsafe {
-                path: path.to_owned(),
-                reason: "it is no regular file",
-            });
-        }
-        owned_and_closed(path, &metadata, 0o077, "others may read or write it")?;
+        let metadata = private::check_file(path).map_err(not_ours("look at", path))?;
         if metadata.len() > 128 {
             return Err(TokenError::Malformed { path: path.to_owned() });
         }
@@ -214,43 +209,18 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the folder of `path` where it is missing and refuses one that others could write to.
+/// The folder of `path`, made where it is missing, ours alone.
 fn secure_folder(path: &Path) -> Result<(), TokenError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(failed("make the folder", folder))?;
-    let metadata = fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
-    if !metadata.is_dir() {
-        return Err(TokenError::Unsafe { path: folder.to_owned(), reason: "it is a symlink" });
+    private::folder(folder).map_err(not_ours("use the folder", folder))
+}
+
+fn not_ours(doing: &'static str, path: &Path) -> impl FnOnce(NotPrivate) -> TokenError {
+    let path = path.to_owned();
+    move |reason| match reason {
+        NotPrivate::Io(source) => TokenError::Io { doing, path, source },
+        reason => TokenError::Unsafe { path, reason },
     }
-    owned_and_closed(folder, &metadata, 0o077, "others may look into it")
-}
-
-#[cfg(unix)]
-fn owned_and_closed(
-    path: &Path,
-    metadata: &fs::Metadata,
-    forbidden: u32,
-    open: &'static str,
-) -> Result<(), TokenError> {
-    use std::os::unix::fs::MetadataExt as _;
-    let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
-        "it belongs to another user"
-    } else if metadata.mode() & forbidden != 0 {
-        open
-    } else {
-        return Ok(());
-    };
-    Err(TokenError::Unsafe { path: path.to_owned(), reason })
-}
-
-/// Windows keeps the user's state folder to the user by inherited access lists.
-#[cfg(not(unix))]
-fn owned_and_closed(_: &Path, _: &fs::Metadata, _: u32, _: &'static str) -> Result<(), TokenError> {
-    Ok(())
 }
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TokenError {
@@ -356,6 +326,7 @@ mod tests {
         assert!(refused(&folder.path().join("alias/token")), "a folder that is a symlink");
         fs::set_permissions(folder.path().join("state"), fs::Permissions::from_mode(0o755))
             .unwrap();
-        assert!(refused(&path), "a folder open to others");
+        assert_eq!(Token::load_or_create(&path).unwrap(), token);
+        assert_eq!(mode(path.parent().unwrap()), 0o700, "a folder that stood open is closed");
     }
 }

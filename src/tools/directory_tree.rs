@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
-use super::text_file::count;
+use super::text_file::{count, shown};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -18,6 +18,10 @@ pub(super) struct DirectoryTree;
 
 const MAX_ENTRIES: usize = 5_000;
 const MAX_DEPTH: usize = 64;
+
+/// Bytes of paths in one answer: with what stands around them it stays below the megabyte that a
+/// message can have.
+const MAX_PATH_BYTES: usize = 300 << 10;
 
 /// Shows the folders and files below a folder as an indented tree, folders first, with counts
 /// where it was cut. Upper levels are shown before lower ones when not everything fits.
@@ -145,13 +149,19 @@ impl<'a> Tree<'a> {
     /// How many children of each folder are shown: level by level, until there are enough.
     fn choose(&self, folder: &VaultPath, depth: usize, most: usize) -> HashMap<VaultPath, usize> {
         let mut shown = HashMap::new();
-        let mut room = most;
+        let (mut room, mut bytes) = (most, MAX_PATH_BYTES);
         let mut level = vec![folder.clone()];
         for _ in 0..depth {
             let mut next = Vec::new();
             for folder in level {
                 let children = self.children(&folder);
-                let taken = children.len().min(room);
+                let fits = children.iter().take(room).take_while(|entry| {
+                    let cost = entry.path().as_str().len();
+                    let fits = cost <= bytes;
+                    bytes = bytes.saturating_sub(cost);
+                    fits
+                });
+                let taken = fits.count();
                 room -= taken;
                 let folders = children[..taken].iter().filter(|entry| entry.kind == Kind::Folder);
                 next.extend(folders.map(|entry| entry.path().clone()));
@@ -194,7 +204,7 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
     for node in entries {
         flush(&mut lines, &mut pending, node.depth);
         let indent = "  ".repeat(node.depth);
-        let name = node.path.rsplit('/').next().unwrap_or_default();
+        let name = shown(node.path.rsplit('/').next().unwrap_or_default());
         lines.push(match node.kind {
             "folder" => format!("{indent}{name}/"),
             "file" => format!("{indent}{name}"),

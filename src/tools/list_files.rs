@@ -3,12 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::{count, local, size};
+use super::text_file::{count, local, shown, size};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::catalogue::tree_order;
 use crate::vault::{Entry, Kind, Want};
 
 pub(super) struct ListFiles;
@@ -120,10 +119,10 @@ impl Tool for ListFiles {
         }
         let glob = parse_glob(&input.pattern)?;
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
-        let mut found = matching(context, &folder, &glob, input.kind);
-        sort(&mut found, input.sort_by);
+        let found = matching(context, &folder, &glob, input.kind, input.sort_by);
+        let below = |glob: &Glob| matching(context, &folder, glob, input.kind, SortBy::Name).len();
         let total_below = (found.is_empty() && !glob.has_slash())
-            .then(|| matching(context, &folder, &glob.anywhere(), input.kind).len())
+            .then(|| below(&glob.anywhere()))
             .filter(|below| *below > 0);
         let (entries, gone) = confirmed(context, &found, limit);
         let total = found.len() - gone;
@@ -133,17 +132,25 @@ impl Tool for ListFiles {
     }
 }
 
+/// An entry that fits: enough to put it in order, without a copy of its texts.
+struct Fit {
+    path: VaultPath,
+    size: u64,
+    modified: i64,
+    unnameable: bool,
+}
+
 /// The first `limit` entries as they are on the disk now; those that are gone are left out.
-fn confirmed(context: &Context, found: &[Entry], limit: usize) -> (Vec<Listed>, usize) {
+fn confirmed(context: &Context, found: &[Fit], limit: usize) -> (Vec<Listed>, usize) {
     let (mut entries, mut gone) = (Vec::new(), 0);
-    for entry in found {
+    for fit in found {
         if entries.len() == limit {
             break;
         }
-        let (kind, modified, bytes) = if entry.unnameable {
-            ("special file", entry.modified, entry.size)
+        let (kind, modified, bytes) = if fit.unnameable {
+            ("special file", fit.modified, fit.size)
         } else {
-            match context.vault.recheck(entry.path()) {
+            match context.vault.recheck(&fit.path) {
                 Some(meta) => (meta.kind.word(), meta.modified, meta.size),
                 None => {
                     gone += 1;
@@ -152,7 +159,7 @@ fn confirmed(context: &Context, found: &[Entry], limit: usize) -> (Vec<Listed>, 
             }
         };
         entries.push(Listed {
-            path: entry.path().as_str().to_owned(),
+            path: fit.path.as_str().to_owned(),
             kind,
             modified: local(modified),
             size: (kind != Kind::Folder.word()).then_some(bytes),
@@ -166,27 +173,43 @@ pub(super) fn parse_glob(pattern: &str) -> Result<Glob, ToolError> {
         .map_err(|error| ToolError::new(error.code(), error.to_string(), error.hint()))
 }
 
-fn matching(context: &Context, folder: &VaultPath, glob: &Glob, kind: WantedKind) -> Vec<Entry> {
+/// What fits, in order.
+fn matching(
+    context: &Context,
+    folder: &VaultPath,
+    glob: &Glob,
+    kind: WantedKind,
+    by: SortBy,
+) -> Vec<Fit> {
     let base = folder.fold_key().len() + usize::from(!folder.is_root());
-    let catalogue = context.vault.catalogue();
-    let below = catalogue.within(folder).filter(|entry| match kind {
-        WantedKind::Any => true,
-        WantedKind::File => entry.kind == Kind::File,
-        WantedKind::Folder => entry.kind == Kind::Folder,
-    });
-    below.filter(|entry| glob.matches(&entry.key()[base..])).cloned().collect()
-}
-
-fn sort(entries: &mut [Entry], by: SortBy) {
-    let by_path = |a: &Entry, b: &Entry| tree_order(a.path().as_str(), b.path().as_str());
-    entries.sort_by(|a, b| {
-        let order = match by {
-            SortBy::Modified => b.modified.cmp(&a.modified),
-            SortBy::Name => std::cmp::Ordering::Equal,
-            SortBy::Size => b.size.cmp(&a.size),
+    let fits = |entry: &&Entry| {
+        let wanted = match kind {
+            WantedKind::Any => true,
+            WantedKind::File => entry.kind == Kind::File,
+            WantedKind::Folder => entry.kind == Kind::Folder,
         };
-        order.then_with(|| by_path(a, b))
-    });
+        wanted && entry.key().get(base..).is_some_and(|below| glob.matches(below))
+    };
+    let fit = |entry: &Entry| Fit {
+        path: entry.path().clone(),
+        size: entry.size,
+        modified: entry.modified,
+        unnameable: entry.unnameable,
+    };
+    let catalogue = context.vault.catalogue();
+    match by {
+        // The catalogue keeps both orders.
+        SortBy::Modified => {
+            let below = catalogue.recent().filter(|entry| entry.path().is_within(folder));
+            below.filter(fits).map(fit).collect()
+        }
+        SortBy::Name => catalogue.within(folder).filter(fits).map(fit).collect(),
+        SortBy::Size => {
+            let mut found: Vec<Fit> = catalogue.within(folder).filter(fits).map(fit).collect();
+            found.sort_by_key(|fit| std::cmp::Reverse(fit.size));
+            found
+        }
+    }
 }
 
 fn text(
@@ -221,9 +244,4 @@ fn line(entry: &Listed) -> String {
         ("file", Some(bytes)) => format!("{time}  {}  {}", shown(&entry.path), size(bytes)),
         (kind, _) => format!("{time}  {}  [{kind}]", shown(&entry.path)),
     }
-}
-
-/// A path for reading: what would mislead the eye is written out.
-fn shown(path: &str) -> String {
-    path.chars().flat_map(crate::note::path::show).collect()
 }

@@ -97,6 +97,11 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
+/// A path for reading: what would mislead the eye is written out.
+pub(super) fn shown(path: &str) -> String {
+    path.chars().flat_map(crate::note::path::show).collect()
+}
+
 /// A number with its noun: `1 file`, `3 files`.
 pub(super) fn count(number: usize, noun: &str) -> String {
     match (number, noun.strip_suffix('y')) {

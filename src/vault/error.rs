@@ -136,6 +136,14 @@ pub enum VaultError {
         /// The path.
         path: VaultPath,
     },
+    /// A rename from one disk to another, such as one that is mounted in the vault.
+    #[error("could not {action} `{path}`: it would have to go to another disk")]
+    OtherDisk {
+        /// What was being done, to follow "could not".
+        action: &'static str,
+        /// What would have moved.
+        path: VaultPath,
+    },
     /// The vault's folder is not there any more, or another one is in its place.
     #[error("the vault at `{}` is gone", root.display())]
     Gone {
@@ -165,6 +173,7 @@ impl VaultError {
             io::ErrorKind::IsADirectory => {
                 Self::NotAFile { path: path.clone(), kind: Kind::Folder }
             }
+            io::ErrorKind::CrossesDevices => Self::OtherDisk { action, path: path.clone() },
             _ => Self::Io { action, path: path.to_string(), source },
         }
     }
@@ -188,7 +197,7 @@ impl VaultError {
             Self::Stale { .. } | Self::Busy { .. } => ErrorCode::StaleRevision,
             Self::IntoItself { .. } => ErrorCode::InvalidInput,
             Self::ReadOnly { .. } => ErrorCode::PermissionDenied,
-            Self::Gone { .. } => ErrorCode::IoError,
+            Self::OtherDisk { .. } | Self::Gone { .. } => ErrorCode::IoError,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     ErrorCode::PermissionDenied
@@ -240,6 +249,11 @@ impl VaultError {
             Self::Busy { .. } => "wait until the other program is done, then try again".to_owned(),
             Self::IntoItself { .. } => "choose a destination outside it".to_owned(),
             Self::ReadOnly { .. } => "make it writable first if it is meant to change".to_owned(),
+            Self::OtherDisk { .. } => {
+                "it is where it was; write its text at the new place, or move it with the system's \
+                 own tools"
+                    .to_owned()
+            }
             Self::Gone { .. } => {
                 "put the folder back or mount it; nothing is written until then".to_owned()
             }

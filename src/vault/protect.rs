@@ -58,6 +58,10 @@ impl Protection {
     }
 
     fn reason(&self, name: &str) -> Option<&'static str> {
+        // All of these start with a dot, but for the short names that Windows makes of them.
+        if !name.starts_with('.') && !cfg!(windows) {
+            return None;
+        }
         let key = fold_key(bare(name));
         if let Some((_, reason)) = PROTECTED.iter().find(|(folder, _)| *folder == key) {
             return Some(reason);

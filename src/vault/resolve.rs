@@ -235,39 +235,50 @@ impl Vault {
         want: Want,
         links: usize,
     ) -> Result<Option<Found>, VaultError> {
-        let mut above = asked.parent();
-        while let Some(folder) = above.filter(|folder| !folder.is_root()) {
-            let entry = pick(&self.catalogue(), &folder, Want::Entry).unwrap_or(None);
-            if let Some(entry) = entry.filter(|entry| entry.kind == Kind::Link) {
-                if links >= 40 {
-                    let (path, link) = (asked.clone(), entry.path().clone());
-                    return Err(VaultError::BrokenLink { path, link, fault: "leads in a circle" });
-                }
-                let target = self.follow(asked, entry.path())?;
-                let rest = asked.relative_to(&folder).expect("a parent is on the way");
-                let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
-                let joined = joined.expect("components of a path are names");
-                return self.resolve_path(&joined, want, links + 1).map(Some);
+        let mut link = None;
+        for (folder, entry) in self.known_above(asked, Want::Entry) {
+            if entry.kind == Kind::Link {
+                link = Some((folder, entry));
             }
-            above = folder.parent();
+        }
+        if let Some((folder, entry)) = link {
+            if links >= 40 {
+                let (path, link) = (asked.clone(), entry.path().clone());
+                return Err(VaultError::BrokenLink { path, link, fault: "leads in a circle" });
+            }
+            let target = self.follow(asked, entry.path())?;
+            let rest = asked.relative_to(&folder).expect("a parent is on the way");
+            let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
+            let joined = joined.expect("components of a path are names");
+            return self.resolve_path(&joined, want, links + 1).map(Some);
         }
         Ok(None)
+    }
+
+    /// What the catalogue knows of the folders on the way to `asked`, from the root down, as far as
+    /// it knows any: a path of two thousand components costs no more than its known part.
+    fn known_above(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Entry)> {
+        let mut known = Vec::new();
+        let mut folder = VaultPath::root();
+        let parent = asked.parent().expect("the root was answered before");
+        for name in parent.components() {
+            folder = folder.join(name).expect("a component is a name");
+            match pick(&self.catalogue(), &folder, want) {
+                Ok(Some(entry)) => known.push((folder.clone(), entry)),
+                Ok(None) => break,
+                // Several answer to it; what is below may still answer to one alone.
+                Err(_) => {}
+            }
+        }
+        known
     }
 
     /// Lists the deepest known folder on the way to `asked` and tells the catalogue; whether that
     /// taught it anything.
     fn look_for(&self, asked: &VaultPath) -> bool {
-        let mut folder = asked.parent().expect("the root was answered before");
-        let known = loop {
-            if folder.is_root() {
-                break folder;
-            }
-            let entry = pick(&self.catalogue(), &folder, Want::Folder).ok().flatten();
-            if let Some(entry) = entry.filter(|entry| entry.kind == Kind::Folder) {
-                break entry.path().clone();
-            }
-            folder = folder.parent().expect("only the root has none");
-        };
+        let known = self.known_above(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
+        let deepest = known.filter(|entry| entry.kind == Kind::Folder).last();
+        let known = deepest.map_or_else(VaultPath::root, |entry| entry.path().clone());
         self.refresh_folder(&known)
     }
 

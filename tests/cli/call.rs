@@ -138,3 +138,38 @@ fn the_flag_for_the_direct_way_may_stand_before_the_tool() {
     let line = ["call", "--direct", "create_folder", "--path", "New"];
     home.run_in(&vault, &line).expect(3);
 }
+
+#[test]
+fn the_fullest_answers_of_an_ordinary_vault_fit_into_one_message() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let line = "She said \"plant the beans\", and so we did.\n";
+    for folder in 0..60 {
+        let folder = vault.join(format!("Projects and areas/The garden, year {folder}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        for note in 0..90 {
+            let note = folder.join(format!("Notes of the week {note}.md"));
+            std::fs::write(note, line.repeat(6)).unwrap();
+        }
+    }
+    std::fs::write(vault.join("Long.md"), line.repeat(4_000)).unwrap();
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = crate::door::Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    let search = json!({
+        "pattern": "beans", "max_results": 1000, "max_matches": 500, "context_lines": 20
+    });
+    let calls = [
+        ("read_file", json!({"path": "Long.md"})),
+        ("list_files", json!({"pattern": "**/*.md", "max_results": 1000})),
+        ("directory_tree", json!({"max_depth": 64, "max_entries": 5000})),
+        ("search_files", search),
+    ];
+    for (tool, arguments) in calls {
+        let answer = client.call("tools/call", json!({"name": tool, "arguments": arguments}));
+        assert_eq!(answer["result"]["isError"], false, "{tool}: {}", answer["error"]);
+        assert!(answer.to_string().len() > 50_000, "{tool} was to answer at length");
+    }
+}

@@ -226,3 +226,49 @@ fn a_change_by_another_program_reaches_subscribers_and_lists() {
     let run = home.run_in(&vault, &["call", "list_files"]).expect(0);
     assert!(run.stdout.contains("From outside.md"), "{run:?}");
 }
+
+#[test]
+fn an_empty_mount_point_is_not_taken_for_the_vault() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.serve(&vault);
+    // The disk goes, and its mount point remains.
+    std::fs::rename(&vault, home.path("disk")).unwrap();
+    std::fs::create_dir(&vault).unwrap();
+    let named = vault.to_str().unwrap();
+    for line in [
+        &["serve", "--port", "0", "--vault", named][..],
+        &["call", "list_files", "--vault", named],
+        &["call", "write_file", "--path", "a.md", "--content", "x", "--vault", named],
+    ] {
+        let run = home.run(line).expect(4);
+        assert!(run.stderr.contains("seems not to be mounted"), "{run:?}");
+        assert!(run.stderr.contains("hint: mount the disk"), "{run:?}");
+    }
+    let run = home.run(&["doctor", "--vault", named]).expect(1);
+    assert!(run.stdout.contains("mount the disk"), "{run:?}");
+    assert_eq!(std::fs::read_dir(&vault).unwrap().count(), 0, "nothing was put there");
+    // It comes back, or was emptied on purpose.
+    std::fs::remove_dir(&vault).unwrap();
+    std::fs::rename(home.path("disk"), &vault).unwrap();
+    home.serve(&vault);
+    std::fs::remove_dir_all(&vault).unwrap();
+    std::fs::create_dir(&vault).unwrap();
+    let refused = home.run(&["serve", "--port", "0", "--json", "--vault", named]).expect(4).json();
+    assert_eq!(refused["code"], "not_mounted");
+    std::fs::remove_file(refused["data"]["marker"].as_str().unwrap()).unwrap();
+    home.serve(&vault);
+}
+
+#[test]
+fn a_file_system_that_protects_less_is_said_in_status() {
+    let test = "a_file_system_that_protects_less_is_said_in_status";
+    let Some(vault) = crate::machine::exfat(test) else { return };
+    std::fs::create_dir(vault.join(".obsidian")).unwrap();
+    let home = Home::new();
+    let _daemon = home.serve(&vault);
+    let run = home.run_in(&vault, &["status"]).expect(0);
+    assert!(run.stdout.contains("cannot exchange files in one step"), "{run:?}");
+    let left = std::fs::read_dir(&vault).unwrap().count();
+    assert_eq!(left, 1, "what was tried is tidied up");
+}

@@ -1,8 +1,9 @@
 //! Calls that take long, are given up, come too fast, or break.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 use vault_steward::server::Settings;
 
 use crate::fake::fake;
@@ -113,6 +114,46 @@ fn too_many_messages_are_refused_for_a_while() {
 }
 
 #[test]
+fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
+    const FLOOD: usize = 60_000;
+    let door = Door::open(Settings::default(), fake().0);
+    let mut neighbour = door.client();
+    let mut client = door.client();
+    let mut reading = client.socket.get_ref().try_clone().unwrap();
+    let begun = Instant::now();
+    let reader = std::thread::spawn(move || {
+        let (mut served, mut refused, mut rest) = (0, 0, Vec::new());
+        let mut buffer = vec![0; 1 << 16];
+        while served + refused < FLOOD {
+            let length = std::io::Read::read(&mut reading, &mut buffer).unwrap();
+            assert_ne!(length, 0, "the connection stays: {served}, {refused}");
+            rest.extend_from_slice(&buffer[..length]);
+            // Each answer ends in two braces or more, none of which stand anywhere else in it.
+            let whole = rest.windows(2).rposition(|pair| pair == b"}}").map_or(0, |at| at + 2);
+            let text: Vec<u8> = rest.drain(..whole).collect();
+            let text = String::from_utf8_lossy(&text);
+            refused += text.matches("\"rate_limited\"").count();
+            served += text.matches("\"epoch\"").count();
+        }
+        (served, refused)
+    });
+    for id in 0..FLOOD {
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"_vault/ping"}}"#);
+        client.socket.write(Message::text(ping)).unwrap();
+        if id % 10_000 == 0 {
+            let asked = Instant::now();
+            assert!(neighbour.call("_vault/ping", json!({}))["result"].is_object());
+            assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+        }
+    }
+    client.socket.flush().unwrap();
+    let (served, refused) = reader.join().unwrap();
+    let allowed = 10_000.0 + 5_000.0 * begun.elapsed().as_secs_f64();
+    assert!(served as f64 <= allowed + 1.0, "{served} of {allowed}");
+    assert!(served >= 9_990 && refused > 0, "{served} served, {refused} refused");
+}
+
+#[test]
 fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
     let (fake, _strings) = fake();
     let door = Door::open(Settings { request_seconds: 1, ..Settings::default() }, fake);
@@ -122,12 +163,13 @@ fn what_breaks_or_takes_too_long_or_grows_too_large_is_said() {
     let late = client.tool("change");
     assert_eq!(late["error"]["data"]["kind"], "timeout");
     assert!(late["error"]["data"]["hint"].as_str().unwrap().contains("may still be made"));
-    let long = json!({"name": "long", "arguments": {"bytes": 5_000_000}});
+    let long = json!({"name": "long", "arguments": {"bytes": 1_100_000}});
     let answer = client.call("tools/call", long);
     assert_eq!(answer["error"]["data"]["kind"], "reply_too_large");
-    let fits = json!({"name": "long", "arguments": {"bytes": 4_000_000}});
+    assert!(answer["error"]["data"]["hint"].as_str().unwrap().contains("narrow the request"));
+    let fits = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
     let answer = client.call("tools/call", fits);
-    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 4_000_000);
+    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len(), 1_000_000);
 }
 
 #[test]
@@ -149,9 +191,57 @@ fn much_asked_for_at_once_arrives_whole() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.client();
     // Together far more than the queue holds.
-    let long = json!({"name": "long", "arguments": {"bytes": 3_000_000}});
-    let ids: Vec<i64> = (0..20).map(|_| client.ask("tools/call", long.clone())).collect();
+    let long = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
+    let ids: Vec<i64> = (0..30).map(|_| client.ask("tools/call", long.clone())).collect();
     let mut seen: Vec<i64> = ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
     seen.sort_unstable();
     assert_eq!(seen, ids);
+}
+
+#[test]
+fn changes_wait_in_order_and_hold_up_no_read() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    // More than there are threads.
+    let changes: Vec<i64> =
+        (0..32).map(|_| client.ask("tools/call", json!({"name": "change"}))).collect();
+    let mut other = door.client();
+    assert_eq!(other.tool("echo")["result"]["isError"], false);
+    // One that has not begun can be given up.
+    let (last, others) = changes.split_last().unwrap();
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": last}});
+    client.send(&cancel.to_string());
+    assert_eq!(client.answer(*last)["error"]["data"]["kind"], "cancelled");
+    for id in others {
+        strings.go.send(()).unwrap();
+        assert_eq!(client.read()["id"], *id);
+    }
+    let began = strings.began.try_iter().filter(|name| name == "change").count();
+    assert_eq!(began, others.len());
+}
+
+#[test]
+fn a_vault_that_is_slow_to_look_at_holds_up_no_one() {
+    let (fake, strings) = fake();
+    strings.slow_status.store(true, std::sync::atomic::Ordering::Release);
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    // More than the runtime has threads of its own.
+    let asked: Vec<i64> = (0..4).map(|_| client.ask("_vault/status", json!({}))).collect();
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "status");
+    // Its name is needed to come in, and needs no look.
+    let mut other = door.client();
+    assert_eq!(other.tool("echo")["result"]["isError"], false);
+    assert!(client.call("_vault/ping", json!({}))["result"].is_object());
+    let mut answered: Vec<i64> = asked
+        .iter()
+        .map(|_| {
+            strings.go.send(()).unwrap();
+            client.read()["id"].as_i64().unwrap()
+        })
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
 }

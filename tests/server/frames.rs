@@ -99,6 +99,57 @@ fn a_flood_of_pings_is_closed() {
 }
 
 #[test]
+fn pieces_without_end_are_too_big_a_message() {
+    let door = door();
+    let mut neighbour = door.client();
+    let mut client = door.client();
+    // A text that begins and goes on, in empty pieces, masked with zeros: six bytes each.
+    write(&mut client, &[0x01, 0x80, 0, 0, 0, 0]);
+    let pieces = [0x00, 0x80, 0, 0, 0, 0].repeat(1_000);
+    for _ in 0..1_000 {
+        write(&mut client, &pieces);
+    }
+    assert_eq!(client.close_code(), 1009);
+    assert!(neighbour.call("_vault/ping", json!({}))["result"].is_object());
+
+    // A message in small but honest pieces, with pings between, is whole.
+    let head = r#"{"jsonrpc":"2.0","id":7,"method":"_vault/ping","params":{"pad":""#;
+    let text = format!("{head}{}\"}}}}", "x".repeat(2 << 20)).into_bytes();
+    let last = text.len().div_ceil(512) - 1;
+    for (number, piece) in text.chunks(512).enumerate() {
+        let kind = if number == 0 { Data::Text } else { Data::Continue };
+        let piece = Bytes::copy_from_slice(piece);
+        let frame = Frame::message(piece, OpCode::Data(kind), number == last);
+        neighbour.socket.write(Message::Frame(frame)).unwrap();
+        neighbour.socket.write(Message::Ping(Bytes::from_static(&[0; 125]))).unwrap();
+    }
+    neighbour.socket.flush().unwrap();
+    assert_eq!(neighbour.read()["id"], 7);
+}
+
+#[test]
+fn sixty_four_thousand_pings_are_too_many() {
+    let door = door();
+    let mut client = door.client();
+    // One in which the pongs are taken, so that only the count decides.
+    let mut reading = client.socket.get_ref().try_clone().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut taken = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut reading, &mut taken);
+        taken
+    });
+    let pings = [0x89, 0x80, 0, 0, 0, 0].repeat(1_024);
+    for _ in 0..64 {
+        write(&mut client, &pings);
+    }
+    let taken = reader.join().unwrap();
+    // The last frame is the close frame with its code.
+    let reason = b"too many control frames";
+    let code = taken.windows(2 + reason.len()).find(|seen| &seen[2..] == reason);
+    assert_eq!(code.map(|seen| u16::from_be_bytes([seen[0], seen[1]])), Some(1008));
+}
+
+#[test]
 fn a_silent_client_is_pinged_and_then_dropped() {
     let settings = Settings { ping_seconds: 1, ..Settings::default() };
     let door = Door::open(settings, fake().0);

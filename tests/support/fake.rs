@@ -1,6 +1,7 @@
 //! Tools that do what a test wants, and nothing else.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
@@ -20,24 +21,29 @@ pub struct Strings {
     pub ended: Receiver<String>,
     /// Lets one call of `change` go on.
     pub go: Sender<()>,
+    /// Whether the vault's state waits for `go` too.
+    pub slow_status: Arc<AtomicBool>,
 }
 
 pub struct Fake {
     began: Mutex<Sender<String>>,
     ended: Mutex<Sender<String>>,
     go: Arc<Mutex<Receiver<()>>>,
+    slow_status: Arc<AtomicBool>,
 }
 
 pub fn fake() -> (Fake, Strings) {
     let (began, began_rx) = channel();
     let (ended, ended_rx) = channel();
     let (go, go_rx) = channel();
+    let slow_status = Arc::<AtomicBool>::default();
     let fake = Fake {
+        slow_status: Arc::clone(&slow_status),
         began: Mutex::new(began),
         ended: Mutex::new(ended),
         go: Arc::new(Mutex::new(go_rx)),
     };
-    (fake, Strings { began: began_rx, ended: ended_rx, go })
+    (fake, Strings { began: began_rx, ended: ended_rx, go, slow_status })
 }
 
 const TOOLS: [(&str, Work); 5] = [
@@ -101,7 +107,16 @@ impl Backend for Fake {
         }
     }
 
+    fn name(&self) -> &str {
+        "fake"
+    }
+
     fn vault(&self) -> VaultState {
+        // Waits as `change` does, where a test wants a vault that cannot be looked at for a while.
+        if self.slow_status.load(Ordering::Acquire) {
+            let _ = self.began.lock().unwrap().send("status".to_owned());
+            let _ = self.go.lock().unwrap().recv();
+        }
         VaultState { name: "fake".to_owned(), ..VaultState::default() }
     }
 }

@@ -20,6 +20,17 @@ pub fn nearly_full(test: &str) -> Option<PathBuf> {
     mounted("STEWARD_TEST_FULL", test, "a file system to fill")
 }
 
+/// A folder for a vault with what only root can put there: a file system of its own mounted on
+/// `Mounted`, one of the kernel's files that never say their size on `endless.md`, the devices
+/// `zero.md` and `disk.md`. Tests share it; each uses names of its own.
+pub fn odd(test: &str) -> Option<PathBuf> {
+    let place = std::env::var_os("STEWARD_TEST_ODD").map(PathBuf::from);
+    if place.is_none() {
+        missing(test, "a folder with devices and mounts in it");
+    }
+    place
+}
+
 /// Whether `program` can be started, to compare with.
 pub fn has_program(program: &str, test: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();

@@ -4,7 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -29,6 +29,8 @@ impl Door {
     pub fn open(settings: Settings, backend: impl Backend) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            // Fewer than a client may have calls in flight, as in the daemon.
+            .max_blocking_threads(8)
             .enable_all()
             .build()
             .unwrap();
@@ -227,8 +229,13 @@ impl Client {
     }
 
     /// Reads on until the server closes and says the close code; 0 where it went without one.
+    ///
+    /// # Panics
+    /// After a minute: the server's pings would keep it here for ever.
     pub fn close_code(&mut self) -> u16 {
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it is not closed");
             match self.socket.read() {
                 Ok(Message::Close(Some(frame))) => return frame.code.into(),
                 Ok(_) => {}

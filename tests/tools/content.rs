@@ -280,3 +280,137 @@ fn a_private_note_stays_private() {
     vault.ok("write_file", json!({ "path": "a", "content": "new" }));
     assert_eq!(place.metadata().expect("there").mode() & 0o777, 0o600);
 }
+
+#[test]
+fn a_missing_final_newline_stays_missing_unless_the_end_is_edited() {
+    let vault = vault(&[]);
+    let put = |bytes: &[u8]| std::fs::write(vault.place.join("a.md"), bytes).expect("written");
+    type Bytes = &'static [u8];
+    let table: [(Bytes, serde_json::Value, Bytes); 10] = [
+        (b"a\nb", json!({ "old_text": "a", "new_text": "A" }), b"A\nb"),
+        (b"a\nb", json!({ "old_text": "b", "new_text": "B" }), b"a\nB"),
+        (b"a\nb", json!({ "old_text": "b", "new_text": "B\n" }), b"a\nB\n"),
+        (b"a\nb", json!({ "insert_after_line": 0, "content": "x" }), b"x\na\nb"),
+        (b"a\nb", json!({ "insert_after_line": -1, "content": "x" }), b"a\nb\nx"),
+        (b"a\r\nb", json!({ "insert_after_line": -1, "content": "x\ny" }), b"a\r\nb\r\nx\r\ny"),
+        (b"a\nb", json!({ "replace_lines": { "start": 2, "end": 2 }, "content": "B" }), b"a\nB"),
+        (b"a\nb", json!({ "delete_lines": { "start": 1, "end": 1 } }), b"b"),
+        (b"a\r\nb\n", json!({ "insert_after_line": 1, "content": "x" }), b"a\r\nx\r\nb\n"),
+        (b"\xef\xbb\xbfa\nb", json!({ "old_text": "a\nb", "new_text": "c" }), b"\xef\xbb\xbfc"),
+    ];
+    for (before, edit, after) in table {
+        put(before);
+        let mut arguments = json!({ "path": "a" });
+        let members = edit.as_object().expect("an object").clone();
+        arguments.as_object_mut().expect("an object").extend(members);
+        vault.ok("edit_file", arguments);
+        assert_eq!(vault.bytes("a.md"), after, "{} {edit}", before.escape_ascii());
+    }
+    // By a patch, too.
+    put(b"\xef\xbb\xbfa\r\nb");
+    let patch =
+        "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
+    vault.ok("apply_patch", json!({ "patch": patch }));
+    assert_eq!(vault.bytes("a.md"), b"\xef\xbb\xbfA\r\nb");
+}
+
+#[test]
+fn text_in_another_encoding_is_read_or_refused_and_never_rewritten() {
+    let vault = vault(&[]);
+    let notes: [(&str, &[u8]); 5] = [
+        ("le.md", b"\xff\xfeh\0i\0\r\0\n\0"),
+        ("be.md", b"\xfe\xff\0h\0i\0\n"),
+        ("odd.md", b"\xff\xfeh\0i"),
+        ("latin.md", b"caf\xe9\n"),
+        ("cut.md", b"caf\xc3"),
+    ];
+    for (name, bytes) in notes {
+        std::fs::write(vault.place.join(name), bytes).expect("written");
+    }
+    for (name, encoding) in [("le", "utf-16le"), ("be", "utf-16be")] {
+        let read = vault.ok("read_file", json!({ "path": name }));
+        assert_eq!((&read["content"], &read["encoding"]), (&json!("hi\n"), &json!(encoding)));
+    }
+    for name in ["odd.md", "latin.md", "cut.md"] {
+        vault.err("read_file", json!({ "path": name }), BinaryFile);
+    }
+    for (name, bytes) in notes {
+        let edit = json!({ "path": name, "insert_after_line": -1, "content": "x" });
+        vault.err("edit_file", edit, BinaryFile);
+        let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1,2 @@\n hi\n+x\n");
+        vault.call("apply_patch", &json!({ "patch": patch })).map(|_| ()).expect_err(name);
+        assert_eq!(vault.bytes(name), bytes, "{name}");
+    }
+}
+
+#[test]
+fn a_patch_cannot_reach_where_no_tool_can() {
+    use vault_steward::note::code::ErrorCode::{InvalidPath, OutsideVault, ProtectedPath};
+    let vault = vault(&[("a.md", "a\n"), (".git/config", "a\n"), ("b.md", "b\n")]);
+    let before = vault.snapshot();
+    let inside = "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+A\n";
+    for (path, code) in [
+        ("../a.md", OutsideVault),
+        ("x/../../a.md", OutsideVault),
+        ("x/../a.md", InvalidPath),
+        ("C:\\a.md", OutsideVault),
+        (".git/config", ProtectedPath),
+        ("x/../.GIT/config", ProtectedPath),
+    ] {
+        for new in [false, true] {
+            let (old, from, text) = match new {
+                true => ("/dev/null".to_owned(), "-0,0", ""),
+                false => (format!("a/{path}"), "-1", "-a\n"),
+            };
+            let evil = format!("--- {old}\n+++ b/{path}\n@@ {from} +1 @@\n{text}+evil\n");
+            // Also behind a part that fits.
+            for patch in [evil.clone(), format!("{inside}{evil}")] {
+                vault.err("apply_patch", json!({ "patch": patch }), code);
+            }
+        }
+    }
+    let system = "--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+evil\n";
+    vault.err("apply_patch", json!({ "patch": system }), OutsideVault);
+    let go_and_come = "--- a/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n\
+                       --- /dev/null\n+++ b/b.md\n@@ -0,0 +1 @@\n+c\n";
+    vault.err("apply_patch", json!({ "patch": go_and_come }), PatchFailed);
+    let large = format!("{inside}{}", " \n".repeat(6 << 20));
+    vault.err("apply_patch", json!({ "patch": large }), TooLarge);
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn odd_properties_are_left_as_they_are() {
+    let long = format!("---\nnotes: {}\n---\nbody\n", "x".repeat(1 << 20));
+    let heads = [
+        "---\ntitle: never closed\nbody\n",
+        "---\na: 1\na: 2\n---\nbody\n",
+        "---\n\ta: [\n---\nbody\n",
+        "---\n- just\n- a list\n---\nbody\n",
+        "---\n---\nbody\n",
+        "--- \nno head\n---\nbody\n",
+        &long,
+    ];
+    let vault = vault(&[]);
+    for text in heads {
+        vault.put("n.md", text);
+        vault.ok("edit_file", json!({ "path": "n", "old_text": "body\n", "new_text": "done\n" }));
+        assert_eq!(vault.content("n.md"), text.replace("body\n", "done\n"));
+        vault.ok("edit_file", json!({ "path": "n", "insert_after_line": -1, "content": "more" }));
+        assert_eq!(vault.content("n.md"), text.replace("body\n", "done\n") + "more\n");
+        vault.ok("get_file_info", json!({ "path": "n" }));
+    }
+}
+
+#[test]
+fn notes_that_embed_each_other_move_and_change_like_any() {
+    let links = "[[b]] ![[a]] ".repeat(40_000);
+    let vault = vault(&[("a.md", "![[b]]\n"), ("b.md", "![[a]]\n"), ("long.md", &links)]);
+    vault.ok("move", json!({ "source": "a", "destination": "Folder/a.md" }));
+    vault.ok("move", json!({ "source": "b", "destination": "Folder/b.md" }));
+    vault.ok("edit_file", json!({ "path": "long", "insert_after_line": 0, "content": "top" }));
+    assert_eq!(vault.content("long.md"), format!("top\n{links}"));
+    assert_eq!(vault.ok("read_file", json!({ "path": "long" }))["cut_lines"], json!([2]));
+    let found = vault.ok("search_files", json!({ "pattern": r"\[\[b\]\]" }));
+    assert_eq!(found["files"].as_array().expect("a list").len(), 2);
+}

@@ -137,3 +137,16 @@ fn the_open_note_comes_from_the_workspace() {
     vault.put(".obsidian/workspace.json", "{broken");
     vault.err("get_active_note", json!({}), NotFound);
 }
+
+#[test]
+fn a_tree_of_long_paths_is_cut_to_what_a_message_holds() {
+    let long = "n".repeat(200);
+    let files: Vec<(String, &str)> =
+        (0..3_000).map(|n| (format!("{long}/{n}{long}.md"), "")).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let vault = vault(&files);
+    let tree = vault.ok("directory_tree", json!({ "max_entries": 5000 }));
+    assert!(tree.to_string().len() < 500_000);
+    assert!(tree["omitted"].as_u64().expect("a number") > 1_000);
+}

@@ -4,10 +4,12 @@ mod concurrency;
 mod content;
 mod listing;
 mod moving;
+mod odd;
 mod paths;
 mod platform;
 mod properties;
 mod search;
+mod swaps;
 mod vault;
 mod watching;
 

@@ -257,3 +257,83 @@ fn their_lines(vault: &TestVault, pattern: &str, path: &str) -> BTreeSet<u64> {
     // As many as an answer shows at the least.
     numbers.take(5).collect()
 }
+
+#[test]
+fn monstrous_patterns_are_refused_at_once() {
+    let vault = vault(&[("a.md", "x")]);
+    let words: String = (0..200_000).map(|n| format!("w{n}|")).collect();
+    let nested = format!("{}x{}", "(".repeat(100_000), ")".repeat(100_000));
+    let inside_limit = format!("{}x{}", "(".repeat(499), ")".repeat(499));
+    for pattern in
+        [&words, &nested, &inside_limit, "((((((a{9}){9}){9}){9}){9}){9})", r"\p{L}{999}"]
+    {
+        let start = Instant::now();
+        let error = vault.err("search_files", json!({ "pattern": pattern }), InvalidPattern);
+        assert!(error.text().len() < 5_000, "the pattern is not repeated at length");
+        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn what_is_no_text_is_counted_and_the_answer_bounded() {
+    let line = format!("{}\n", "words ".repeat(100));
+    let wide = format!("{}hit\n", line.repeat(45)).repeat(5);
+    let names: Vec<String> = (0..60).map(|n| format!("{n}.md")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*wide)).collect();
+    let vault = vault(&files);
+    for name in ["a.png", "b.md"] {
+        std::fs::write(vault.place.join(name), b"\0hit\n").expect("written");
+    }
+    let long = std::fs::File::create(vault.place.join("long.md")).expect("made");
+    long.set_len(9 << 20).expect("sparse");
+    std::fs::write(vault.place.join("line.md"), "y".repeat(9 << 20)).expect("written");
+    vault.context.vault.rescan().expect("rescanned");
+    let all = json!({
+        "pattern": "hit", "file_pattern": "**", "max_results": 1000, "max_matches": 500,
+        "context_lines": 20,
+    });
+    let answer = vault.call("search_files", &all).expect("an answer");
+    assert!(answer.text.len() < 200 << 10, "{} bytes of text", answer.text.len());
+    assert!(answer.data.to_string().len() < 400 << 10, "{} bytes", answer.data.to_string().len());
+    assert!(answer.text.contains("left out to keep the answer short"), "{}", answer.text);
+    let none = json!({ "pattern": "no such line", "file_pattern": "**" });
+    let none = vault.ok("search_files", none);
+    assert_eq!((&none["binary"], &none["searched"]), (&json!(3), &json!(63)), "{none}");
+    assert_eq!(none["skipped"][0]["path"], "line.md");
+}
+
+#[test]
+fn glob_bombs_fizzle_in_every_tool() {
+    let deep = format!("{}/{}.md", ["aaaaaaaaaa"; 20].join("/"), "a".repeat(200));
+    let names: Vec<String> = (0..2_000).map(|n| format!("a{}/{n}/aaaa.md", n % 10)).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x\n")).collect();
+    files.push((&deep, "x\n"));
+    let vault = vault(&files);
+    let braces = "{a,b}".repeat(8);
+    let start = Instant::now();
+    for bomb in [
+        "**/**/**/**/**/**/**/*b",
+        "**/a*/**/a*/**/a*/**/a*/**/a*/**/b",
+        "**/*a*a*a*a*a*a*a*a*a*a*a*a*b",
+        "a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b*/**/*a*a*a*a*b",
+        &format!("**/{braces}*/**/*b"),
+        &format!("**/{}b", "*?".repeat(100)),
+    ] {
+        for (tool, arguments) in [
+            ("list_files", json!({ "pattern": bomb })),
+            ("search_files", json!({ "pattern": "x", "file_pattern": bomb })),
+            ("directory_tree", json!({ "exclude": [bomb], "max_depth": 64 })),
+        ] {
+            let began = Instant::now();
+            let answer = vault.call(tool, &arguments);
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(3), "{tool} {bomb}: {took:?} {:?}", answer.is_ok());
+        }
+    }
+    for bomb in ["{a,b}".repeat(40), "{".repeat(100_000), format!("{}x", "**/".repeat(50_000))] {
+        vault.err("list_files", json!({ "pattern": bomb }), InvalidPattern);
+        vault.err("search_files", json!({ "pattern": "x", "file_pattern": bomb }), InvalidPattern);
+        vault.err("directory_tree", json!({ "exclude": [bomb] }), InvalidPattern);
+    }
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}

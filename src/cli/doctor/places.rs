@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::config::folders::{self, Folders};
 use crate::config::running::Running;
 use crate::protocol::status::StatusResult;
+use crate::server::private;
 use crate::server::token::{Token, TokenError};
 
 /// The state folder and the token in it; the folder when it can be used.
@@ -21,7 +22,7 @@ pub(super) fn state(folders: &Folders, root: &Path, checks: &mut Checks) -> Opti
             return None;
         }
     };
-    match folders::check_private(&state) {
+    match private::check_folder(&state) {
         Ok(()) => checks.ok("state", format!("`{}`, for you alone", state.display())),
         Err(reason) => checks.fail(
             "state",

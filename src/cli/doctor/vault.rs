@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::Checks;
+use crate::cli::failure::Failure;
 use crate::config::Config;
+use crate::daemon;
 use crate::protocol::status::{StatusResult, Watching as Served};
 use crate::vault::{Abilities, TrashOption, Vault, Watching};
 
@@ -21,6 +23,11 @@ pub(super) fn look(
             return checks.fail("reading", error.to_string(), hint);
         }
     };
+    if let Err(error) = daemon::check_mounted(&vault, state) {
+        let failure = Failure::from(error);
+        checks.fail("reading", failure.message, failure.hint.unwrap_or_default());
+        return vault.stop();
+    }
     let status = vault.status();
     let counts = &status.counts;
     checks.ok(

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::Environment;
+use crate::server::private;
 
 #[cfg(not(any(target_os = "macos", windows)))]
 mod linux;
@@ -112,7 +113,7 @@ impl Folders {
             return Err(FolderError::InsideVault { state, vault: root.to_path_buf() });
         }
         let unusable = |source| FolderError::Unusable { state: state.clone(), source };
-        system::create_private(&state).map_err(unusable)?;
+        private::folder(&state).map_err(|error| unusable(error.into()))?;
         let probe = state.join(format!(".probe-{}", std::process::id()));
         std::fs::write(&probe, b"")
             .and_then(|()| std::fs::remove_file(&probe))
@@ -126,12 +127,22 @@ pub fn token_file(state: &Path) -> PathBuf {
     state.join("token")
 }
 
-/// Checks that only this user may read `path`, a folder or file of ours.
+/// Whether the vault of this state folder has once been seen with Obsidian's settings in it.
+pub fn has_been_seen(state: &Path) -> bool {
+    seen_file(state).exists()
+}
+
+/// Remembers that the vault of this state folder has Obsidian's settings in it.
 ///
 /// # Errors
-/// What is wrong, in words.
-pub fn check_private(path: &Path) -> Result<(), String> {
-    system::check_private(path)
+/// What the system said.
+pub fn remember_seen(state: &Path) -> io::Result<()> {
+    std::fs::write(seen_file(state), "This vault has had Obsidian's settings in it.\n")
+}
+
+/// The marker in a vault's state folder that tells an empty vault from a disk that is not mounted.
+pub fn seen_file(state: &Path) -> PathBuf {
+    state.join("seen")
 }
 
 /// The name of a vault's state folder: its own name made plain, and eight hexadecimal digits of
@@ -185,7 +196,7 @@ mod tests {
         let folders = Folders { config: state.clone(), state };
         let made = folders.prepare(Path::new("/vault/Notes")).unwrap();
         assert!(made.is_dir());
-        assert_eq!(check_private(&made), Ok(()));
+        private::check_folder(&made).unwrap();
         assert_eq!(folders.prepare(Path::new("/vault/Notes")).unwrap(), made);
     }
 

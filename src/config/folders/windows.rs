@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "our own folders, made before any vault is opened")]
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Folders;
@@ -27,16 +26,6 @@ pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
         .absolute("APPDATA")
         .or_else(|| Some(environment.home()?.join(r"AppData\Roaming")));
     roaming.map(|at| at.join("obsidian").join("obsidian.json")).into_iter().collect()
-}
-
-/// Makes a folder and those above it. What lies below the user's profile is closed to other users
-/// by the access list it inherits, so there is no mode to set.
-pub(super) fn create_private(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)
-}
-
-pub(super) fn check_private(_path: &Path) -> Result<(), String> {
-    Ok(())
 }
 
 /// Whether two paths are the same folder, whatever they are called.

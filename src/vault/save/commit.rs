@@ -11,7 +11,7 @@ use super::recovery::Rescued;
 use super::{Saved, Staged, State, Way, Writer, hash_of, rename_new, temp_name};
 use crate::note::path::VaultPath;
 use crate::vault::Revision;
-use crate::vault::dir::Name;
+use crate::vault::dir::{Kind, Name};
 use crate::vault::error::VaultError;
 
 /// Exchanges tried while another program saves at the same moment.
@@ -82,9 +82,17 @@ impl Writer<'_> {
         let (temp, name) = (staged.temp.clone(), staged.path.clone());
         let (temp, name) = names(&temp, &name)?;
         let base = staged.target.as_ref().map(|target| target.revision);
-        if Some(hash_of(&staged.folder, temp).map_err(failed)?) == base {
-            staged.state = State::Committed;
-            return Ok(());
+        match hash_of(&staged.folder, temp) {
+            Ok(displaced) if Some(displaced) == base => {
+                staged.state = State::Committed;
+                return Ok(());
+            }
+            Ok(_) => {}
+            // A link or a folder took the note's place: it goes back as it is.
+            Err(_) if staged.folder.stat(temp).is_ok_and(|meta| meta.kind != Kind::File) => {
+                return Err(VaultError::Stale { path, current: None });
+            }
+            Err(error) => return Err(failed(error)),
         }
         // Not what was read: another program saved between our look and the exchange. What it
         // wrote goes back, until the thing that comes out in return is our own text.

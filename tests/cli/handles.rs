@@ -1,0 +1,99 @@
+//! The daemon itself, after all its tools, changes from outside and clients that came and went,
+//! holds what it held before.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::door::Client;
+use crate::support::Home;
+
+/// How many of `what` (`fd`: handles; `task`: threads) the process has.
+fn count(pid: u32, what: &str) -> usize {
+    let process = Path::new("/proc").join(pid.to_string());
+    std::fs::read_dir(process.join(what)).unwrap().count()
+}
+
+/// Every tool once, and a change by another program.
+fn round(client: &mut Client, vault: &Path, round: usize) {
+    let folder = format!("Round {round}");
+    let note = format!("{folder}/a.md");
+    let moved = format!("{folder}/b.md");
+    let patch = format!("--- a/{note}\n+++ b/{note}\n@@ -1 +1 @@\n-two\n+three\n");
+    let calls = [
+        ("create_folder", json!({"path": folder})),
+        ("write_file", json!({"path": note, "content": "one\n"})),
+        ("edit_file", json!({"path": note, "old_text": "one", "new_text": "two"})),
+        ("apply_patch", json!({"patch": patch})),
+        ("read_file", json!({"path": note})),
+        ("get_file_info", json!({"path": note})),
+        ("search_files", json!({"pattern": "three"})),
+        ("list_files", json!({})),
+        ("directory_tree", json!({})),
+        ("get_active_note", json!({})),
+        ("move", json!({"source": note, "destination": moved})),
+        ("delete", json!({"path": moved})),
+        ("read_file", json!({"path": "../outside"})),
+    ];
+    let listed = client.call("tools/list", json!({}));
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        assert!(calls.iter().any(|(name, _)| tool["name"] == *name), "{}", tool["name"]);
+    }
+    for (name, arguments) in calls {
+        let answer = client.call("tools/call", json!({"name": name, "arguments": arguments}));
+        assert!(answer["result"].is_object(), "{name}: {answer}");
+        let refused = answer["result"]["isError"] == true;
+        assert_eq!(
+            refused,
+            name == "get_active_note" || arguments["path"] == "../outside",
+            "{answer}"
+        );
+    }
+    std::fs::write(vault.join(&folder).join("outside.md"), "x").unwrap();
+    std::fs::remove_dir_all(vault.join(&folder)).unwrap();
+}
+
+#[test]
+fn the_daemon_leaks_nothing() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    // Nothing may go to the desktop's trash of whoever runs this.
+    std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let client = || {
+        let mut client = Client::connect(port, token.trim_end()).unwrap();
+        client.initialize();
+        client
+    };
+    let mut witness = client();
+    let handles = count(daemon.pid(), "fd");
+    // Threads that are made once and kept, such as those that search, are there after one round.
+    round(&mut witness, &vault, 0);
+    let threads = count(daemon.pid(), "task");
+    for number in 1..=10 {
+        let mut polite = client();
+        polite.call("_vault/subscribe", json!({}));
+        round(&mut polite, &vault, number);
+        polite.socket.close(None).unwrap();
+        while polite.socket.read().is_ok() {}
+        let mut rude = client();
+        rude.ask("tools/call", json!({"name": "search_files", "arguments": {"pattern": "."}}));
+        drop(rude);
+        drop(Client::connect(port, token.trim_end()).unwrap());
+        assert_eq!(Client::connect(port, "wrong").err(), Some(401));
+    }
+    // A replaced version stays open a few seconds, and an idle thread ends after ten. Nothing is
+    // asked meanwhile, since asking would keep threads from being idle.
+    let mut now = (0, 0);
+    let settled = (0..400).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        now = (count(daemon.pid(), "fd"), count(daemon.pid(), "task"));
+        now.0 <= handles && now.1 <= threads
+    });
+    assert!(settled, "handles and threads: before {handles}, {threads}, after {now:?}");
+    let status = witness.call("_vault/status", json!({}));
+    assert_eq!(status["result"]["connections"], 1);
+}
