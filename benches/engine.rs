@@ -12,6 +12,7 @@ use std::path::Path;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use vault_steward::index::Index;
 use vault_steward::journal::Journal;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
@@ -66,6 +67,7 @@ fn context(vault: &Vault) -> Context {
     Context {
         vault: vault.clone(),
         journal: Journal::new(vault.clone()),
+        index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
     }
@@ -126,6 +128,27 @@ fn engine(criterion: &mut Criterion) {
                 call(&context, "search_files", json!({"pattern": pattern}));
             }
         });
+    });
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("links/{size}"));
+    group.sample_size(10);
+    group.bench_function("build", |bencher| {
+        bencher.iter(|| Index::new(vault.clone()).links.refresh(&Cancel::default()));
+    });
+    vault.watch();
+    let links = &context.index.links;
+    links.refresh(&Cancel::default()).expect("nobody withdraws");
+    let target = vault.resolve(&path, Want::File).expect("the note is there").path;
+    group.bench_function("refresh, nothing changed", |bencher| {
+        bencher.iter(|| links.refresh(&Cancel::default()));
+    });
+    group.bench_function("backlinks", |bencher| bencher.iter(|| links.backlinks(&target)));
+    group.bench_function("get_links", |bencher| {
+        bencher.iter(|| call(&context, "get_links", json!({"path": path})));
+    });
+    group.bench_function("unresolved", |bencher| {
+        bencher.iter(|| call(&context, "list_links", json!({"kind": "unresolved"})));
     });
     group.finish();
 

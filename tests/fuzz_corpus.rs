@@ -94,4 +94,16 @@ proptest! {
     fn any_text_is_a_path_or_an_error(text in "\\PC{0,30}|([./\\\\~:\"' a\u{301}é\u{a0}]|C:|\\.\\.|/home/me/Vault){0,12}") {
         fuzzing::fuzz_paths(text.as_bytes());
     }
+
+    #[test]
+    fn links_lie_where_they_say(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "[[", "]]", "[", "]", "(", ")", "!", "|", "\\|", "#", "^", "`", "```", "~~~", "\n",
+            "\r\n", "\n\n", "$", "$$", "%%", "<", ">", "<!--", "-->", "a", "ü", "大", "🌱", " ",
+            "    ", "- ", "> ", "---\n", "|-|", "\"", "'", "\\", ":", "x: ", "{", "%20", "<div>",
+            "\u{feff}", "&a ", "*a",
+        ]), 0..40)
+    ) {
+        fuzzing::fuzz_links(pieces.concat().as_bytes());
+    }
 }

@@ -74,3 +74,52 @@ fn its_guide_counts_right() {
         }
     }
 }
+
+#[test]
+fn its_links_lead_where_they_should() {
+    use vault_steward::index::links::{Links, Resolution, Scope};
+    use vault_steward::note::path::VaultPath;
+    use vault_steward::vault::{Cancel, Settings, Vault};
+
+    let state = tempfile::tempdir().expect("a temporary folder");
+    let opened = Vault::open(vault(), state.path(), Settings::default(), &|_| ());
+    let links = Links::new(opened.expect("the sample vault opens"));
+    links.refresh(&Cancel::default()).expect("nobody withdraws");
+    let root = VaultPath::root();
+    let broken: Vec<String> = links
+        .doubtful(&root, false)
+        .into_iter()
+        .map(|found| format!("{}:{} {}", found.source, found.lead.link.line, found.lead.link.path))
+        .collect();
+    assert_eq!(
+        broken,
+        [
+            "Garden/Beds/Bed 3 – Beans & peas.md:5 Runner bean",
+            "Garden/Plants/Kürbis.md:13 Kürbissuppe",
+            "Inbox.md:12 Greenhouse heating",
+            "Reading/Reading list.md:16 Pomona's index",
+            "Templates/Daily note.md:10 {{date:YYYY-MM-DD}}",
+        ]
+    );
+    let orphans = links.notes(&root, Scope::Orphans);
+    assert!(orphans.iter().any(|path| path.as_str() == "Old poem.md"), "{orphans:?}");
+    let target = |source: &str, link: &str| -> Resolution {
+        let path = VaultPath::from_disk(source).expect("sound");
+        let leads = links.outgoing(&path).unwrap_or_default();
+        let found = leads.into_iter().find(|lead| &*lead.link.path == link);
+        found.unwrap_or_else(|| panic!("`{link}` in `{source}`")).resolution
+    };
+    for (source, link, leads) in [
+        ("Garden/Plot 27.md", "seed-catalogue.pdf", "Attachments/seed-catalogue.pdf"),
+        ("Garden/Plot 27.md", "Garden/Plants/大根", "Garden/Plants/大根.md"),
+        ("Garden/Planting calendar.md", "100% comfrey tea.md", "Garden/100% comfrey tea.md"),
+        ("Garden/Planting calendar.md", "Frost  dates.md", "Garden/Frost  dates.md"),
+        ("Inbox.md", "Workshop/Shed [old plan].md", "Workshop/Shed [old plan].md"),
+        ("Home.md", "v1.2", "Workshop/Projects/Cold frame/v1.2.md"),
+        ("Garden/Plot map.canvas", "Attachments/plot-27.png", "Attachments/plot-27.png"),
+        ("Workshop/Sharpening.md", "鉋 (kanna)", "Workshop/Tools/鉋 (kanna).md"),
+    ] {
+        let found = target(source, link).target;
+        assert_eq!(found.as_ref().map(VaultPath::as_str), Some(leads), "`{link}` in `{source}`");
+    }
+}

@@ -77,6 +77,8 @@ pub enum Command {
     Tools,
     /// Call a tool, through the running daemon or directly
     Call(CallArguments),
+    /// The vault's links: find broken and ambiguous ones
+    Links(LinksArguments),
     /// Say whether a daemon serves the vault, and how it is
     Status,
     /// Print the token that clients need
@@ -105,6 +107,21 @@ pub struct TokenArguments {
     /// Make a new token; clients that know the old one must be given it
     #[arg(long)]
     pub rotate: bool,
+}
+
+/// Of `links`.
+#[derive(Debug, Args)]
+pub struct LinksArguments {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: LinksAction,
+}
+
+/// What can be done with links.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum LinksAction {
+    /// Report links that lead nowhere or could lead elsewhere; exit code 1 if there are any
+    Check,
 }
 
 /// Of `config`.

@@ -18,6 +18,7 @@ mod config;
 mod doctor;
 mod failure;
 mod flags;
+mod links;
 mod logging;
 mod output;
 mod progress;
@@ -58,6 +59,9 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Serve(_) => serve::run(&session()?, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
+        Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
+            links::check(&session()?, output)
+        }
         Command::Status => status::run(&session()?, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),
         Command::Vaults => vaults::run(&session()?, output),

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::running::Running;
+use crate::index::Index;
 use crate::journal::Journal;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
@@ -158,7 +159,8 @@ pub fn open(
     check_mounted(&vault, state)?;
     let journal = Journal::new(vault.clone());
     let settings = tools::Settings { search: config.search.clone() };
-    Ok(Context { vault, journal, settings, cancel: Cancel::default() })
+    let index = Index::new(vault.clone());
+    Ok(Context { vault, journal, index, settings, cancel: Cancel::default() })
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::index::search;
+use crate::index::{Index, search};
 use crate::journal::{Journal, JournalError};
 use crate::note::code::ErrorCode;
 use crate::vault::{Cancel, Vault, VaultError};
@@ -25,6 +25,8 @@ pub struct Context {
     pub vault: Vault,
     /// The way to change it.
     pub journal: Journal,
+    /// What is kept about it beside its catalogue.
+    pub index: Index,
     /// Limits.
     pub settings: Settings,
     /// Set when the caller does not want the answer any more.

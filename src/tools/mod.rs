@@ -11,6 +11,7 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod graph;
 mod registry;
 mod text_file;
 
@@ -21,7 +22,11 @@ mod directory_tree;
 mod edit_file;
 mod get_active_note;
 mod get_file_info;
+mod get_links;
+mod get_properties;
 mod list_files;
+mod list_links;
+mod list_tags;
 #[path = "move.rs"]
 mod move_;
 mod read_file;
@@ -39,7 +44,11 @@ registry::tools! {
     edit_file::EditFile,
     get_active_note::GetActiveNote,
     get_file_info::GetFileInfo,
+    get_links::GetLinks,
+    get_properties::GetProperties,
     list_files::ListFiles,
+    list_links::ListLinks,
+    list_tags::ListTags,
     move_::Move,
     read_file::ReadFile,
     search_files::SearchFiles,

@@ -4,13 +4,15 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["serve"],
     &["tools"],
     &["call"],
     &["call", "read_file"],
     &["call", "read-file"],
+    &["links"],
+    &["links", "check"],
     &["status"],
     &["token"],
     &["vaults"],

@@ -2,6 +2,7 @@
 
 mod concurrency;
 mod content;
+mod links;
 mod listing;
 mod moving;
 mod odd;

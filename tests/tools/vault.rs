@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use vault_steward::index::Index;
 use vault_steward::journal::Journal;
 use vault_steward::note::code::ErrorCode;
 use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
@@ -47,6 +48,7 @@ impl TestVault {
         let vault = opened.expect("the vault opens");
         let context = Context {
             journal: Journal::new(vault.clone()),
+            index: Index::new(vault.clone()),
             vault,
             settings: tools::Settings::default(),
             cancel: Cancel::default(),

@@ -18,18 +18,13 @@ const MAX_CHANGES: usize = 20_000;
 const BATCH: usize = 512;
 
 /// What has changed since the graph was last brought up to date.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Pending {
     /// Nobody knows: nothing was read yet, or too much happened.
+    #[default]
     Everything,
     /// These files, and all that is in these folders.
     These { files: HashSet<VaultPath>, folders: Vec<VaultPath> },
-}
-
-impl Default for Pending {
-    fn default() -> Self {
-        Self::Everything
-    }
 }
 
 impl Pending {

@@ -151,11 +151,7 @@ impl Reader<'_> {
 
     /// Whether the next value is a property's own or an item in its list.
     fn may_hold_link(&self) -> bool {
-        match &self.open[..] {
-            [_] => true,
-            [_, (Open::List(_), _)] => true,
-            _ => false,
-        }
+        matches!(&self.open[..], [_] | [_, (Open::List(_), _)])
     }
 
     fn name(&mut self, name: String, at: Range<usize>) -> Result<(), FrontmatterError> {

@@ -117,8 +117,8 @@ impl Reader<'_, '_> {
 
     fn math(&self, at: usize) -> usize {
         let rest = &self.text[at..self.range.end];
-        if rest.starts_with("$$") {
-            return rest[2..].find("$$").map_or(self.range.end.min(at + 2), |end| at + 2 + end + 2);
+        if let Some(inside) = rest.strip_prefix("$$") {
+            return inside.find("$$").map_or(at + 2, |end| at + 2 + end + 2);
         }
         if rest[1..].starts_with(|c: char| c.is_whitespace()) {
             return at + 1;

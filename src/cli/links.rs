@@ -1,0 +1,89 @@
+//! `steward links check`: links that lead nowhere, and those that could lead elsewhere.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::failure::{Failure, OTHER};
+use super::output::{Output, Paint};
+use super::progress::Progress;
+use super::session::Session;
+use crate::daemon;
+use crate::index::links::{Doubtful, Form};
+use crate::note::path::{VaultPath, show};
+
+/// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
+///
+/// # Errors
+/// The vault cannot be opened, or stdout not be written; that links are broken is part of the
+/// answer, with exit code 1.
+pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let state = session.folders.prepare(&root)?;
+    let progress = Progress::new();
+    let context = daemon::open(&root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    drop(progress);
+    let links = &context.index.links;
+    let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
+    links.refresh(&context.cancel).map_err(withdrawn)?;
+    let found = links.doubtful(&VaultPath::root(), true);
+    let summary = links.summary();
+    context.vault.stop();
+    let (broken, ambiguous): (Vec<_>, Vec<_>) =
+        found.iter().partition(|found| found.lead.resolution.target.is_none());
+    if output.json() {
+        let gaps = summary.gaps.iter().map(|(path, _)| path.as_str());
+        output.json_value(&json!({
+            "files": summary.files,
+            "links": summary.links,
+            "broken": broken.iter().map(|found| value(found)).collect::<Vec<_>>(),
+            "ambiguous": ambiguous.iter().map(|found| value(found)).collect::<Vec<_>>(),
+            "notRead": gaps.collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let mut lines: Vec<String> = found.iter().map(|found| line(output, found)).collect();
+        lines.push(format!(
+            "{} links in {} files: {} broken, {} ambiguous",
+            summary.links,
+            summary.files,
+            broken.len(),
+            ambiguous.len()
+        ));
+        output.text(&lines.join("\n"))?;
+        for (path, _) in summary.gaps.iter().take(20) {
+            output.notice(&format!("the links of `{path}` are not, or not all, known"));
+        }
+    }
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
+}
+
+fn value(found: &Doubtful) -> serde_json::Value {
+    let resolution = &found.lead.resolution;
+    let is_canvas = !matches!(found.lead.link.form, Form::Link(_));
+    let mut value = json!({ "path": found.source.as_str(), "link": found.lead.link.path });
+    value[if is_canvas { "node" } else { "line" }] = found.lead.link.line.into();
+    if let Some(target) = &resolution.target {
+        value["target"] = target.as_str().into();
+        value["others"] = resolution.others.iter().map(VaultPath::as_str).collect();
+    }
+    value
+}
+
+fn line(output: &Output, found: &Doubtful) -> String {
+    let link = &found.lead.link;
+    let place = match link.form {
+        Form::Link(_) => link.line.to_string(),
+        Form::CanvasFile | Form::CanvasCard => format!("node {}", link.line),
+    };
+    let name: String = link.path.chars().flat_map(show).collect();
+    let says = match &found.lead.resolution.target {
+        None => format!("{}: `{name}` leads to nothing", output.paint(Paint::Red, "broken")),
+        Some(target) => {
+            let others: Vec<_> =
+                found.lead.resolution.others.iter().map(|other| format!("`{other}`")).collect();
+            let mark = output.paint(Paint::Yellow, "ambiguous");
+            format!("{mark}: `{name}` leads to `{target}`, could be {}", others.join(", "))
+        }
+    };
+    format!("{}:{place}: {says}", found.source)
+}

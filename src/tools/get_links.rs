@@ -1,0 +1,260 @@
+//! `get_links`
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::graph;
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::index::links::{Backlinks, Lead};
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::note::{base, markdown};
+use crate::vault::{Kind, Want};
+
+/// Outgoing links in one answer.
+const MAX_OUTGOING: usize = 500;
+
+/// Files with backlinks in one answer.
+const MAX_SOURCES: usize = 100;
+
+/// Lines shown of each of them.
+const MAX_LINES: usize = 5;
+
+/// Characters shown of a line.
+const MAX_CHARACTERS: usize = 240;
+
+pub(super) struct GetLinks;
+
+/// Tells how a note or other file is linked: which links stand in it and what each leads to, as
+/// Obsidian resolves them, which of them lead nowhere, and which notes and canvases link to it,
+/// with the lines in which they do.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
+    path: String,
+}
+
+/// How it is linked.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// The links in it, in the order of the text; at most 500.
+    outgoing: Vec<Outgoing>,
+    /// How many there are.
+    total_outgoing: usize,
+    /// What its links name that does not exist, each once.
+    unresolved: Vec<String>,
+    /// The files that link to it, by path; at most 100.
+    backlinks: Vec<Source>,
+    /// How many files there are.
+    total_backlinks: usize,
+    /// Lines of bases that mention it by name.
+    mentions: Vec<Mention>,
+    /// Files of the vault whose links are not, or not all, known.
+    unknown_files: usize,
+}
+
+/// A link in the file.
+#[derive(Serialize, JsonSchema)]
+pub struct Outgoing {
+    /// `wikilink`, `embed`, `Markdown link`, `Markdown image`, `canvas file` or `canvas card`.
+    kind: &'static str,
+    /// What it names, decoded; empty: the file itself.
+    link: String,
+    /// The heading or block in it, with its `#`; empty: none.
+    subpath: String,
+    /// Its line, from 1; in a canvas the number of the node, from 0.
+    line: u32,
+    /// The file it leads to; none if there is no such file.
+    target: Option<String>,
+    /// Other files it could mean: it is ambiguous.
+    others: Vec<String>,
+}
+
+/// A file that links to it.
+#[derive(Serialize, JsonSchema)]
+pub struct Source {
+    /// Its path.
+    path: String,
+    /// How many links.
+    links: usize,
+    /// The lines they stand in, the first five.
+    lines: Vec<SourceLine>,
+}
+
+/// A line with a link.
+#[derive(Serialize, JsonSchema)]
+pub struct SourceLine {
+    /// Its number, from 1; in a canvas the number of the node, from 0.
+    line: u32,
+    /// Its text, cut where it is long; empty for canvases.
+    text: String,
+}
+
+/// A line of a base.
+#[derive(Serialize, JsonSchema)]
+pub struct Mention {
+    /// The base.
+    path: String,
+    /// The line, from 1.
+    line: usize,
+    /// Its text.
+    text: String,
+}
+
+impl Tool for GetLinks {
+    const NAME: &'static str = "get_links";
+    const TITLE: &'static str = "Get a note's links and backlinks";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let path = context.vault.resolve(&input.path, Want::File)?.path;
+        graph::refresh(context)?;
+        let links = &context.index.links;
+        let leads = links.outgoing(&path).unwrap_or_default();
+        let found = links.backlinks(&path);
+        let mut unresolved: Vec<String> = leads
+            .iter()
+            .filter(|lead| lead.resolution.target.is_none())
+            .map(|lead| lead.link.path.to_string())
+            .collect();
+        unresolved.sort();
+        unresolved.dedup();
+        let subpaths = subpaths(context, &path);
+        let total_outgoing = leads.len();
+        let shown = leads.into_iter().take(MAX_OUTGOING);
+        let summary = links.summary();
+        let data = Output {
+            outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
+            total_outgoing,
+            unresolved,
+            total_backlinks: found.len(),
+            backlinks: found.into_iter().take(MAX_SOURCES).map(|b| source(context, b)).collect(),
+            mentions: mentions(context, &path),
+            unknown_files: summary.gaps.len(),
+            path: path.as_str().to_owned(),
+        };
+        let mut text = text(&data);
+        text.extend(graph::gaps(&summary).map(|gaps| format!("\n{gaps}")));
+        Ok(Answer { text, data })
+    }
+}
+
+/// The subpaths of the links in a note, by where each link begins.
+fn subpaths(context: &Context, path: &VaultPath) -> BTreeMap<usize, String> {
+    let content = context.vault.read(path).ok().filter(|_| path.is_note());
+    let text = content.as_ref().and_then(|c| Text::decode(&c.bytes, path.name()).ok());
+    let Some(text) = text else { return BTreeMap::new() };
+    let document = markdown::read(text.body());
+    let links = document.links.iter().filter(|link| link.subpath.is_some());
+    links.map(|link| (link.range.start, link.subpath(text.body()).into_owned())).collect()
+}
+
+fn outgoing(lead: Lead, subpaths: &BTreeMap<usize, String>) -> Outgoing {
+    let subpath = subpaths.get(&(lead.link.start as usize));
+    Outgoing {
+        kind: graph::word(&lead.link),
+        subpath: subpath.cloned().unwrap_or_default(),
+        line: lead.link.line,
+        target: lead.resolution.target.map(|target| target.as_str().to_owned()),
+        others: lead.resolution.others.iter().map(|o| o.as_str().to_owned()).collect(),
+        link: lead.link.path.into(),
+    }
+}
+
+fn source(context: &Context, found: Backlinks) -> Source {
+    let content = context.vault.read(&found.source).ok().filter(|_| found.source.is_note());
+    let text = content.as_ref().and_then(|c| Text::decode(&c.bytes, found.source.name()).ok());
+    let mut lines: Vec<SourceLine> = Vec::new();
+    for link in &found.links {
+        if lines.len() == MAX_LINES {
+            break;
+        }
+        if lines.last().is_some_and(|last| last.line == link.line) {
+            continue;
+        }
+        let line = text.as_ref().and_then(|text| {
+            let number = (link.line as usize).checked_sub(1)?;
+            text.lines().nth(number).map(|line| cut(line.text.trim()))
+        });
+        lines.push(SourceLine { line: link.line, text: line.unwrap_or_default() });
+    }
+    Source { path: found.source.as_str().to_owned(), links: found.links.len(), lines }
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Lines of bases that name the file.
+fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
+    let bases: Vec<VaultPath> = {
+        let catalogue = context.vault.catalogue();
+        let root = VaultPath::root();
+        let files = catalogue.within(&root).filter(|entry| {
+            let extension = entry.path().extension();
+            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
+        });
+        files.take(200).map(|entry| entry.path().clone()).collect()
+    };
+    let mut mentions = Vec::new();
+    for file in bases {
+        let Ok(content) = context.vault.read(&file) else { continue };
+        let Ok(text) = Text::decode(&content.bytes, file.name()) else { continue };
+        mentions.extend(base::mentions(text.body(), path.as_str()).into_iter().take(20).map(
+            |found| Mention {
+                path: file.as_str().to_owned(),
+                line: found.line,
+                text: cut(&found.text),
+            },
+        ));
+    }
+    mentions
+}
+
+fn text(links: &Output) -> String {
+    let mut lines = vec![links.path.clone()];
+    lines.push(format!("{} in it", count(links.total_outgoing, "link")));
+    for link in &links.outgoing {
+        let leads = match (&link.target, link.others.len()) {
+            (None, _) => "nothing: there is no such file".to_owned(),
+            (Some(target), 0) => format!("{target}{}", link.subpath),
+            (Some(target), _) => {
+                format!("{target}{} (or {})", link.subpath, link.others.join(", "))
+            }
+        };
+        lines.push(format!("  {}: {} `{}` → {leads}", link.line, link.kind, link.link));
+    }
+    if links.outgoing.len() < links.total_outgoing {
+        lines.push(format!("  [{} more]", links.total_outgoing - links.outgoing.len()));
+    }
+    lines.push(match links.total_backlinks {
+        0 => "no file links to it".to_owned(),
+        files => format!("linked from {}", count(files, "file")),
+    });
+    for source in &links.backlinks {
+        lines.push(format!("  {} ({})", source.path, count(source.links, "link")));
+        for line in &source.lines {
+            lines.push(format!("    {}: {}", line.line, line.text));
+        }
+    }
+    if links.backlinks.len() < links.total_backlinks {
+        lines.push(format!("  [{} more]", links.total_backlinks - links.backlinks.len()));
+    }
+    for mention in &links.mentions {
+        lines.push(format!("mentioned in {}:{}: {}", mention.path, mention.line, mention.text));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,50 @@
+//! What the tools on links share.
+
+use super::registry::cancelled;
+use super::text_file::count;
+use super::{Context, ToolError};
+use crate::index::links::{Form, Kept, Summary};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::Want;
+
+/// Brings the link graph up to date, which the first time reads the whole vault.
+pub(super) fn refresh(context: &Context) -> Result<(), ToolError> {
+    context.index.links.refresh(&context.cancel).map_err(|_| cancelled())
+}
+
+/// The file or folder that `asked` names; the whole vault if it names nothing.
+pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath, ToolError> {
+    match asked {
+        None => Ok(VaultPath::root()),
+        Some(asked) => Ok(context.vault.resolve(asked, Want::Any)?.path),
+    }
+}
+
+/// A number of results that may be asked for.
+pub(super) fn limit(asked: i64, most: usize) -> Result<usize, ToolError> {
+    match usize::try_from(asked) {
+        Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
+        _ => Err(ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("`max_results` is {asked}"),
+            format!("give a number from 1 to {most}"),
+        )),
+    }
+}
+
+/// The word for the way a link is written.
+pub(super) fn word(link: &Kept) -> &'static str {
+    match link.form {
+        Form::Link(kind) => kind.word(),
+        Form::CanvasFile => "canvas file",
+        Form::CanvasCard => "canvas card",
+    }
+}
+
+/// What the answer does not know of, if anything.
+pub(super) fn gaps(summary: &Summary) -> Option<String> {
+    let (path, _) = summary.gaps.first()?;
+    let files = count(summary.gaps.len(), "file");
+    Some(format!("[the links of {files} are not, or not all, known; the first is `{path}`]"))
+}

@@ -1,0 +1,125 @@
+//! `list_links`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::graph;
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::index::links::Scope;
+
+const DEFAULT_RESULTS: i64 = 100;
+const MAX_RESULTS: usize = 1_000;
+
+pub(super) struct ListLinks;
+
+/// Lists what is wrong or lonely in the vault's links: links that lead to no file, notes that
+/// nothing links to, or notes that link to nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What to list.
+    kind: WantedLinks,
+    /// Only in this file or below this folder. Left out: the whole vault.
+    #[serde(default)]
+    path: Option<String>,
+    /// How many entries at most, 1 to 1,000. Left out: 100.
+    #[serde(default = "default_results")]
+    max_results: i64,
+}
+
+fn default_results() -> i64 {
+    DEFAULT_RESULTS
+}
+
+/// What to list.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WantedLinks {
+    /// Links that lead to no file, with the lines they stand in.
+    Unresolved,
+    /// Notes that no other file links to.
+    Orphans,
+    /// Notes that link to no other file that exists.
+    DeadEnds,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The links or notes, by path.
+    entries: Vec<Entry>,
+    /// How many there are, those beyond the limit included.
+    total: usize,
+    /// Files of the vault whose links are not, or not all, known.
+    unknown_files: usize,
+}
+
+/// A link that leads nowhere, or a note.
+#[derive(Serialize, JsonSchema)]
+pub struct Entry {
+    /// The file.
+    path: String,
+    /// What the link names; none for notes.
+    link: Option<String>,
+    /// Where the link stands: its line from 1, in a canvas the node's number from 0.
+    line: Option<u32>,
+}
+
+impl Tool for ListLinks {
+    const NAME: &'static str = "list_links";
+    const TITLE: &'static str = "List broken links and lonely notes";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let limit = graph::limit(input.max_results, MAX_RESULTS)?;
+        let place = graph::place(context, input.path.as_deref())?;
+        graph::refresh(context)?;
+        let links = &context.index.links;
+        let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
+        let (mut entries, nothing): (Vec<Entry>, _) = match input.kind {
+            WantedLinks::Unresolved => {
+                let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
+                    path: found.source.as_str().to_owned(),
+                    line: Some(found.lead.link.line),
+                    link: Some(found.lead.link.path.into()),
+                });
+                (found.collect(), "every link leads to a file")
+            }
+            WantedLinks::Orphans => {
+                let notes = links.notes(&place, Scope::Orphans);
+                (notes.iter().map(|path| note(path.as_str())).collect(), "every note is linked to")
+            }
+            WantedLinks::DeadEnds => {
+                let notes = links.notes(&place, Scope::DeadEnds);
+                let text = "every note links to another file";
+                (notes.iter().map(|path| note(path.as_str())).collect(), text)
+            }
+        };
+        let total = entries.len();
+        entries.truncate(limit);
+        let summary = links.summary();
+        let mut lines: Vec<String> = entries.iter().map(line).collect();
+        lines.push(match total {
+            0 => format!("{nothing} ({} looked at)", count(summary.files, "file")),
+            _ if total > limit => {
+                format!("[{limit} of {total}; raise max_results or narrow it with path]")
+            }
+            _ => format!("[{total} in all]"),
+        });
+        lines.extend(graph::gaps(&summary));
+        let data = Output { entries, total, unknown_files: summary.gaps.len() };
+        Ok(Answer { text: lines.join("\n"), data })
+    }
+}
+
+fn line(entry: &Entry) -> String {
+    match (&entry.link, entry.line) {
+        (Some(link), Some(line)) => format!("{}:{line}: {link}", entry.path),
+        _ => entry.path.clone(),
+    }
+}

@@ -1,0 +1,79 @@
+//! `list_tags`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::graph;
+use super::text_file::count;
+use super::{Answer, Context, Tier, Tool, ToolError};
+
+/// Tags in one answer.
+const MAX_TAGS: usize = 1_000;
+
+pub(super) struct ListTags;
+
+/// Lists the tags in notes and their properties, the commonest first, with how many notes have
+/// each. A nested tag such as `garden/soil` counts for `garden` too. Case does not matter; the
+/// spelling that comes first is shown.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only of this note or of those below this folder. Left out: the whole vault.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+/// The tags.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The commonest first; at most 1,000.
+    tags: Vec<Tag>,
+    /// How many there are.
+    total: usize,
+    /// Files of the vault whose tags are not, or not all, known.
+    unknown_files: usize,
+}
+
+/// A tag.
+#[derive(Serialize, JsonSchema)]
+pub struct Tag {
+    /// Without `#`.
+    name: String,
+    /// Notes that have it, or a tag nested in it.
+    notes: usize,
+    /// How often it stands in them.
+    uses: usize,
+}
+
+impl Tool for ListTags {
+    const NAME: &'static str = "list_tags";
+    const TITLE: &'static str = "List tags";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const HEAVY: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let place = graph::place(context, input.path.as_deref())?;
+        graph::refresh(context)?;
+        let found = context.index.links.tags(&place);
+        let total = found.len();
+        let tags: Vec<Tag> = found
+            .into_iter()
+            .take(MAX_TAGS)
+            .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
+            .collect();
+        let summary = context.index.links.summary();
+        let mut lines: Vec<String> =
+            tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
+        lines.push(match total {
+            0 => "no tags".to_owned(),
+            _ if total > MAX_TAGS => format!("[{MAX_TAGS} of {total}; narrow it with path]"),
+            _ => format!("[{total} in all]"),
+        });
+        lines.extend(graph::gaps(&summary));
+        let data = Output { tags, total, unknown_files: summary.gaps.len() };
+        Ok(Answer { text: lines.join("\n"), data })
+    }
+}
