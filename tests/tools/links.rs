@@ -252,3 +252,35 @@ fn what_cannot_be_read_is_counted() {
     assert_eq!(found["unknown_files"], 2);
     assert_eq!(found["total_backlinks"], 1);
 }
+
+#[test]
+fn questions_and_changes_at_once_end_and_agree() {
+    let vault = vault(&[("t.md", "x"), ("f/a.md", "[[t]]")]);
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let vault = &vault;
+            scope.spawn(move || {
+                for round in 0..15 {
+                    let note = format!("n{number}-{round}.md");
+                    vault.ok("write_file", json!({"path": note, "content": "[[T]] #x"}));
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..15 {
+                    vault.ok("get_links", json!({"path": "t"}));
+                    vault.ok("list_links", json!({"kind": "orphans"}));
+                    vault.ok("list_tags", json!({}));
+                }
+            });
+        }
+    });
+    assert_eq!(vault.ok("get_links", json!({"path": "t"}))["total_backlinks"], 46);
+    assert_eq!(vault.ok("list_tags", json!({}))["tags"][0]["notes"], 45);
+}
+
+#[test]
+fn a_link_that_goes_on_stands_in_the_line_it_begins_in() {
+    let vault = vault(&[("a.md", "\u{feff}x\r\n\r\n[t\r\nu](b.md)\r\n"), ("b.md", "")]);
+    let found = vault.ok("get_links", json!({"path": "b"}));
+    assert_eq!(found["backlinks"][0]["lines"], json!([{"line": 3, "text": "[t"}]));
+}

@@ -123,8 +123,10 @@ impl Links {
     /// parents too.
     pub fn tags(&self, folder: &VaultPath) -> Vec<TagCount> {
         let mut counts: BTreeMap<String, TagCount> = BTreeMap::new();
+        // Before the graph is held: nobody may hold it twice, or a writer between would block both.
+        let sources = self.sources(folder);
         let graph = self.graph();
-        for path in self.sources(folder) {
+        for path in sources {
             let Some(record) = graph.get(&path) else { continue };
             let mut here: HashSet<String> = HashSet::new();
             for used in &record.tags {

@@ -14,6 +14,9 @@ use crate::vault::{Cancel, ChangeKind, Kind, Vault, VaultChange, Watching};
 /// Changes remembered one by one; beyond, everything is compared.
 const MAX_CHANGES: usize = 20_000;
 
+/// Renamed folders remembered one by one.
+const MAX_FOLDERS: usize = 64;
+
 /// Files read between two looks at whether the answer is still wanted.
 const BATCH: usize = 512;
 
@@ -49,7 +52,7 @@ impl Pending {
             _ if change.entry == Kind::Folder => {}
             _ => touch(&change.path),
         }
-        if files.len() + folders.len() > MAX_CHANGES {
+        if files.len() > MAX_CHANGES || folders.len() > MAX_FOLDERS {
             *self = Self::Everything;
         }
     }
