@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::journal::Journal;
+use vault_steward::note::path::VaultPath;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
@@ -139,13 +140,19 @@ fn engine(criterion: &mut Criterion) {
     vault.watch();
     let links = &context.index.links;
     links.refresh(&Cancel::default()).expect("nobody withdraws");
-    let target = vault.resolve(&path, Want::File).expect("the note is there").path;
+    let all = call(&context, "list_files", json!({"pattern": "**/*.md", "max_results": 1000}));
+    let named = all["entries"].as_array().into_iter().flatten();
+    let paths = named.filter_map(|entry| VaultPath::from_disk(entry["path"].as_str()?));
+    let target = paths.max_by_key(|path| links.backlinks(path).len()).expect("there are notes");
+    let hub = links.backlinks(&target).len();
     group.bench_function("refresh, nothing changed", |bencher| {
         bencher.iter(|| links.refresh(&Cancel::default()));
     });
-    group.bench_function("backlinks", |bencher| bencher.iter(|| links.backlinks(&target)));
+    group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
+        bencher.iter(|| links.backlinks(&target))
+    });
     group.bench_function("get_links", |bencher| {
-        bencher.iter(|| call(&context, "get_links", json!({"path": path})));
+        bencher.iter(|| call(&context, "get_links", json!({"path": target.as_str()})));
     });
     group.bench_function("unresolved", |bencher| {
         bencher.iter(|| call(&context, "list_links", json!({"kind": "unresolved"})));

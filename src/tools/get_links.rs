@@ -132,7 +132,7 @@ impl Tool for GetLinks {
         let subpaths = subpaths(context, &path);
         let total_outgoing = leads.len();
         let shown = leads.into_iter().take(MAX_OUTGOING);
-        let summary = links.summary();
+        let gaps = links.gaps();
         let data = Output {
             outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
             total_outgoing,
@@ -140,11 +140,11 @@ impl Tool for GetLinks {
             total_backlinks: found.len(),
             backlinks: found.into_iter().take(MAX_SOURCES).map(|b| source(context, b)).collect(),
             mentions: mentions(context, &path),
-            unknown_files: summary.gaps.len(),
+            unknown_files: gaps.len(),
             path: path.as_str().to_owned(),
         };
         let mut text = text(&data);
-        text.extend(graph::gaps(&summary).map(|gaps| format!("\n{gaps}")));
+        text.extend(graph::gaps(&gaps).map(|more| format!("\n{more}")));
         Ok(Answer { text, data })
     }
 }

@@ -3,7 +3,7 @@
 use super::registry::cancelled;
 use super::text_file::count;
 use super::{Context, ToolError};
-use crate::index::links::{Form, Kept, Summary};
+use crate::index::links::{Form, Gap, Kept};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
@@ -43,8 +43,8 @@ pub(super) fn word(link: &Kept) -> &'static str {
 }
 
 /// What the answer does not know of, if anything.
-pub(super) fn gaps(summary: &Summary) -> Option<String> {
-    let (path, _) = summary.gaps.first()?;
-    let files = count(summary.gaps.len(), "file");
+pub(super) fn gaps(gaps: &[(VaultPath, Gap)]) -> Option<String> {
+    let (path, _) = gaps.first()?;
+    let files = count(gaps.len(), "file");
     Some(format!("[the links of {files} are not, or not all, known; the first is `{path}`]"))
 }

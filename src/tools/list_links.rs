@@ -111,7 +111,7 @@ impl Tool for ListLinks {
             }
             _ => format!("[{total} in all]"),
         });
-        lines.extend(graph::gaps(&summary));
+        lines.extend(graph::gaps(&summary.gaps));
         let data = Output { entries, total, unknown_files: summary.gaps.len() };
         Ok(Answer { text: lines.join("\n"), data })
     }

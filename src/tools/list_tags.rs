@@ -64,7 +64,7 @@ impl Tool for ListTags {
             .take(MAX_TAGS)
             .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
             .collect();
-        let summary = context.index.links.summary();
+        let gaps = context.index.links.gaps();
         let mut lines: Vec<String> =
             tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
         lines.push(match total {
@@ -72,8 +72,8 @@ impl Tool for ListTags {
             _ if total > MAX_TAGS => format!("[{MAX_TAGS} of {total}; narrow it with path]"),
             _ => format!("[{total} in all]"),
         });
-        lines.extend(graph::gaps(&summary));
-        let data = Output { tags, total, unknown_files: summary.gaps.len() };
+        lines.extend(graph::gaps(&gaps));
+        let data = Output { tags, total, unknown_files: gaps.len() };
         Ok(Answer { text: lines.join("\n"), data })
     }
 }

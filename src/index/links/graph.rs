@@ -1,6 +1,6 @@
 //! The records of all files, and which of them have links of a given name.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::record::{Gap, Kept, Record};
 use super::resolver::lower;
@@ -24,6 +24,7 @@ pub(super) struct Graph {
     records: HashMap<VaultPath, Record>,
     /// By the lower-case last component of a link as written: the files that hold such a link.
     by_name: HashMap<Box<str>, BTreeSet<VaultPath>>,
+    gaps: BTreeMap<VaultPath, Gap>,
 }
 
 impl Graph {
@@ -41,11 +42,13 @@ impl Graph {
         for name in names(&record) {
             self.by_name.entry(name).or_default().insert(path.clone());
         }
+        self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
         self.records.insert(path, record);
     }
 
     pub fn remove(&mut self, path: &VaultPath) {
         let Some(record) = self.records.remove(path) else { return };
+        self.gaps.remove(path);
         for name in names(&record) {
             if let Some(sources) = self.by_name.get_mut(&name) {
                 sources.remove(path);
@@ -62,9 +65,15 @@ impl Graph {
         sets.flatten().cloned().collect()
     }
 
+    /// The files whose links are not, or not all, known, by path.
+    pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
+        self.gaps.iter().map(|(path, gap)| (path.clone(), *gap)).collect()
+    }
+
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary { files: self.records.len(), ..Summary::default() };
-        for (path, record) in &self.records {
+        let mut summary =
+            Summary { files: self.records.len(), gaps: self.gaps(), ..Summary::default() };
+        for record in self.records.values() {
             summary.links += record.links.len();
             summary.bytes += size_of::<Record>()
                 + record
@@ -73,11 +82,9 @@ impl Graph {
                     .map(|link| size_of::<Kept>() + link.path.len())
                     .sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
-            summary.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
         }
         let names = self.by_name.iter();
         summary.bytes += names.map(|(name, set)| 56 + name.len() + 24 * set.len()).sum::<usize>();
-        summary.gaps.sort();
         summary
     }
 }

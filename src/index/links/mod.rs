@@ -29,6 +29,7 @@ pub use graph::Summary;
 pub use record::{Form, Gap, Kept, KeptTag};
 pub use resolver::Resolution;
 
+use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 use fresh::Pending;
 use graph::Graph;
@@ -70,9 +71,14 @@ impl Links {
         fresh::refresh(&self.0.vault, &self.0.graph, &self.0.pending, cancel)
     }
 
-    /// How much is kept, and what is not.
+    /// How much is kept, and what is not; counts it all.
     pub fn summary(&self) -> Summary {
         self.graph().summary()
+    }
+
+    /// The files whose links are not, or not all, known, by path.
+    pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
+        self.graph().gaps()
     }
 
     fn graph(&self) -> RwLockReadGuard<'_, Graph> {
