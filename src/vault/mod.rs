@@ -259,9 +259,14 @@ impl Vault {
         self.0.root.remote_file_system()
     }
 
+    /// How changes made by others are noticed.
+    pub fn watching(&self) -> Watching {
+        lock(&self.0.watch).state()
+    }
+
     /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
-        let watching = lock(&self.0.watch).state();
+        let watching = self.watching();
         let (counts, catalogue_bytes) = {
             let catalogue = self.catalogue();
             (catalogue.counts(), catalogue.memory())

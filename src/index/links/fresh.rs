@@ -66,7 +66,7 @@ pub(super) fn refresh(
     cancel: &Cancel,
 ) -> Result<(), Withdrawn> {
     vault.settle();
-    if vault.status().watching == Watching::Off {
+    if vault.watching() == Watching::Off {
         look_at_all(vault, graph);
     }
     let changes = std::mem::replace(&mut *lock(pending), Pending::nothing());
