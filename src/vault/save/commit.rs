@@ -26,10 +26,17 @@ impl Writer<'_> {
     /// keeps changing; the file then holds what the other program wrote. As the system says if the
     /// change could not be made or made durable: it was taken back then.
     pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
-        match staged.way {
-            Way::New => self.commit_new(staged)?,
-            Way::Exchange | Way::Replace => self.commit_exchange(staged)?,
-            Way::InPlace => self.commit_in_place(staged)?,
+        let placed = match staged.way {
+            Way::New => self.commit_new(staged),
+            Way::Exchange | Way::Replace => self.commit_exchange(staged),
+            Way::InPlace => self.commit_in_place(staged),
+        };
+        if let Err(error) = placed {
+            // A look that failed after the new text was in place: an error means nothing changed.
+            if staged.state == State::Committed {
+                self.take_back(staged)?;
+            }
+            return Err(error);
         }
         if let Err(error) = staged.folder.sync() {
             // Never tried again on what may have been dropped: the old version goes back.
@@ -98,10 +105,20 @@ impl Writer<'_> {
         // wrote goes back, until the thing that comes out in return is our own text.
         for _ in 0..EXCHANGES {
             staged.folder.exchange(temp, &staged.folder, name).map_err(failed)?;
-            if hash_of(&staged.folder, temp).map_err(failed)? == staged.revision {
-                staged.state = State::Staged;
-                let current = hash_of(&staged.folder, name).ok();
-                return Err(VaultError::Stale { path, current });
+            match hash_of(&staged.folder, temp) {
+                Ok(revision) if revision == staged.revision => {
+                    staged.state = State::Staged;
+                    let current = hash_of(&staged.folder, name).ok();
+                    return Err(VaultError::Stale { path, current });
+                }
+                Ok(_) => {}
+                // The other's text is at the path, where it belongs; another exchange would take
+                // it away again. What came out is kept unseen.
+                Err(error) => {
+                    self.vault.rescue_entry(&staged.folder, temp, &path);
+                    staged.state = State::Done;
+                    return Err(failed(error));
+                }
             }
         }
         // A writer in a tight loop: whatever we hold of it is kept.
