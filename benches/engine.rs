@@ -13,7 +13,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::index::Index;
-use vault_steward::journal::Journal;
+use vault_steward::journal::{Journal, Origin};
 use vault_steward::note::path::VaultPath;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
@@ -71,6 +71,7 @@ fn context(vault: &Vault) -> Context {
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
+        origin: Origin::default(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::running::Running;
 use crate::index::Index;
-use crate::journal::Journal;
+use crate::journal::{Journal, Origin};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
@@ -160,7 +160,14 @@ pub fn open(
     let journal = Journal::new(vault.clone());
     let settings = tools::Settings { search: config.search.clone() };
     let index = Index::new(vault.clone());
-    Ok(Context { vault, journal, index, settings, cancel: Cancel::default() })
+    Ok(Context {
+        vault,
+        journal,
+        index,
+        settings,
+        cancel: Cancel::default(),
+        origin: Origin::default(),
+    })
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written

@@ -9,7 +9,10 @@
 //!   could not be.
 //! - Every write names what it expects to find, and is refused if something else is there.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Saved, Staged, Trashed, Vault, VaultError, Writer};
@@ -57,6 +60,63 @@ pub enum Change {
     },
 }
 
+/// Who asks for a change; kept with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The program that asks: `steward`, or the name a client gave of itself.
+    pub caller: String,
+    /// The conversation it was asked for in.
+    pub conversation: Option<String>,
+    /// The turn it belongs to. All that is applied in one turn is one change set; without a turn
+    /// each call of [`Journal::apply`] is.
+    pub turn: Option<String>,
+    /// Whether a person has agreed to go beyond the limits of [`Settings`].
+    pub confirmed: bool,
+}
+
+/// How careful this room is; a section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Notes that one turn may delete before a person has to agree. 0: no limit.
+    pub max_deleted: usize,
+    /// Notes that one turn may move before a person has to agree. 0: no limit.
+    pub max_moved: usize,
+    /// Percent of the vault's notes that one turn may delete or move before a person has to agree,
+    /// where that is more than ten notes. 0: no limit.
+    pub max_percent: usize,
+    /// Versions kept of each file.
+    pub versions: usize,
+    /// Days that versions are kept.
+    pub days: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { max_deleted: 20, max_moved: 200, max_percent: 10, versions: 50, days: 30 }
+    }
+}
+
+/// The number of a change set: what a person or a program says to undo it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ChangeSetId(pub u64);
+
+impl std::fmt::Display for ChangeSetId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A change set that was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// Its number.
+    pub change_set: ChangeSetId,
+    /// What became of each change, in their order.
+    pub outcomes: Vec<Outcome>,
+}
+
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -92,6 +152,7 @@ pub enum JournalError {
 pub struct Journal {
     vault: Vault,
     turn: Arc<Mutex<()>>,
+    last: Arc<AtomicU64>,
 }
 
 /// What has been done so far, to be taken back in reverse.
@@ -105,14 +166,14 @@ enum Done {
 impl Journal {
     /// The journal of a vault. Make one and clone it: two would not wait for each other.
     pub fn new(vault: Vault) -> Self {
-        Self { vault, turn: Arc::default() }
+        Self { vault, turn: Arc::default(), last: Arc::default() }
     }
 
     /// Applies a set: durable when this returns.
     ///
     /// # Errors
     /// [`JournalError::Change`], and everything is as it was.
-    pub fn apply(&self, set: &ChangeSet) -> Result<Vec<Outcome>, JournalError> {
+    pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = self.vault.writer();
         let mut done = Vec::new();
@@ -125,8 +186,11 @@ impl Journal {
                 writer.finish(staged);
             }
         }
-        tracing::info!(title = set.title, changes = set.changes.len(), "applied");
-        Ok(outcomes.into_iter().map(|o| o.expect("every change has its outcome")).collect())
+        let change_set = ChangeSetId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let (title, changes) = (&set.title, set.changes.len());
+        tracing::info!(%change_set, title, changes, caller = origin.caller, "applied");
+        let outcomes = outcomes.into_iter().map(|o| o.expect("every change has its outcome"));
+        Ok(Applied { change_set, outcomes: outcomes.collect() })
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::index::{Index, search};
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin};
 use crate::note::code::ErrorCode;
 use crate::vault::{Cancel, Vault, VaultError};
 
@@ -31,6 +31,15 @@ pub struct Context {
     pub settings: Settings,
     /// Set when the caller does not want the answer any more.
     pub cancel: Cancel,
+    /// Who calls.
+    pub origin: Origin,
+}
+
+impl Context {
+    /// Applies changes that go together, in the caller's name.
+    pub(super) fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, ToolError> {
+        Ok(self.journal.apply(&ChangeSet { title, changes }, &self.origin)?)
+    }
 }
 
 /// How much a tool can do, from which its permission follows.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, count, fits};
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet};
+use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
@@ -37,6 +37,8 @@ pub struct Output {
     files: Vec<FileResult>,
     /// Hunks applied in all files together.
     hunks_applied: usize,
+    /// The change set this is part of: what `undo` takes.
+    change_set: u64,
 }
 
 /// What became of one file.
@@ -88,13 +90,13 @@ impl Tool for ApplyPatch {
             [one] => format!("patch `{}`", one.path),
             several => format!("patch {}", count(several.len(), "file")),
         };
-        context.journal.apply(&ChangeSet { title, changes })?;
+        let change_set = context.apply(title, changes)?.change_set.0;
         let hunks_applied = files.iter().map(|file| file.hunks).sum();
         let lines: Vec<String> = files
             .iter()
             .map(|file| format!("{} `{}` ({})", file.action, file.path, count(file.hunks, "hunk")))
             .collect();
-        Ok(Answer { text: lines.join("\n"), data: Output { files, hunks_applied } })
+        Ok(Answer { text: lines.join("\n"), data: Output { files, hunks_applied, change_set } })
     }
 }
 

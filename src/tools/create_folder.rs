@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet};
+use crate::journal::Change;
 use crate::vault::{VaultError, Want};
 
 pub(super) struct CreateFolder;
@@ -25,6 +25,8 @@ pub struct Output {
     path: String,
     /// Whether it is new.
     created: bool,
+    /// The change set this is part of: what `undo` takes; none where nothing had to be done.
+    change_set: Option<u64>,
 }
 
 impl Tool for CreateFolder {
@@ -36,22 +38,23 @@ impl Tool for CreateFolder {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let (path, created) = match context.vault.resolve(&input.path, Want::Folder) {
-            Ok(found) => (found.path, false),
+        let (path, change_set) = match context.vault.resolve(&input.path, Want::Folder) {
+            Ok(found) => (found.path, None),
             Err(VaultError::NotFound { .. }) => {
                 let path = context.vault.new_path(&input.path)?;
-                context.journal.apply(&ChangeSet {
-                    title: format!("create the folder `{path}`"),
-                    changes: vec![Change::CreateFolder { path: path.clone() }],
-                })?;
-                (path, true)
+                let applied = context.apply(
+                    format!("create the folder `{path}`"),
+                    vec![Change::CreateFolder { path: path.clone() }],
+                )?;
+                (path, Some(applied.change_set.0))
             }
             Err(error) => return Err(error.into()),
         };
+        let created = change_set.is_some();
         let text = match created {
             true => format!("created the folder `{path}`"),
             false => format!("the folder `{path}` is there already"),
         };
-        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), created } })
+        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), created, change_set } })
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet, Outcome};
+use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::vault::{Before, Kind, Trashed, Want};
 
@@ -39,6 +39,8 @@ pub struct Output {
     trash: &'static str,
     /// Where it is now: below `.trash/`, or a path on this machine; none in the system's trash.
     location: Option<String>,
+    /// The change set this is part of: what `undo` takes.
+    change_set: u64,
 }
 
 impl Tool for Delete {
@@ -73,11 +75,11 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let outcomes = context.journal.apply(&ChangeSet {
-            title: format!("delete `{}`", found.path),
-            changes: vec![Change::Delete { path: found.path.clone(), before: Before::Any }],
-        })?;
-        let [Outcome::Deleted(trashed)] = &outcomes[..] else {
+        let applied = context.apply(
+            format!("delete `{}`", found.path),
+            vec![Change::Delete { path: found.path.clone(), before: Before::Any }],
+        )?;
+        let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
         let (trash, location, whereto) = match trashed {
@@ -113,6 +115,7 @@ impl Tool for Delete {
             files,
             trash,
             location,
+            change_set: applied.change_set.0,
         };
         Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}"), data })
     }

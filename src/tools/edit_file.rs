@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, TextFile, count, fits};
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet, Outcome};
+use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
@@ -80,6 +80,8 @@ pub struct Output {
     revision: String,
     /// Identity of what was there before.
     previous_revision: String,
+    /// The change set this is part of: what `undo` takes.
+    change_set: u64,
 }
 
 impl Tool for EditFile {
@@ -100,15 +102,15 @@ impl Tool for EditFile {
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
-        let outcomes = context.journal.apply(&ChangeSet {
-            title: format!("edit `{path}`"),
-            changes: vec![Change::Write {
+        let applied = context.apply(
+            format!("edit `{path}`"),
+            vec![Change::Write {
                 path: path.clone(),
                 content: edited.bytes,
                 before: Before::Revision(file.content.revision),
             }],
-        })?;
-        let [Outcome::Written(saved)] = &outcomes[..] else {
+        )?;
+        let [Outcome::Written(saved)] = &applied.outcomes[..] else {
             unreachable!("a write has one outcome, that it was written")
         };
         let data = Output {
@@ -120,6 +122,7 @@ impl Tool for EditFile {
             diff,
             revision: saved.revision.to_string(),
             previous_revision: file.content.revision.to_string(),
+            change_set: applied.change_set.0,
         };
         let what = match edited.replacements {
             0 => format!(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::extension_remark;
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet};
+use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::{Kind, VaultError, Want};
@@ -36,6 +36,8 @@ pub struct Output {
     kind: &'static str,
     /// Whether anything had to be done.
     moved: bool,
+    /// The change set this is part of: what `undo` takes; none where nothing had to be done.
+    change_set: Option<u64>,
 }
 
 impl Tool for Move {
@@ -57,15 +59,15 @@ impl Tool for Move {
         }
         let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
         let moved = destination != source.path;
+        let mut change_set = None;
         if moved {
             if destination.is_within(&source.path) {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
             let (from, to) = (source.path.clone(), destination.clone());
-            context.journal.apply(&ChangeSet {
-                title: format!("move `{from}` to `{to}`"),
-                changes: vec![Change::Move { from, to }],
-            })?;
+            let applied = context
+                .apply(format!("move `{from}` to `{to}`"), vec![Change::Move { from, to }])?;
+            change_set = Some(applied.change_set.0);
         }
         let kind = source.meta.kind.word();
         let text = match moved {
@@ -81,6 +83,7 @@ impl Tool for Move {
             destination: destination.as_str().to_owned(),
             kind,
             moved,
+            change_set,
         };
         Ok(Answer { text, data })
     }

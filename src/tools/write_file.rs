@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, extension_remark, parse_revision};
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::{Change, ChangeSet, Outcome};
+use crate::journal::{Change, Outcome};
 use crate::vault::{Before, Kind, Place, VaultError};
 
 pub(super) struct WriteFile;
@@ -54,6 +54,8 @@ pub struct Output {
     revision: String,
     /// Identity of what was there before.
     previous_revision: Option<String>,
+    /// The change set this is part of: what `undo` takes.
+    change_set: u64,
 }
 
 impl Tool for WriteFile {
@@ -81,11 +83,11 @@ impl Tool for WriteFile {
         };
         let content = input.content.into_bytes();
         let bytes = content.len();
-        let outcomes = context.journal.apply(&ChangeSet {
-            title: format!("write `{path}`"),
-            changes: vec![Change::Write { path: path.clone(), content, before }],
-        })?;
-        let [Outcome::Written(saved)] = &outcomes[..] else {
+        let applied = context.apply(
+            format!("write `{path}`"),
+            vec![Change::Write { path: path.clone(), content, before }],
+        )?;
+        let [Outcome::Written(saved)] = &applied.outcomes[..] else {
             unreachable!("a write has one outcome, that it was written")
         };
         let created = saved.before.is_none();
@@ -98,6 +100,7 @@ impl Tool for WriteFile {
             bytes,
             revision: saved.revision.to_string(),
             previous_revision: saved.before.map(|revision| revision.to_string()),
+            change_set: applied.change_set.0,
         };
         let text = format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision);
         Ok(Answer { text, data })

@@ -191,7 +191,7 @@ fn a_patch_applies_whole_or_not_at_all() {
 
 #[test]
 fn a_set_that_fails_half_way_is_taken_back() {
-    use vault_steward::journal::{Change, ChangeSet};
+    use vault_steward::journal::{Change, ChangeSet, Origin};
     use vault_steward::note::path::VaultPath;
     use vault_steward::vault::Before;
     let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c"), ("taken.md", "t")]);
@@ -206,7 +206,7 @@ fn a_set_that_fails_half_way_is_taken_back() {
         Change::Move { from: path("c.md"), to: path("taken.md") },
     ];
     let set = ChangeSet { title: "half".to_owned(), changes };
-    vault.context.journal.apply(&set).expect_err("the last move is impossible");
+    vault.context.journal.apply(&set, &Origin::default()).expect_err("the last move is impossible");
     assert_eq!(vault.snapshot(), before);
     let listed = vault.ok("list_files", json!({ "pattern": "**" }));
     assert_eq!(listed["total"], 4, "the catalogue knows, too");

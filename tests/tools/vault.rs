@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use vault_steward::index::Index;
-use vault_steward::journal::Journal;
+use vault_steward::journal::{Journal, Origin};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
 use vault_steward::vault::{self, Cancel, Vault};
@@ -52,6 +52,7 @@ impl TestVault {
             vault,
             settings: tools::Settings::default(),
             cancel: Cancel::default(),
+            origin: Origin::default(),
         };
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
     }
