@@ -10,6 +10,7 @@
 //!
 //! | floor | room | what it is |
 //! |---|---|---|
+//! | 0 | `chaos` | where the chaos suite may end the process; nothing otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 2 | [`vault`] | the only room that touches the user's files |
@@ -19,6 +20,8 @@
 //! | 7 | [`server`] | the WebSocket door |
 //! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
 
+#[doc(hidden)]
+pub mod chaos;
 pub mod cli;
 pub mod config;
 pub mod daemon;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Each room, and its floor. A room imports from the floors below its own and from itself.
 const FLOORS: &[(&str, u8)] = &[
+    ("chaos", 0),
     ("note", 1),
     ("protocol", 1),
     ("vault", 2),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
 
 use super::{FileId, Kind, Listed, Meta, Name, not_regular};
+use crate::chaos;
 use crate::note::path::VaultPath;
 
 const FOLDER: OFlags =
@@ -130,7 +131,7 @@ impl Folder {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
-        Ok(fs::openat(&self.0, name.as_str(), flags, mode)?.into())
+        Ok(chaos::step("create", || fs::openat(&self.0, name.as_str(), flags, mode))?.into())
     }
 
     /// Opens an existing regular file for writing in place, nothing truncated.
@@ -141,7 +142,8 @@ impl Folder {
 
     /// Makes a folder; an existing name is an error.
     pub fn create_folder(&self, name: Name) -> io::Result<()> {
-        Ok(fs::mkdirat(&self.0, name.as_str(), Mode::from_raw_mode(0o777))?)
+        let mode = Mode::from_raw_mode(0o777);
+        Ok(chaos::step("make folder", || fs::mkdirat(&self.0, name.as_str(), mode))?)
     }
 
     /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
@@ -149,8 +151,9 @@ impl Folder {
     /// # Errors
     /// `Unsupported` where the file system cannot promise that; see [`Self::rename_replacing`].
     pub fn rename_new(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
-        fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), RenameFlags::NOREPLACE)
-            .map_err(unsupported)
+        let flags = RenameFlags::NOREPLACE;
+        let call = || fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), flags);
+        chaos::step("rename", call).map_err(unsupported)
     }
 
     /// Swaps two names in one step.
@@ -158,29 +161,33 @@ impl Folder {
     /// # Errors
     /// `Unsupported` where the file system cannot.
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
-        fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), RenameFlags::EXCHANGE)
-            .map_err(unsupported)
+        let flags = RenameFlags::EXCHANGE;
+        let call = || fs::renameat_with(&self.0, name.as_str(), &to.0, to_name.as_str(), flags);
+        chaos::step("exchange", call).map_err(unsupported)
     }
 
     /// Renames, replacing a file of that name: for file systems without the two calls above, after
     /// the caller has looked.
     pub fn rename_replacing(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
-        Ok(fs::renameat(&self.0, name.as_str(), &to.0, to_name.as_str())?)
+        let call = || fs::renameat(&self.0, name.as_str(), &to.0, to_name.as_str());
+        Ok(chaos::step("replace", call)?)
     }
 
     /// Removes a file or link.
     pub fn remove_file(&self, name: Name) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.0, name.as_str(), AtFlags::empty())?)
+        let call = || fs::unlinkat(&self.0, name.as_str(), AtFlags::empty());
+        Ok(chaos::step("remove file", call)?)
     }
 
     /// Removes an empty folder.
     pub fn remove_folder(&self, name: Name) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.0, name.as_str(), AtFlags::REMOVEDIR)?)
+        let call = || fs::unlinkat(&self.0, name.as_str(), AtFlags::REMOVEDIR);
+        Ok(chaos::step("remove folder", call)?)
     }
 
     /// Makes the names in this folder durable.
     pub fn sync(&self) -> io::Result<()> {
-        match fs::fsync(&self.0) {
+        match chaos::step("sync folder", || fs::fsync(&self.0)) {
             // FUSE and some network file systems have no fsync for folders; nothing more is to
             // be had there, and `doctor` says so.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP) => Ok(()),
