@@ -35,6 +35,18 @@ export type AgentVaultMeta = {
   proof?: string,
 };
 
+/** What goes with a call. */
+export type CallMeta = {
+  /** Ours. */
+  vault?: CallVaultMeta,
+};
+
+/** What only the program that calls can say, never the model whose words the arguments are. */
+export type CallVaultMeta = {
+  /** A person has seen that the call deletes or moves more than the limits allow, and agreed. */
+  confirmed?: boolean,
+};
+
 /**
  * Which request to give up. One that is unknown or done already is ignored.
  *
@@ -44,6 +56,38 @@ export type AgentVaultMeta = {
 export type CancelParams = {
   /** The request's id. */
   requestId: RequestId,
+};
+
+/** One change of a change set. */
+export type ChangeInfo = {
+  /** Its number within the change set: `17.2`. `undo` takes it too. */
+  id: string,
+  /** `created`, `written`, `moved`, `deleted`, `restored`, `created_folder`, `removed_folder`. */
+  kind: string,
+  /** The path it has, or had, afterwards. */
+  path: string,
+  /** The path before, of something moved. */
+  from?: string,
+};
+
+/** Changes that went together, as `list_changes` shows them too. */
+export type ChangeSetInfo = {
+  /** Its number, which `undo` takes. */
+  id: number,
+  /** What it did, for people. */
+  title: string,
+  /** When it was applied last, local time. */
+  time: string,
+  /** The program that asked for it. */
+  caller: string,
+  /** The conversation it was asked for in. */
+  conversation?: string,
+  /** The change set that it took back. */
+  undoes?: number,
+  /** The changes, at most a hundred. */
+  changes: Array<ChangeInfo>,
+  /** How many changes there are in all. */
+  total: number,
 };
 
 /** What happened. */
@@ -59,6 +103,14 @@ export type ChangedParams = {
   from?: string,
   /** What lies, or lay, there. */
   entry: EntryKind,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** A change set that was applied: what a client can show and undo. */
+export type ChangesParams = {
+  /** What was applied. */
+  changeSet: ChangeSetInfo,
   /** The event's number. */
   _meta: EventMeta,
 };
@@ -289,6 +341,8 @@ export type ToolsCallParams = {
   name: string,
   /** Its arguments, checked against its schema. */
   arguments?: { [key in string]: JsonValue },
+  /** What goes with the call and is none of the tool's arguments. */
+  _meta?: CallMeta,
 };
 
 /** What the tool has to say. A tool that could not do its work answers too, with `isError`. */
@@ -365,4 +419,6 @@ export interface ClientNotifications {
 export interface ServerNotifications {
   /** Something in the vault changed, through us or from outside. */
   "_vault/changed": ChangedParams;
+  /** The steward has applied a change set. */
+  "_vault/changes": ChangesParams;
 }

@@ -22,6 +22,7 @@ mod links;
 mod logging;
 mod output;
 mod progress;
+mod reach;
 mod serve;
 mod session;
 mod status;

@@ -3,11 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::protocol::events::{ChangedKind, EntryKind};
 use crate::protocol::status::{VaultState, Watching as Shown};
 use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
-use crate::server::backend::{Backend, Work};
+use crate::server::backend::{Backend, Caller, Work};
 use crate::server::events::Event;
 use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -49,9 +50,17 @@ impl Backend for VaultBackend {
         })
     }
 
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult {
         let mut context = self.context.clone();
         context.cancel = cancel.clone();
+        context.origin =
+            Origin { caller: caller.name, confirmed: caller.confirmed, ..Origin::default() };
         let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
             Ok(answer) => (answer.text, answer.data, false),
             Err(error) => {
@@ -153,7 +162,7 @@ pub fn event(change: &VaultChange) -> Event {
         Kind::Link => EntryKind::Link,
         Kind::Other => EntryKind::Other,
     };
-    Event { kind, path: change.path.as_str().to_owned(), from, entry }
+    Event::Changed { kind, path: change.path.as_str().to_owned(), from, entry }
 }
 
 #[cfg(test)]

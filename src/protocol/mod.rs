@@ -25,7 +25,7 @@ pub mod tools;
 pub mod typescript;
 
 use cancel::CancelParams;
-use events::{ChangedParams, SubscribeParams, SubscribeResult};
+use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
 use methods::{methods, notifications};
 use ping::{PingParams, PingResult};
@@ -64,5 +64,7 @@ notifications! {
     server {
         /// Something in the vault changed, through us or from outside.
         VaultChanged => "_vault/changed" { ChangedParams },
+        /// The steward has applied a change set.
+        VaultChanges => "_vault/changes" { ChangesParams },
     }
 }

@@ -21,6 +21,18 @@ pub enum Work {
     Change,
 }
 
+/// Who calls a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The name the client gave of itself, at most [`MAX_CALLER_CHARS`] characters.
+    pub name: String,
+    /// Whether it says that a person agreed to go beyond the limits.
+    pub confirmed: bool,
+}
+
+/// Characters of a client's name that are kept.
+pub const MAX_CALLER_CHARS: usize = 60;
+
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
     /// The tools, sorted by name.
@@ -30,7 +42,13 @@ pub trait Backend: Send + Sync + 'static {
     fn work(&self, name: &str) -> Option<Work>;
 
     /// Runs a tool, on a thread that may block. Looks at `cancel` now and then.
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult;
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult;
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::Shared;
-use super::backend::Work;
+use super::backend::{MAX_CALLER_CHARS, Work};
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
@@ -36,6 +36,8 @@ pub struct Session {
     bucket: Bucket,
     number: u64,
     open: bool,
+    /// What the client called itself.
+    client: String,
 }
 
 impl Session {
@@ -46,7 +48,7 @@ impl Session {
             Bucket::new(shared.settings.messages_per_second, shared.settings.message_burst);
         let calls = Calls::new(Arc::clone(&shared), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        Self { shared, outbox, calls, bucket, number, open: false }
+        Self { shared, outbox, calls, bucket, number, open: false, client: String::new() }
     }
 
     /// Whether `initialize` has been answered.
@@ -120,11 +122,14 @@ impl Session {
                 let result = self.initialize(&params)?;
                 self.answer::<InitializeParams>(id, &result);
                 self.open = true;
+                let name = params.client_info.map(|info| info.name).unwrap_or_default();
+                let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
+                self.client = name.collect();
             }
             Request::ToolsList(_) => {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
-            Request::ToolsCall(params) => self.calls.start(id.clone(), params)?,
+            Request::ToolsCall(params) => self.calls.start(id.clone(), params, &self.client)?,
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();
                 let job = move |shared: &Shared, _: &Cancel| {

@@ -10,7 +10,7 @@ use vault_steward::protocol::status::VaultState;
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Work};
+use vault_steward::server::backend::{Backend, Caller, Work};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -77,7 +77,13 @@ impl Backend for Fake {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }
 
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        _: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult {
         let _ = self.began.lock().unwrap().send(name.to_owned());
         let (text, is_error, data) = match name {
             // Waits to be told, or to be cancelled.
