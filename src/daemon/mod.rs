@@ -1,12 +1,16 @@
 //! The composition root: one daemon for one vault, from lock to last word.
 //!
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
-//! all the rooms at once. `backend` shows the tools to the server.
+//! all the rooms at once. `backend` shows the tools to the server, `settings` the settings;
+//! [`confine`] holds the whole in.
 
 pub mod backend;
+pub mod confine;
+pub mod settings;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -17,14 +21,20 @@ use backend::VaultBackend;
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
+use crate::config::layers::Settings;
+use crate::config::live::Live;
+use crate::config::live::News;
+use crate::config::log::Level;
 use crate::config::running::Running;
+use crate::config::watch as config_watch;
 use crate::index::Index;
 use crate::journal::{Journal, Origin};
 use crate::protocol::PROTOCOL_VERSION;
+use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
 use crate::tools::{self, Context};
-use crate::vault::{Cancel, Vault};
+use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
 
 /// Threads for quick work that blocks, beside one for each search that may run and the one for
 /// changes: enough that a few slow disks do not hold up the quick calls, and bounded, so that a
@@ -93,8 +103,10 @@ pub struct Options<'a> {
     pub root: &'a Path,
     /// Where our own files lie.
     pub folders: &'a Folders,
-    /// The settings.
-    pub config: &'a Config,
+    /// The settings, and those to come.
+    pub live: Arc<Live>,
+    /// Takes another level for the log; none is the usual one.
+    pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     /// Told how many entries the first scan has seen.
     pub progress: &'a (dyn Fn(usize) + Sync),
     /// Told once, when clients can connect.
@@ -158,7 +170,7 @@ pub fn open(
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
     let journal = Journal::new(vault.clone());
-    let settings = tools::Settings { search: config.search.clone() };
+    let settings = tool_settings(config);
     let index = Index::new(vault.clone());
     Ok(Context {
         vault,
@@ -168,6 +180,11 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
     })
+}
+
+/// What the tools are to go by.
+fn tool_settings(config: &Config) -> tools::Settings {
+    tools::Settings { search: config.search.clone() }
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -194,14 +211,17 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
-    let Options { root, folders, config, progress, ready } = options;
+    let Options { root, folders, live, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
-    let context = open(root, &state, config, progress)?;
+    let config = live.current().config.clone();
+    // While there is one thread: those to come are confined as it is.
+    let confinement = held_in(root, &state, &live);
+    let context = open(root, &state, &config, progress)?;
     context.vault.sweep();
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let backend = VaultBackend::new(context);
+    let backend = VaultBackend::new(context, Arc::clone(&live), confinement);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -209,23 +229,67 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = runtime.block_on(serve(vault.clone(), backend, &state, config, ready));
+    let served = runtime.block_on(serve(vault.clone(), backend, &state, live, log_level, ready));
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
+}
+
+/// Confines the process, unless the settings say not to.
+fn held_in(root: &Path, state: &Path, live: &Live) -> Confinement {
+    let config = &live.current().config;
+    if !config.security.landlock {
+        return confine::off();
+    }
+    prepare_places(root, live.path());
+    confine::confine(&confine::Bounds::new(root, state, live.path(), config))
+}
+
+/// Makes what the daemon may write to later, where it is missing: what is not there when it is
+/// confined cannot be made afterwards.
+pub fn prepare_places(root: &Path, settings: &Path) {
+    if let Err(error) = folders::prepare_for(settings) {
+        tracing::warn!(%error, "the settings cannot be written");
+    }
+    if let Some(Err(error)) = system_trash(root).map(|trash| make_system_trash(&trash)) {
+        tracing::warn!(%error, "there is no system's trash");
+    }
+}
+
+/// Hands new settings to every room that has some, each at once and whole.
+fn take(
+    vault: Vault,
+    server: &Server,
+    log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
+) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
+    let (door, events) = (server.settings(), server.events());
+    move |settings, news| {
+        let config = &settings.config;
+        vault.set_settings(config.vault.clone());
+        door.store(Arc::new(config.server.clone()));
+        log_level(config.log.level);
+        // Told when it is so.
+        if let Some(event) = settings::event(news) {
+            events.publish(event);
+        }
+    }
 }
 
 async fn serve(
     vault: Vault,
     backend: VaultBackend,
     state: &Path,
-    config: &Config,
+    live: Arc<Live>,
+    log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
 ) -> Result<(), StartError> {
     let stop = signals().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let server = Server::bind(config.server.clone(), token, backend).await.map_err(not_bound)?;
+    let settings = live.current().config.server.clone();
+    let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
+    live.tell(take(vault.clone(), &server, log_level));
+    let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
     vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
@@ -257,6 +321,15 @@ async fn serve(
     server.run(asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// A task that ends with the one who waits for nothing of it.
+struct Following(tokio::task::JoinHandle<()>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 fn not_bound(error: ServerError) -> StartError {

@@ -45,6 +45,12 @@ pub enum Kind {
     Timeout,
     /// The work was done but its answer is larger than a message may be.
     ReplyTooLarge,
+    /// No setting has that name, or it cannot have that value.
+    InvalidSetting,
+    /// The setting is for whoever can write the settings file, not for clients.
+    NotPermitted,
+    /// The settings file could not be changed.
+    SettingNotSaved,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -64,12 +70,14 @@ impl Kind {
             | Self::NotInitialized
             | Self::AlreadyInitialized => -32600,
             Self::UnknownMethod => -32601,
-            Self::InvalidParams | Self::UnknownTool => -32602,
+            Self::InvalidParams | Self::UnknownTool | Self::InvalidSetting => -32602,
             Self::Internal => -32603,
             Self::Overloaded | Self::RateLimited => -32001,
             Self::Cancelled => -32800,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
+            Self::NotPermitted => 1009,
+            Self::SettingNotSaved => 1010,
         }
     }
 

@@ -8,7 +8,8 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`ping`]), [`strict`] (JSON
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`],
+//! [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -19,6 +20,7 @@ pub mod fuzz;
 pub mod initialize;
 mod methods;
 pub mod ping;
+pub mod settings;
 pub mod status;
 pub mod strict;
 pub mod tools;
@@ -29,6 +31,10 @@ use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
 use methods::{methods, notifications};
 use ping::{PingParams, PingResult};
+use settings::{
+    ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
+    SettingsSetParams, SettingsSetResult,
+};
 use status::{StatusParams, StatusResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
 
@@ -50,6 +56,10 @@ methods! {
     ToolsCall => "tools/call" { ToolsCallParams => ToolsCallResult },
     /// What the daemon knows of the vault and of itself.
     VaultStatus => "_vault/status" { StatusParams => StatusResult },
+    /// Every setting: value, default, where it comes from, what it is for.
+    SettingsGet => "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
+    /// Changes one setting in the settings file, which keeps its comments.
+    SettingsSet => "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
     /// Starts the events, from now on or from where a lost connection stopped.
     VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
@@ -66,5 +76,9 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// The settings file has changed, and new settings hold.
+        ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
+        /// The settings file has changed and is wrong; the old settings hold.
+        ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
     }
 }

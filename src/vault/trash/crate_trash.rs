@@ -2,7 +2,8 @@
 //!
 //! It goes by absolute path, as the systems' own calls do. What it moved is looked for afterwards.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::vault::dir::{Folder, Name};
 
@@ -17,4 +18,14 @@ pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), Strin
         Ok(there) if there.id == before.id => Err("the system's trash left it there".to_owned()),
         _ => Ok(()),
     }
+}
+
+/// No folder that this program would write to itself.
+pub(super) fn of_vault(_: &Path) -> Option<PathBuf> {
+    None
+}
+
+/// Nothing has to be made here.
+pub(super) fn make(_: &Path) -> io::Result<()> {
+    Ok(())
 }
