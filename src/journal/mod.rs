@@ -13,7 +13,8 @@
 //!
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
-//! `recovery` and `rollback` (after a crash), `undo` over `picture`, `trash`, `listing`, `keeping`.
+//! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
+//! `trash`, `listing`, `keeping`.
 
 mod apply;
 mod change;
@@ -21,6 +22,8 @@ mod error;
 mod execute;
 mod keeping;
 mod listing;
+mod obstacle;
+mod opposite;
 mod picture;
 mod plan;
 mod recovery;

@@ -6,8 +6,8 @@ use super::Journal;
 use super::apply::Job;
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
+use super::opposite::Undoing;
 use super::step::{Deed, Place, Recorded, Thing};
-use super::undo::Undoing;
 use crate::note::path::VaultPath;
 use crate::vault::{InTrash, Kind, Trashed};
 
@@ -176,7 +176,7 @@ impl Journal {
         let mut undone = Vec::new();
         let path = match (step, place) {
             (Some(step), _) => {
-                undone.push((step.row.id, true));
+                undone.push(step.row.id);
                 undoing.undelete(&step, to)?
             }
             (None, Some(place)) => {
