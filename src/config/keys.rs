@@ -67,6 +67,12 @@ pub const KEYS: &[Key] = &[
     key("server.request_seconds", Takes::Connection, Setter::Client),
     key("server.ping_seconds", Takes::Connection, Setter::Client),
     key("search.deadline_milliseconds", Takes::Call, Setter::Client),
+    // How much may go before a person is asked, and how long it can be undone.
+    key("journal.max_deleted", Takes::Call, Setter::Person),
+    key("journal.max_moved", Takes::Call, Setter::Person),
+    key("journal.max_percent", Takes::Call, Setter::Person),
+    key("journal.versions", Takes::Call, Setter::Person),
+    key("journal.days", Takes::Call, Setter::Person),
     key("log.level", Takes::Call, Setter::Client),
     key("log.format", Takes::Restart, Setter::Client),
     key("security.landlock", Takes::Restart, Setter::Person),

@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod confine;
+pub mod keeping;
 pub mod settings;
 
 use std::io;
@@ -22,17 +23,17 @@ use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::layers::Settings;
-use crate::config::live::Live;
-use crate::config::live::News;
+use crate::config::live::{Live, News};
 use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::index::Index;
-use crate::journal::{Journal, Origin};
+use crate::journal::{Journal, Origin, Recovered};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
+use crate::store::Store;
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
 
@@ -48,6 +49,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// together below the ten after which service managers kill. Each change is whole or not there at
 /// any moment, so giving up on it loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// How long after the start the journal is looked after for the first time, and how often then.
+const FIRST_CARE: Duration = Duration::from_secs(300);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +81,14 @@ pub enum StartError {
     /// The vault cannot be opened.
     #[error("could not open the vault: {message}")]
     Vault {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The journal cannot be used, so nothing could be recorded.
+    #[error("could not open the journal: {message}")]
+    Journal {
         /// Why.
         message: String,
         /// What to do.
@@ -169,7 +182,7 @@ pub fn open(
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
-    let journal = Journal::new(vault.clone());
+    let journal = Journal::open(vault.clone(), Store::at(state), config.journal.clone());
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
     Ok(Context {
@@ -185,6 +198,20 @@ pub fn open(
 /// What the tools are to go by.
 fn tool_settings(config: &Config) -> tools::Settings {
     tools::Settings { search: config.search.clone() }
+}
+
+/// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
+///
+/// # Errors
+/// [`StartError::Journal`]; nothing may be changed then.
+pub fn recover(context: &Context) -> Result<Recovered, StartError> {
+    let recovered = context
+        .journal
+        .recover()
+        .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
+    // What the journal does not know is moved out of the way, never deleted.
+    context.vault.sweep();
+    Ok(recovered)
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -218,8 +245,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live);
     let context = open(root, &state, &config, progress)?;
-    context.vault.sweep();
-    let vault = context.vault.clone();
+    recover(&context)?;
+    let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let backend = VaultBackend::new(context, Arc::clone(&live), confinement);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -229,7 +256,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = runtime.block_on(serve(vault.clone(), backend, &state, live, log_level, ready));
+    let served = serve(vault.clone(), journal, backend, &state, live, log_level, ready);
+    let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
@@ -259,6 +287,7 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
     vault: Vault,
+    journal: Journal,
     server: &Server,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
@@ -266,6 +295,7 @@ fn take(
     move |settings, news| {
         let config = &settings.config;
         vault.set_settings(config.vault.clone());
+        journal.set_settings(config.journal.clone());
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -277,6 +307,7 @@ fn take(
 
 async fn serve(
     vault: Vault,
+    journal: Journal,
     backend: VaultBackend,
     state: &Path,
     live: Arc<Live>,
@@ -288,16 +319,19 @@ async fn serve(
     let settings = live.current().config.server.clone();
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
-    live.tell(take(vault.clone(), &server, log_level));
+    live.tell(take(vault.clone(), journal.clone(), &server, log_level));
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
-    vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
+    let tell = events.clone();
+    vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()
     });
+    tokio::spawn(look_after(journal));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),
@@ -321,6 +355,22 @@ async fn serve(
     server.run(asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Copies the journal's database and lets old texts go, once a day.
+async fn look_after(journal: Journal) {
+    let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
+    // After a night asleep once is enough.
+    days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        days.tick().await;
+        let journal = journal.clone();
+        match tokio::task::spawn_blocking(move || journal.daily()).await {
+            Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
+            Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
+            Err(_) => return,
+        }
+    }
 }
 
 /// A task that ends with the one who waits for nothing of it.

@@ -62,7 +62,7 @@ pub fn get(live: &Live) -> SettingsGetResult {
 /// Changes a setting in the file, and takes the file.
 ///
 /// # Errors
-/// Kinds `invalid_setting`, `not_permitted` and `setting_not_saved`; the file is as it was.
+/// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is as it was.
 pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject> {
     if keys::find(name).is_some_and(|key| key.setter == Setter::Person) {
         return Err(ErrorObject::new(
@@ -76,7 +76,7 @@ pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, 
     change::set(live.path(), name, value).map_err(|error| {
         let kind = match error {
             ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidSetting,
-            _ => Kind::SettingNotSaved,
+            _ => Kind::Failed,
         };
         let refused = ErrorObject::new(kind, error.to_string());
         match error.hint() {

@@ -45,12 +45,12 @@ pub enum Kind {
     Timeout,
     /// The work was done but its answer is larger than a message may be.
     ReplyTooLarge,
+    /// What was asked for could not be done; the message says why.
+    Failed,
     /// No setting has that name, or it cannot have that value.
     InvalidSetting,
     /// The setting is for whoever can write the settings file, not for clients.
     NotPermitted,
-    /// The settings file could not be changed.
-    SettingNotSaved,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -76,8 +76,8 @@ impl Kind {
             Self::Cancelled => -32800,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
-            Self::NotPermitted => 1009,
-            Self::SettingNotSaved => 1010,
+            Self::Failed => 1009,
+            Self::NotPermitted => 1010,
         }
     }
 

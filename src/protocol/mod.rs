@@ -8,7 +8,7 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`],
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
@@ -18,6 +18,7 @@ pub mod error;
 pub mod events;
 pub mod fuzz;
 pub mod initialize;
+pub mod keeping;
 mod methods;
 pub mod ping;
 pub mod settings;
@@ -29,6 +30,10 @@ pub mod typescript;
 use cancel::CancelParams;
 use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
+use keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
+    TrashEmptyResult,
+};
 use methods::{methods, notifications};
 use ping::{PingParams, PingResult};
 use settings::{
@@ -62,6 +67,12 @@ methods! {
     SettingsSet => "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
     /// Starts the events, from now on or from where a lost connection stopped.
     VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
+    /// Removes things from the trash for good.
+    TrashEmpty => "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
+    /// Checks every text the journal keeps against its hash.
+    JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
+    /// Frees what the journal keeps longer than the settings say.
+    JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
 }

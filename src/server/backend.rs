@@ -5,6 +5,9 @@
 use serde_json::{Map, Value};
 
 use crate::protocol::error::ErrorObject;
+use crate::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
@@ -63,6 +66,24 @@ pub trait Backend: Send + Sync + 'static {
         cancel: &Cancel,
     ) -> ToolsCallResult;
 
+    /// Removes things from the trash for good.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject>;
+
+    /// Checks every text the journal keeps.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject>;
+
+    /// Frees what the journal keeps for longer than it should.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject>;
+
     /// The vault's name, at once.
     fn name(&self) -> &str;
 
@@ -75,7 +96,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Gives a setting a value; null takes it out of the file. On a thread that may block.
     ///
     /// # Errors
-    /// Kinds `invalid_setting`, `not_permitted` and `setting_not_saved`; nothing is changed then.
+    /// Kinds `invalid_setting`, `not_permitted` and `failed`; nothing is changed then.
     fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject>;
 
     /// How the settings file stands.

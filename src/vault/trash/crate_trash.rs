@@ -11,12 +11,12 @@ use crate::vault::dir::{Folder, Name};
 ///
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
-pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), String> {
+pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
     let before = folder.stat(name).map_err(|error| error.to_string())?;
     trash::delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
     match folder.stat(name) {
         Ok(there) if there.id == before.id => Err("the system's trash left it there".to_owned()),
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
@@ -29,3 +29,10 @@ pub(super) fn of_vault(_: &Path) -> Option<PathBuf> {
 pub(super) fn make(_: &Path) -> io::Result<()> {
     Ok(())
 }
+/// Where the system keeps what it trashed is not told.
+pub(super) fn find(_name: &str, _is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
+    None
+}
+
+/// Nothing is known of the system's own notes.
+pub(super) fn forget(_place: &Path) {}
