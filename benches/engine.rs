@@ -72,6 +72,7 @@ fn context(vault: &Vault) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        clock: tools::Clock::System,
     }
 }
 

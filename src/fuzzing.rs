@@ -4,6 +4,7 @@
 //! through the very same code, on stable Rust and on every platform.
 
 use crate::note::edit::{Edit, apply_edit};
+use crate::note::frontmatter::{self, edit::PropertyChange};
 use crate::note::glob::Glob;
 use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
@@ -162,6 +163,48 @@ pub fn fuzz_links(data: &[u8]) {
     if let Ok(canvas) = canvas::read(&text) {
         assert!(canvas.links.iter().all(|link| !link.node.is_empty()), "each says where it is");
     }
+}
+
+/// Properties: a name, a value as JSON (`-` takes it away), a note. What was set is read again, and
+/// nothing but the property's own lines changes.
+pub fn fuzz_properties(data: &[u8]) {
+    let [name, value, text] = fields::<3>(data);
+    let value = match value.as_str() {
+        "-" => None,
+        json => match serde_json::from_str(json) {
+            Ok(value) => Some(value),
+            Err(_) => return,
+        },
+    };
+    let changes = [PropertyChange { name: name.clone(), value }];
+    let Ok(edited) = frontmatter::edit::apply(&text, &changes) else { return };
+    let new = &edited.text;
+    let again = frontmatter::edit::apply(new, &changes).expect("a second time goes, too");
+    assert!(again.text == *new && again.unchanged.len() == 1, "and changes nothing");
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let (old_block, block) = (frontmatter::find(&text, start), frontmatter::find(new, start));
+    let body = old_block.as_ref().map_or(start, |found| found.range.end);
+    assert!(new.ends_with(&text[body..]) && new.starts_with(&text[..start]), "the body stays");
+    let found = block.as_ref().and_then(|block| block.get(&name));
+    match &changes[0].value {
+        None => assert!(found.is_none() || edited.removed.is_empty(), "it is gone"),
+        Some(serde_json::Value::String(wanted)) if edited.set == [name.as_str()] => {
+            let read = found.map(|found| &found.value);
+            let list = ["tags", "aliases", "cssclasses"].contains(&&*name.to_ascii_lowercase());
+            assert!(list || read.and_then(|read| read.as_str()) == Some(wanted), "{read:?}");
+        }
+        Some(_) => assert!(found.is_some() || !name.is_ascii(), "it is there"),
+    }
+    let Some(property) = old_block.as_ref().and_then(|block| block.get(&name)) else { return };
+    if new.len() == text.len() - body && edited.removed.len() == 1 {
+        return;
+    }
+    let before = text[..property.key.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = property.at.end.max(property.key.end);
+    let after = text[end..].find('\n').map_or(text.len(), |newline| end + newline);
+    assert!(new.starts_with(&text[..before]), "the lines before stay");
+    let braces = text[..property.key.start].contains('{') || text[body.min(after)..].len() > after;
+    assert!(braces || new.ends_with(text[after..].trim_start()), "the lines after stay");
 }
 
 /// The first `N` fields of an input as text; missing ones are empty.

@@ -11,12 +11,14 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod clock;
 mod graph;
 mod registry;
 mod text_file;
 
 mod apply_patch;
 mod create_folder;
+mod daily_note;
 mod delete;
 mod directory_tree;
 mod edit_file;
@@ -30,15 +32,19 @@ mod list_tags;
 #[path = "move.rs"]
 mod move_;
 mod read_file;
+mod rename_tag;
 mod search_files;
+mod set_properties;
 mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
+pub use clock::Clock;
 pub use registry::{CallError, Definition};
 
 registry::tools! {
     apply_patch::ApplyPatch,
     create_folder::CreateFolder,
+    daily_note::DailyNote,
     delete::Delete,
     directory_tree::DirectoryTree,
     edit_file::EditFile,
@@ -51,6 +57,8 @@ registry::tools! {
     list_tags::ListTags,
     move_::Move,
     read_file::ReadFile,
+    rename_tag::RenameTag,
     search_files::SearchFiles,
+    set_properties::SetProperties,
     write_file::WriteFile,
 }

@@ -1,7 +1,10 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
 mod concurrency;
+mod conflicts;
 mod content;
+mod daily;
+mod guards;
 mod links;
 mod listing;
 mod moving;
@@ -9,8 +12,10 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod property_changes;
 mod search;
 mod swaps;
+mod tags;
 mod vault;
 mod watching;
 

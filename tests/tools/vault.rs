@@ -53,6 +53,7 @@ impl TestVault {
             settings: tools::Settings::default(),
             cancel: Cancel::default(),
             origin: Origin::default(),
+            clock: tools::Clock::System,
         };
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
     }
