@@ -4,7 +4,7 @@
 //! through the very same code, on stable Rust and on every platform.
 
 use crate::note::edit::{Edit, apply_edit};
-use crate::note::frontmatter::{self, edit::PropertyChange};
+use crate::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
 use crate::note::glob::Glob;
 use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
@@ -182,29 +182,36 @@ pub fn fuzz_properties(data: &[u8]) {
     let again = frontmatter::edit::apply(new, &changes).expect("a second time goes, too");
     assert!(again.text == *new && again.unchanged.len() == 1, "and changes nothing");
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
-    let (old_block, block) = (frontmatter::find(&text, start), frontmatter::find(new, start));
-    let body = old_block.as_ref().map_or(start, |found| found.range.end);
+    let (old, block) = (frontmatter::find(&text, start), frontmatter::find(new, start));
+    let body = old.as_ref().map_or(start, |found| found.range.end);
     assert!(new.ends_with(&text[body..]) && new.starts_with(&text[..start]), "the body stays");
-    let found = block.as_ref().and_then(|block| block.get(&name));
-    match &changes[0].value {
-        None => assert!(found.is_none() || edited.removed.is_empty(), "it is gone"),
-        Some(serde_json::Value::String(wanted)) if edited.set == [name.as_str()] => {
-            let read = found.map(|found| &found.value);
-            let list = ["tags", "aliases", "cssclasses"].contains(&&*name.to_ascii_lowercase());
-            assert!(list || read.and_then(|read| read.as_str()) == Some(wanted), "{read:?}");
-        }
-        Some(_) => assert!(found.is_some() || !name.is_ascii(), "it is there"),
-    }
-    let Some(property) = old_block.as_ref().and_then(|block| block.get(&name)) else { return };
-    if new.len() == text.len() - body && edited.removed.len() == 1 {
+    let properties = |block: &Option<Frontmatter>| -> Vec<Property> {
+        block.iter().flat_map(|found| found.properties.clone()).flatten().collect()
+    };
+    let spelt = [&edited.set[..], &edited.removed, &edited.unchanged].concat().remove(0);
+    let (was, is): (Vec<_>, Vec<_>) = (properties(&old), properties(&block));
+    let find = |all: &[Property]| all.iter().find(|property| property.name == spelt).cloned();
+    let is_list = ["tags", "aliases", "cssclasses"].contains(&&*spelt.to_lowercase());
+    let read = find(&is).map(|property| property.value);
+    assert!(is_list || read == changes[0].value, "what was set is read: {read:?}");
+    let others = |all: &[Property]| -> Vec<_> {
+        let others = all.iter().filter(|property| property.name != spelt);
+        others.map(|property| (property.name.clone(), property.value.clone())).collect()
+    };
+    assert_eq!(others(&was), others(&is), "the other properties stay");
+    let (Some(property), Some(old), Some(_)) = (find(&was), old, block) else { return };
+    let mut yaml = text[old.yaml].lines().map(str::trim);
+    if yaml
+        .find(|line| !line.is_empty() && !line.starts_with('#'))
+        .is_none_or(|l| l.starts_with('{'))
+    {
         return;
     }
     let before = text[..property.key.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = property.at.end.max(property.key.end);
-    let after = text[end..].find('\n').map_or(text.len(), |newline| end + newline);
+    let after = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
     assert!(new.starts_with(&text[..before]), "the lines before stay");
-    let braces = text[..property.key.start].contains('{') || text[body.min(after)..].len() > after;
-    assert!(braces || new.ends_with(text[after..].trim_start()), "the lines after stay");
+    assert!(new.ends_with(&text[after..]), "the lines after stay");
 }
 
 /// The first `N` fields of an input as text; missing ones are empty.

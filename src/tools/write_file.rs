@@ -7,7 +7,7 @@ use super::text_file::{self, extension_remark, parse_revision};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
-use crate::vault::{Before, Found, Kind, Place, VaultError};
+use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
 
 pub(super) struct WriteFile;
 
@@ -79,7 +79,7 @@ impl Tool for WriteFile {
             }
             Place::Existing(found) => {
                 if expected.is_none() {
-                    refuse_to_shrink(&found, &input.content)?;
+                    refuse_to_shrink(&context.vault, &found, &input.content)?;
                 }
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
@@ -116,13 +116,19 @@ impl Tool for WriteFile {
 
 /// Refuses to take most of a file away from under a caller who has not shown that it was read. The
 /// revision is left out of the error on purpose: it would be given back without a look.
-fn refuse_to_shrink(found: &Found, content: &str) -> Result<(), ToolError> {
+fn refuse_to_shrink(vault: &Vault, found: &Found, content: &str) -> Result<(), ToolError> {
     let (old, new) = (found.meta.size, content.len() as u64);
     let empties = old > 0 && content.trim().is_empty();
     let shrinks = new * 2 < old && old - new > 1024;
     if !(empties || shrinks) {
         return Ok(());
     }
+    let hint = if old > vault.max_file_bytes() {
+        "it is too large to be read: delete it, which can be undone, and write it anew"
+    } else {
+        "read it first with read_file and give the `revision` that comes with it, or change only a \
+         part with edit_file"
+    };
     let sizes = format!("{} instead of {}", text_file::size(new), text_file::size(old));
     Err(ToolError {
         code: ErrorCode::InvalidInput,
@@ -130,11 +136,7 @@ fn refuse_to_shrink(found: &Found, content: &str) -> Result<(), ToolError> {
             "`{}` would lose most of its text ({sizes}), and `expected_revision` is not given",
             found.path
         ),
-        hint: Some(
-            "read it first with read_file and give the `revision` that comes with it, or change \
-             only a part with edit_file"
-                .to_owned(),
-        ),
+        hint: Some(hint.to_owned()),
         data: Some(serde_json::json!({ "size": old, "new_size": new })),
     })
 }
