@@ -4,6 +4,7 @@
 //! all the rooms at once. `backend` shows the tools to the server.
 
 pub mod backend;
+pub mod keeping;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -201,7 +202,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let context = open(root, &state, config, progress)?;
     context.vault.sweep();
-    let vault = context.vault.clone();
+    let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let backend = VaultBackend::new(context);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -211,7 +212,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = runtime.block_on(serve(vault.clone(), backend, &state, config, ready));
+    let served = serve(vault.clone(), journal, backend, &state, config, ready);
+    let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
@@ -219,6 +221,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
 
 async fn serve(
     vault: Vault,
+    journal: Journal,
     backend: VaultBackend,
     state: &Path,
     config: &Config,
@@ -230,7 +233,9 @@ async fn serve(
     let port = server.port();
 
     let events = server.events();
-    vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
+    let tell = events.clone();
+    vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({
         let vault = vault.clone();
