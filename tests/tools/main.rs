@@ -1,10 +1,12 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
+mod changes;
 mod concurrency;
 mod conflicts;
 mod content;
 mod daily;
 mod guards;
+mod journal;
 mod links;
 mod listing;
 mod moving;
@@ -13,6 +15,7 @@ mod paths;
 mod platform;
 mod properties;
 mod property_changes;
+mod recovery;
 mod search;
 mod swaps;
 mod tags;
