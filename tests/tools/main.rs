@@ -16,3 +16,7 @@ mod watching;
 
 #[path = "../support/machine.rs"]
 mod machine;
+#[path = "../support/races.rs"]
+mod races;
+#[path = "../support/swap.rs"]
+mod swap;

@@ -1,0 +1,45 @@
+//! What no single test can show: the same promise kept thousands of times while things break.
+//!
+//! Each part breaks one thing (the process, a system call, the power, another program, a name) at
+//! every place or at many moments, and looks at the whole vault afterwards. `scripts/chaos` runs
+//! them all and prints one table; `docs/reliability.md` says what each part holds.
+//!
+//!     cargo test --features chaos --test chaos -- [PART…]
+//!
+//! The program runs itself again where a process has to die: `child` has those errands.
+
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "most parts are Linux's"))]
+
+mod containment;
+mod editors;
+mod model;
+mod operation;
+mod place;
+mod random;
+mod report;
+mod tree;
+
+#[path = "../support/machine.rs"]
+mod machine;
+#[path = "../support/races.rs"]
+mod races;
+#[path = "../support/swap.rs"]
+mod swap;
+#[path = "../tools/vault.rs"]
+mod vault;
+
+use std::process::ExitCode;
+
+use report::Part;
+
+/// All parts, in the order in which they run.
+const PARTS: &[Part] = &[
+    Part { name: "editors", run: editors::run },
+    Part { name: "containment", run: containment::run },
+    Part { name: "model", run: model::run },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    report::run(PARTS, &arguments)
+}
