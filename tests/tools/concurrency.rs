@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::abilities::{Ability, can};
 use crate::races;
 use crate::vault::{TestVault, vault};
 
@@ -30,17 +31,26 @@ fn race(save: races::Save) {
 
 #[test]
 fn an_editor_that_saves_in_place_loses_nothing() {
+    if !can(Ability::Exchange) {
+        return;
+    }
     race(races::in_place);
 }
 
 #[test]
 fn an_editor_that_saves_by_rename_loses_nothing() {
+    if !can(Ability::Exchange) {
+        return;
+    }
     race(races::by_rename);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn text_written_into_the_displaced_file_is_kept() {
+    if !can(Ability::Exchange) {
+        return;
+    }
     let vault = vault(&[("note.md", "base\n")]);
     let mut editor =
         fs::File::options().append(true).open(vault.place.join("note.md")).expect("opened");
@@ -83,6 +93,9 @@ fn callers_wait_for_each_other_and_none_overwrites_unseen() {
 
 #[test]
 fn a_note_that_is_empty_for_a_moment_is_read_again() {
+    if !can(Ability::InKernel) {
+        return;
+    }
     let vault = Arc::new(vault(&[("note.md", "full\n")]));
     let note = vault.place.join("note.md");
     let stop = Arc::new(AtomicBool::new(false));

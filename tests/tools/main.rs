@@ -14,6 +14,8 @@ mod swaps;
 mod vault;
 mod watching;
 
+#[path = "../support/abilities.rs"]
+mod abilities;
 #[path = "../support/machine.rs"]
 mod machine;
 #[path = "../support/races.rs"]

@@ -6,11 +6,13 @@ use std::path::Path;
 use serde_json::json;
 use vault_steward::note::code::ErrorCode;
 
+use crate::abilities::{Ability, can};
 use crate::swap::meanwhile;
 use crate::vault::vault;
 
 #[cfg(target_os = "linux")]
 mod links {
+    use crate::abilities::{Ability, can};
     use crate::swap::Swap;
 
     /// The chaos suite opens each four hundred thousand times.
@@ -18,16 +20,25 @@ mod links {
 
     #[test]
     fn a_file_that_becomes_a_link_is_never_read_through() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         Swap::new("note.md", "note.md").read("note.md", ROUNDS).expect("none escapes");
     }
 
     #[test]
     fn a_folder_that_becomes_a_link_is_never_entered() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         Swap::new("Folder", "Folder/note.md").read("Folder/note.md", ROUNDS).expect("none escapes");
     }
 
     #[test]
     fn the_tools_never_write_through_a_link_that_came_meanwhile() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         Swap::new("note.md", "note.md").use_tools("note.md", 400);
         Swap::new("Folder", "Folder/note.md").use_tools("Folder/note.md", 400);
     }
@@ -53,6 +64,9 @@ mod links {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_takes_a_notes_place_during_a_save_stays() {
+    if !can(Ability::SymbolicLinks) || !can(Ability::Exchange) {
+        return;
+    }
     use vault_steward::note::path::VaultPath;
     use vault_steward::vault::Before;
     let vault = vault(&[("note.md", "base"), ("real.md", "real"), ("Folder/x.md", "x")]);
@@ -85,6 +99,9 @@ fn what_takes_a_notes_place_during_a_save_stays() {
 
 #[test]
 fn a_move_never_replaces_what_came_at_the_last_moment() {
+    if !can(Ability::HardLinks) {
+        return;
+    }
     let vault = vault(&[("a.md", "mine")]);
     let (mine, target) = (vault.place.join("a.md"), vault.place.join("b.md"));
     let theirs = vault.place.join(".theirs");
