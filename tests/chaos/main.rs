@@ -8,13 +8,16 @@
 //!
 //! The program runs itself again where a process has to die: `child` has those errands.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "most parts are Linux's"))]
+#[cfg(not(target_os = "linux"))]
+compile_error!("the chaos suite breaks things by means that only Linux has");
 
+mod child;
 mod containment;
 mod editors;
 mod model;
 mod operation;
 mod place;
+mod power;
 mod random;
 mod report;
 mod tree;
@@ -37,9 +40,13 @@ const PARTS: &[Part] = &[
     Part { name: "editors", run: editors::run },
     Part { name: "containment", run: containment::run },
     Part { name: "model", run: model::run },
+    Part { name: "power", run: power::run },
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(ended) = child::errand(&arguments) {
+        return ended;
+    }
     report::run(PARTS, &arguments)
 }

@@ -133,6 +133,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// A vault that holds `tree`, whose lines have numbers of at most `lines`.
+    pub fn new(tree: Tree, lines: u64) -> Self {
+        Self { tree, lines }
+    }
+
     /// The path as it stands in the vault, however its case was given; `None` if there is none.
     fn real(&self, path: &str) -> Option<String> {
         if self.tree.contains_key(path) {
@@ -391,7 +396,7 @@ impl Model {
 
     fn new_line(&mut self) -> String {
         self.lines += 1;
-        format!("line {:06}", self.lines)
+        format!("line {:09}", self.lines)
     }
 }
 
