@@ -4,6 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use vault_steward::chaos;
+
+use crate::cases::CASES;
 use crate::model::Model;
 use crate::operation::{self, Operation};
 use crate::place::Place;
@@ -21,7 +24,8 @@ pub fn start(errand: &str, place: &Place) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([CHILD, errand]).arg(&place.vault).arg(&place.state);
     // Of the machine's settings none may matter; a panic is to be read.
-    command.env_clear().env("RUST_BACKTRACE", "0").stdin(Stdio::null());
+    command.env_clear().env("RUST_BACKTRACE", "0").env("HOME", place.home());
+    command.stdin(Stdio::null());
     command
 }
 
@@ -34,6 +38,7 @@ pub fn errand(arguments: &[String]) -> Option<ExitCode> {
     let place = Place { vault: Path::new(vault).into(), state: Path::new(state).into() };
     let number = |at: usize| rest[at].parse().expect("a number");
     let done = match errand.as_str() {
+        "act" => act(&place, number(0) as usize, number(1)),
         "work" => work(&place, number(0), number(1)),
         "recover" => place.open().map(|context| context.vault.stop()),
         other => panic!("there is no errand `{other}`"),
@@ -46,6 +51,20 @@ pub fn errand(arguments: &[String]) -> Option<ExitCode> {
             ExitCode::from(REFUSED)
         }
     })
+}
+
+/// Does what a case says, and dies at the `at`-th place where a crash must do no harm; 0: at none.
+/// Then it says how many there were.
+fn act(place: &Place, case: usize, at: u64) -> Result<(), String> {
+    let context = place.open()?;
+    chaos::arm(at);
+    for step in (CASES[case].act)() {
+        step.run(&context)?;
+    }
+    let passed = chaos::passed();
+    context.vault.stop();
+    println!("{passed}");
+    Ok(())
 }
 
 /// The operations of [`work`]: the same for the same seed on the same vault.

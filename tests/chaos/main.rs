@@ -11,9 +11,11 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the chaos suite breaks things by means that only Linux has");
 
+mod cases;
 mod child;
 mod containment;
 mod editors;
+mod faults;
 mod model;
 mod operation;
 mod place;
@@ -40,6 +42,7 @@ const PARTS: &[Part] = &[
     Part { name: "editors", run: editors::run },
     Part { name: "containment", run: containment::run },
     Part { name: "model", run: model::run },
+    Part { name: "faults", run: faults::run },
     Part { name: "power", run: power::run },
 ];
 

@@ -43,6 +43,14 @@ pub fn outside_trash(tree: &Tree) -> Tree {
     tree
 }
 
+/// Without the vault's own trash if that is empty: it is made when it is wanted, and stays.
+pub fn without_empty_trash(tree: &Tree) -> Tree {
+    match tree.keys().any(|path| path.starts_with(".trash/")) {
+        true => tree.clone(),
+        false => outside_trash(tree),
+    }
+}
+
 /// What differs, for people: at most some lines.
 pub fn difference(expected: &Tree, found: &Tree) -> String {
     let mut lines = Vec::new();

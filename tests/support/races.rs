@@ -92,9 +92,7 @@ pub fn race(
             {
                 ended.refused += 1;
                 if text != typed {
-                    return Err(format!(
-                        "episode {episode}: refused, but the note holds {text:?}"
-                    ));
+                    return Err(format!("episode {episode}: refused, but the note holds {text:?}"));
                 }
             }
             Err(error) => return Err(format!("episode {episode}: {error}")),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::numbered;
 use crate::note::path::MAX_NAME_BYTES;
 use crate::vault::dir::{Folder, Name};
-use crate::vault::save::rename_new;
+use crate::vault::save::rename_durably;
 
 /// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
 ///
@@ -60,9 +60,10 @@ fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Resul
         let moved = description
             .write_all(describe(place).as_bytes())
             .and_then(|()| description.sync_all())
-            .and_then(|()| rename_new(folder, name, &files, to));
+            .and_then(|()| info.sync())
+            .and_then(|()| rename_durably(folder, name, &files, to));
         match moved {
-            Ok(()) => return files.sync().and_then(|()| info.sync()),
+            Ok(()) => return Ok(()),
             Err(error) => {
                 info.remove_file(told)?;
                 if error.kind() != io::ErrorKind::AlreadyExists {

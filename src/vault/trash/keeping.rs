@@ -7,7 +7,7 @@ use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, random_tag, rename_new, sync_folder, temp_name};
+use crate::vault::save::{Writer, random_tag, rename_durably, rename_new, sync_folder, temp_name};
 
 impl Writer<'_> {
     /// Moves something into the steward's own folder, one numbered folder a deletion.
@@ -23,11 +23,8 @@ impl Writer<'_> {
         std::fs::create_dir_all(&above).map_err(failed)?;
         let keeping = Folder::open_root(&above).map_err(failed)?;
         let place = above.join(path.name());
-        match rename_new(folder, name, &keeping, name) {
-            Ok(()) => {
-                keeping.sync().map_err(failed)?;
-                Ok(place)
-            }
+        match rename_durably(folder, name, &keeping, name) {
+            Ok(()) => Ok(place),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 carry_over(folder, name, &above, &place).map_err(failed)?;
                 Ok(place)
