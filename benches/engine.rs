@@ -67,7 +67,7 @@ impl Ground {
 fn context(vault: &Vault) -> Context {
     Context {
         vault: vault.clone(),
-        journal: Journal::new(vault.clone()),
+        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         cancel: Cancel::default(),

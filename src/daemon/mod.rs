@@ -23,6 +23,7 @@ use crate::journal::{Journal, Origin};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
+use crate::store::Store;
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault};
 
@@ -157,7 +158,7 @@ pub fn open(
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
-    let journal = Journal::new(vault.clone());
+    let journal = Journal::open(vault.clone(), Store::at(state), config.journal.clone());
     let settings = tools::Settings { search: config.search.clone() };
     let index = Index::new(vault.clone());
     Ok(Context {

@@ -1,158 +1,64 @@
 //! Changes as values, and the one place that applies them.
 //!
-//! May import `note` and `vault`. The only caller of [`Vault::writer`]: a tool, a plan or an undo
-//! makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
+//! May import `note`, `vault` and `store`. The only caller of [`Vault::writer`]: a tool, a plan or
+//! an undo makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
 //!
 //! Invariants:
 //! - One change set at a time: callers queue, none sees another's half.
+//! - Nothing is done that is not recorded: the old and the new texts and the intent are durable
+//!   before anything changes, the end is before it is acknowledged.
 //! - All or nothing: a set that fails is taken back, in reverse order, and the error says what
-//!   could not be.
+//!   could not be; after a crash [`Journal::recover`] does the same.
 //! - Every write names what it expects to find, and is refused if something else is there.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+mod change;
+mod error;
+mod keeping;
+mod listing;
+mod recovery;
+mod settings;
+mod trash;
+mod undo;
 
-use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+pub use change::{
+    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
+};
+pub use error::{JournalError, UndoError};
+pub use keeping::{Freed, Verified};
+pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
+pub use recovery::Recovered;
+pub use settings::Settings;
+pub use trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
+pub use undo::Undone;
 
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Saved, Staged, Trashed, Vault, VaultError, Writer};
+use crate::store::Store;
+use crate::vault::{Staged, Trashed, Vault, VaultError, Writer};
 
-/// Changes that go together: applied all or not at all, and later undone as one.
-#[derive(Debug, Clone)]
-pub struct ChangeSet {
-    /// What it does, for people: "edit `Projects/Garden.md`".
-    pub title: String,
-    /// The changes. Paths are those before the set is applied: writes come first, then moves, then
-    /// deletions.
-    pub changes: Vec<Change>,
-}
+/// Hears of every change set that was applied or undone.
+pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
 
-/// One change of the vault, as a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A file gets this content; missing folders are made.
-    Write {
-        /// Its path, as spelt on disk where it exists.
-        path: VaultPath,
-        /// All of its new bytes.
-        content: Vec<u8>,
-        /// What must be there now.
-        before: Before,
-    },
-    /// A folder and those above it exist.
-    CreateFolder {
-        /// Its path.
-        path: VaultPath,
-    },
-    /// A file or folder gets another path; missing folders are made, nothing is replaced.
-    Move {
-        /// Its path now.
-        from: VaultPath,
-        /// Its path afterwards.
-        to: VaultPath,
-    },
-    /// A file, link or folder goes where the vault's settings say.
-    Delete {
-        /// Its path.
-        path: VaultPath,
-        /// For a file, what must be there now.
-        before: Before,
-    },
-}
+/// The writer of a vault and its memory. Clones share it.
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
 
-/// Who asks for a change; kept with it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The program that asks: `steward`, or the name a client gave of itself.
-    pub caller: String,
-    /// The conversation it was asked for in.
-    pub conversation: Option<String>,
-    /// The turn it belongs to. All that is applied in one turn is one change set; without a turn
-    /// each call of [`Journal::apply`] is.
-    pub turn: Option<String>,
-    /// Whether a person has agreed to go beyond the limits of [`Settings`].
-    pub confirmed: bool,
-}
-
-/// How careful this room is; a section of the configuration file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Settings {
-    /// Notes that one turn may delete before a person has to agree. 0: no limit.
-    pub max_deleted: usize,
-    /// Notes that one turn may move before a person has to agree. 0: no limit.
-    pub max_moved: usize,
-    /// Percent of the vault's notes that one turn may delete or move before a person has to agree,
-    /// where that is more than ten notes. 0: no limit.
-    pub max_percent: usize,
-    /// Versions kept of each file.
-    pub versions: usize,
-    /// Days that versions are kept.
-    pub days: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { max_deleted: 20, max_moved: 200, max_percent: 10, versions: 50, days: 30 }
-    }
-}
-
-/// The number of a change set: what a person or a program says to undo it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ChangeSetId(pub u64);
-
-impl std::fmt::Display for ChangeSetId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A change set that was applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// Its number.
-    pub change_set: ChangeSetId,
-    /// What became of each change, in their order.
-    pub outcomes: Vec<Outcome>,
-}
-
-/// What became of one change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// A file was written.
-    Written(Saved),
-    /// Folders were made, outermost first; none if the folder was there.
-    Folders(Vec<VaultPath>),
-    /// It has its new path.
-    Moved,
-    /// It was deleted.
-    Deleted(Trashed),
-}
-
-/// Why a change set was not applied.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// A change could not be made; everything is as it was.
-    #[error(transparent)]
-    Change(#[from] VaultError),
-    /// A change could not be made, and some of those before it could not be taken back.
-    #[error("{error}; and {} of the changes before it could not be taken back: {}", left.len(), left.join("; "))]
-    Half {
-        /// What stopped the set.
-        #[source]
-        error: VaultError,
-        /// What was left as it should not be, one sentence each.
-        left: Vec<String>,
-    },
-}
-
-/// The writer of a vault. Clones share it.
-#[derive(Debug, Clone)]
-pub struct Journal {
+struct Inner {
     vault: Vault,
-    turn: Arc<Mutex<()>>,
-    last: Arc<AtomicU64>,
+    store: Store,
+    settings: Settings,
+    /// Held while a change set is applied.
+    turn: Mutex<()>,
+    last: AtomicU64,
+    sinks: RwLock<Vec<Sink>>,
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("vault", &self.0.vault).finish_non_exhaustive()
+    }
 }
 
 /// What has been done so far, to be taken back in reverse.
@@ -164,9 +70,51 @@ enum Done {
 }
 
 impl Journal {
-    /// The journal of a vault. Make one and clone it: two would not wait for each other.
-    pub fn new(vault: Vault) -> Self {
-        Self { vault, turn: Arc::default(), last: Arc::default() }
+    /// The journal of a vault, kept in `store`. Touches nothing yet: who only reads waits for no
+    /// database. Make one and clone it: two would not wait for each other.
+    pub fn open(vault: Vault, store: Store, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            vault,
+            store,
+            settings,
+            turn: Mutex::default(),
+            last: AtomicU64::default(),
+            sinks: RwLock::default(),
+        }))
+    }
+
+    fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Calls `sink` once for each change set that is applied, undone or restored, after it is
+    /// durable; for a further call in the same turn with what that call did.
+    pub fn subscribe(&self, sink: Sink) {
+        self.0.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+    }
+
+    /// Change sets, newest first.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn change_sets(&self, _query: &Query) -> Result<Vec<ListedSet>, JournalError> {
+        Ok(Vec::new())
+    }
+
+    /// One change set.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn change_set(&self, _id: ChangeSetId) -> Result<Option<ListedSet>, JournalError> {
+        Ok(None)
+    }
+
+    /// What a change did to a file's text.
+    ///
+    /// # Errors
+    /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
+    pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
+        Err(UndoError::Unknown(Target::Change(change)))
     }
 
     /// Applies a set: durable when this returns.
@@ -174,8 +122,8 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Change`], and everything is as it was.
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = self.vault.writer();
+        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.0.vault.writer();
         let mut done = Vec::new();
         let mut outcomes: Vec<Option<Outcome>> = vec![None; set.changes.len()];
         if let Err(error) = carry_out(&writer, set, &mut done, &mut outcomes) {
@@ -186,7 +134,7 @@ impl Journal {
                 writer.finish(staged);
             }
         }
-        let change_set = ChangeSetId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let change_set = ChangeSetId(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
         let (title, changes) = (&set.title, set.changes.len());
         tracing::info!(%change_set, title, changes, caller = origin.caller, "applied");
         let outcomes = outcomes.into_iter().map(|o| o.expect("every change has its outcome"));

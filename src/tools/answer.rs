@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::index::{Index, search};
-use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin};
+use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin, UndoError};
 use crate::note::code::ErrorCode;
 use crate::vault::{Cancel, Vault, VaultError};
 
@@ -131,13 +131,24 @@ impl From<VaultError> for ToolError {
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
+        let message = match &error {
+            // What was left is among the facts.
+            JournalError::Half { error, .. } => error.to_string(),
+            error => error.to_string(),
+        };
+        Self { code: error.code(), message, hint: error.hint(), data: error.data() }
+    }
+}
+
+impl From<UndoError> for ToolError {
+    fn from(error: UndoError) -> Self {
         match error {
-            JournalError::Change(error) => error.into(),
-            JournalError::Half { ref error, ref left } => Self {
+            UndoError::Journal(error) => error.into(),
+            error => Self {
                 code: error.code(),
                 message: error.to_string(),
-                hint: Some("look at what is named there before anything else is changed".into()),
-                data: Some(serde_json::json!({ "left": left })),
+                hint: error.hint(),
+                data: error.data(),
             },
         }
     }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use vault_steward::index::Index;
-use vault_steward::journal::{Journal, Origin};
+use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::code::ErrorCode;
+use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
 use vault_steward::vault::{self, Cancel, Vault};
 
@@ -47,7 +48,11 @@ impl TestVault {
         let opened = Vault::open(&place, state.path(), vault::Settings::default(), &|_| ());
         let vault = opened.expect("the vault opens");
         let context = Context {
-            journal: Journal::new(vault.clone()),
+            journal: Journal::open(
+                vault.clone(),
+                Store::at(state.path()),
+                journal::Settings::default(),
+            ),
             index: Index::new(vault.clone()),
             vault,
             settings: tools::Settings::default(),
