@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use vault_steward::journal::{Query, Target};
 use vault_steward::tools::Context;
 
 use crate::operation::{Operation, Patched, perform};
@@ -23,6 +24,12 @@ pub struct Case {
 /// One step of a case.
 pub enum Step {
     Do(Operation),
+    /// Takes back the last change set.
+    Undo,
+    /// Brings back what was deleted last.
+    Restore,
+    /// Lets go of all that is beyond the limits, with limits of nothing.
+    Gc,
 }
 
 /// The vault of all cases: links between the notes, one note with two names.
@@ -67,6 +74,27 @@ pub const CASES: &[Case] = &[
         ..case("delete a folder, system's trash", nothing, || vec![delete("Plans")])
     },
     case("create folders", nothing, || vec![folder("New/Deep/Deeper")]),
+    case("undo a new note", || vec![write("A/B/New.md", "new\n")], || vec![Step::Undo]),
+    case("undo an edit", || vec![edit("Garden.md", "roses", "lilies")], || vec![Step::Undo]),
+    case("undo a write in place", || vec![write("Twin.md", "other\n")], || vec![Step::Undo]),
+    case("undo a patch", || vec![patch()], || vec![Step::Undo]),
+    case("undo the move of a note", || vec![relocate("Garden.md", "Places/Yard.md")], || {
+        vec![Step::Undo]
+    }),
+    case("undo the move of a folder", || vec![relocate("Plans", "Old/Ideas")], || vec![Step::Undo]),
+    case("undo a deletion", || vec![delete("Log.md")], || vec![Step::Undo]),
+    case("undo the deletion of a folder", || vec![delete("Plans")], || vec![Step::Undo]),
+    Case {
+        trash: "none",
+        ..case("undo a deletion, kept", || vec![delete("Plans")], || vec![Step::Undo])
+    },
+    case("undo new folders", || vec![folder("New/Deep")], || vec![Step::Undo]),
+    case("undo the undo of a patch", || vec![patch(), Step::Undo], || vec![Step::Undo]),
+    case("restore a folder", || vec![delete("Plans")], || vec![Step::Restore]),
+    case("restore beside a taken name", || vec![delete("Log.md"), write("Log.md", "2\n")], || {
+        vec![Step::Restore]
+    }),
+    case("let go of old versions", || vec![edit("Log.md", "one", "1"), patch()], || vec![Step::Gc]),
 ];
 
 const fn case(name: &'static str, earlier: fn() -> Vec<Step>, act: fn() -> Vec<Step>) -> Case {
@@ -149,8 +177,28 @@ impl Step {
             Self::Do(operation) => {
                 perform(context, operation).map(drop).map_err(|error| error.text())
             }
+            Self::Undo => undo_last(context),
+            Self::Restore => {
+                let items = context.journal.trash().map_err(|error| error.to_string())?;
+                let last = items.iter().max_by_key(|item| item.deleted).ok_or("no trash")?;
+                let restored = context.journal.restore(&last.id, None, &context.origin);
+                restored.map(drop).map_err(|error| error.to_string())
+            }
+            Self::Gc => context.journal.gc(false).map(drop).map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Takes back the newest change set.
+///
+/// # Errors
+/// What the product says, or that there is none.
+pub fn undo_last(context: &Context) -> Result<(), String> {
+    let newest = Query { limit: 1, ..Query::default() };
+    let sets = context.journal.change_sets(&newest).map_err(|error| error.to_string())?;
+    let newest = Target::Set(sets.first().ok_or("nothing was recorded")?.id);
+    let undone = context.journal.undo(newest, false, &context.origin);
+    undone.map(drop).map_err(|error| error.to_string())
 }
 
 /// Which of the two states a vault has to be in.
@@ -167,11 +215,14 @@ pub struct Both {
     after: Tree,
     /// Whether what the system's trash refuses may lie in the vault's own.
     either_trash: bool,
+    /// Whether the act is a change set, which can be undone.
+    undoable: bool,
 }
 
 impl Both {
     pub fn new(case: &Case, before: Tree, after: Tree) -> Self {
-        Self { before, after, either_trash: case.trash == "system" }
+        let undoable = (case.act)().iter().any(|step| !matches!(step, Step::Gc));
+        Self { before, after, either_trash: case.trash == "system", undoable }
     }
 
     /// Recovers what lies at `place` and looks at everything; whether it is as after the act.
@@ -181,25 +232,52 @@ impl Both {
     pub fn settle(&self, place: &Place, must: Must) -> Result<bool, String> {
         let context = place.open().map_err(|error| format!("recovery: {error}"))?;
         let found = tree::read(&place.vault);
+        let settled = self.look(place, &context, &found, must);
         context.vault.stop();
-        let is = |tree: &Tree| match self.either_trash {
-            true => tree::outside_trash(tree) == tree::outside_trash(&found),
-            false => tree::without_empty_trash(tree) == tree::without_empty_trash(&found),
-        };
+        settled
+    }
+
+    fn look(
+        &self,
+        place: &Place,
+        context: &Context,
+        found: &Tree,
+        must: Must,
+    ) -> Result<bool, String> {
+        let (is_before, is_after) = (self.same(&self.before, found), self.same(&self.after, found));
         let fits = match must {
-            Must::BeBefore => is(&self.before),
-            Must::BeAfter => is(&self.after),
-            Must::BeEither => is(&self.before) || is(&self.after),
+            Must::BeBefore => is_before,
+            Must::BeAfter => is_after,
+            Must::BeEither => is_before || is_after,
         };
         if !fits {
             return Err(format!(
                 "the vault has to {must:?}; what differs from before: {}; from after: {}",
-                tree::difference(&self.before, &found),
-                tree::difference(&self.after, &found)
+                tree::difference(&self.before, found),
+                tree::difference(&self.after, found)
             ));
         }
-        self.texts_kept(place, &found)?;
-        Ok(is(&self.after))
+        self.texts_kept(place, found)?;
+        let verified = context.journal.verify().map_err(|error| format!("verify: {error}"))?;
+        if !verified.is_sound() {
+            return Err(format!("the journal is not sound: {verified:?}"));
+        }
+        if is_after && !is_before && self.undoable {
+            undo_last(context).map_err(|error| format!("undo afterwards: {error}"))?;
+            let undone = tree::read(&place.vault);
+            if tree::outside_trash(&undone) != tree::outside_trash(&self.before) {
+                let difference = tree::difference(&self.before, &undone);
+                return Err(format!("undone, it is not as before: {difference}"));
+            }
+        }
+        Ok(is_after)
+    }
+
+    fn same(&self, one: &Tree, other: &Tree) -> bool {
+        match self.either_trash {
+            true => tree::outside_trash(one) == tree::outside_trash(other),
+            false => tree::without_empty_trash(one) == tree::without_empty_trash(other),
+        }
     }
 
     /// Every text there was before is still somewhere.

@@ -40,7 +40,7 @@ pub fn errand(arguments: &[String]) -> Option<ExitCode> {
     let done = match errand.as_str() {
         "act" => act(&place, number(0) as usize, number(1)),
         "work" => work(&place, number(0), number(1)),
-        "recover" => place.open().map(|context| context.vault.stop()),
+        "recover" => recover(&place, rest.first().map_or(0, |_| number(0))),
         other => panic!("there is no errand `{other}`"),
     };
     Some(match done {
@@ -61,6 +61,16 @@ fn act(place: &Place, case: usize, at: u64) -> Result<(), String> {
     for step in (CASES[case].act)() {
         step.run(&context)?;
     }
+    let passed = chaos::passed();
+    context.vault.stop();
+    println!("{passed}");
+    Ok(())
+}
+
+/// Recovers, and dies as [`act`] does.
+fn recover(place: &Place, at: u64) -> Result<(), String> {
+    chaos::arm(at);
+    let context = place.open()?;
     let passed = chaos::passed();
     context.vault.stop();
     println!("{passed}");

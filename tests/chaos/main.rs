@@ -14,6 +14,7 @@ compile_error!("the chaos suite breaks things by means that only Linux has");
 mod cases;
 mod child;
 mod containment;
+mod crashes;
 mod editors;
 mod faults;
 mod model;
@@ -42,6 +43,7 @@ const PARTS: &[Part] = &[
     Part { name: "editors", run: editors::run },
     Part { name: "containment", run: containment::run },
     Part { name: "model", run: model::run },
+    Part { name: "crashes", run: crashes::run },
     Part { name: "faults", run: faults::run },
     Part { name: "power", run: power::run },
 ];

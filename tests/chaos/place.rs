@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use vault_steward::index::Index;
-use vault_steward::journal::{Journal, Origin};
+use vault_steward::journal::{self, Journal, Origin};
+use vault_steward::store::Store;
+use vault_steward::store::blobs::BlobHash;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{self, Cancel, Vault};
 
@@ -43,8 +45,9 @@ impl Place {
     }
 
     /// Whether the journal keeps this text.
-    pub fn is_in_journal(&self, _text: &[u8]) -> bool {
-        true
+    pub fn is_in_journal(&self, text: &[u8]) -> bool {
+        let kept = Store::at(&self.state).blobs().get(BlobHash::of(text));
+        kept.is_ok_and(|kept| kept == text)
     }
 
     /// What tools work on, after recovery. A person has agreed to everything: limits are tested
@@ -56,7 +59,9 @@ impl Place {
         let settings = vault::Settings::default();
         let vault = Vault::open(&self.vault, &self.state, settings, &|_| ())
             .map_err(|error| error.to_string())?;
-        let journal = Journal::new(vault.clone());
+        let store = Store::at(&self.state);
+        let journal = Journal::open(vault.clone(), store, journal::Settings::default());
+        journal.recover().map_err(|error| error.to_string())?;
         vault.sweep();
         Ok(Context {
             journal,
