@@ -78,9 +78,11 @@ pub const CASES: &[Case] = &[
     case("undo an edit", || vec![edit("Garden.md", "roses", "lilies")], || vec![Step::Undo]),
     case("undo a write in place", || vec![write("Twin.md", "other\n")], || vec![Step::Undo]),
     case("undo a patch", || vec![patch()], || vec![Step::Undo]),
-    case("undo the move of a note", || vec![relocate("Garden.md", "Places/Yard.md")], || {
-        vec![Step::Undo]
-    }),
+    case(
+        "undo the move of a note",
+        || vec![relocate("Garden.md", "Places/Yard.md")],
+        || vec![Step::Undo],
+    ),
     case("undo the move of a folder", || vec![relocate("Plans", "Old/Ideas")], || vec![Step::Undo]),
     case("undo a deletion", || vec![delete("Log.md")], || vec![Step::Undo]),
     case("undo the deletion of a folder", || vec![delete("Plans")], || vec![Step::Undo]),
@@ -91,9 +93,11 @@ pub const CASES: &[Case] = &[
     case("undo new folders", || vec![folder("New/Deep")], || vec![Step::Undo]),
     case("undo the undo of a patch", || vec![patch(), Step::Undo], || vec![Step::Undo]),
     case("restore a folder", || vec![delete("Plans")], || vec![Step::Restore]),
-    case("restore beside a taken name", || vec![delete("Log.md"), write("Log.md", "2\n")], || {
-        vec![Step::Restore]
-    }),
+    case(
+        "restore beside a taken name",
+        || vec![delete("Log.md"), write("Log.md", "2\n")],
+        || vec![Step::Restore],
+    ),
     case("let go of old versions", || vec![edit("Log.md", "one", "1"), patch()], || vec![Step::Gc]),
 ];
 

@@ -86,7 +86,12 @@ pub struct Plan {
 impl Plan {
     /// For the vault as it lies at `place`. `lines` is above every number of a line in it.
     pub fn new(place: &Place, seed: u64, lines: u64) -> Self {
-        Self { model: Model::new(tree::read(&place.vault), lines), random: Random::new(seed) }
+        Self::on(tree::read(&place.vault), seed, lines)
+    }
+
+    /// For a vault that holds `tree`.
+    pub fn on(tree: tree::Tree, seed: u64, lines: u64) -> Self {
+        Self { model: Model::new(tree, lines), random: Random::new(seed) }
     }
 
     /// What the vault holds now.

@@ -49,7 +49,8 @@ pub fn run() -> Vec<Line> {
     // How many places each recovery has: one run each, which is looked at as well.
     let pairs = Mutex::new(Vec::new());
     let (before, after) = (AtomicU64::new(0), AtomicU64::new(0));
-    let note = |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
+    let note =
+        |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
     report::each(first.len() as u64, &runs, |number| {
         let (case, both, at) = first[number as usize];
         match one(case, both, at, 0) {

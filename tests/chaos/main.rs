@@ -11,10 +11,13 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the chaos suite breaks things by means that only Linux has");
 
+mod caseless;
 mod cases;
 mod child;
 mod containment;
 mod crashes;
+mod daemons;
+mod disk;
 mod editors;
 mod faults;
 mod model;
@@ -25,10 +28,14 @@ mod random;
 mod report;
 mod tree;
 
+#[path = "../support/mod.rs"]
+mod door;
 #[path = "../support/machine.rs"]
 mod machine;
 #[path = "../support/races.rs"]
 mod races;
+#[path = "../cli/support.rs"]
+mod support;
 #[path = "../support/swap.rs"]
 mod swap;
 #[path = "../tools/vault.rs"]
@@ -43,9 +50,11 @@ const PARTS: &[Part] = &[
     Part { name: "editors", run: editors::run },
     Part { name: "containment", run: containment::run },
     Part { name: "model", run: model::run },
+    Part { name: "caseless", run: caseless::run },
     Part { name: "crashes", run: crashes::run },
     Part { name: "faults", run: faults::run },
     Part { name: "power", run: power::run },
+    Part { name: "daemons", run: daemons::run },
 ];
 
 fn main() -> ExitCode {

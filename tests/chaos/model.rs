@@ -5,6 +5,10 @@
 //! or that it is refused and nothing changes. It knows no journal, no links, no catalogue.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use vault_steward::journal::{ChangeSetId, Target};
+use vault_steward::tools::Context;
 
 use crate::operation::{Operation, Outside, Patched, perform, perform_outside};
 use crate::place::{self, Place};
@@ -39,15 +43,21 @@ fn sequence(seed: u64) -> Result<(), String> {
     let folder = place::folder_in_memory();
     let mut world = World::new(folder.path())?;
     for _ in 0..OPERATIONS {
-        let operation = world.model.choose(&mut random);
+        let operation = match random.below(20) {
+            // The last one mostly: then nothing has changed since.
+            0 | 1 => Operation::Undo { back: 0 },
+            2 => Operation::Undo { back: random.below(6) },
+            3 => Operation::Restore { which: random.below(1_000) },
+            4 if random.once_in(4) => Operation::Restart,
+            _ => world.model.choose(&mut random),
+        };
         done.push(operation.clone());
         if let Err(fault) = world.step(&operation) {
             let shortest = shorten(done);
             return Err(format!("seed {seed}: {fault}; the shortest way to a fault: {shortest:?}"));
         }
     }
-    world.context.vault.stop();
-    Ok(())
+    world.end().map_err(|fault| format!("seed {seed}: {fault}"))
 }
 
 /// Leaves out one operation after the other, as long as what remains still fails.
@@ -84,42 +94,215 @@ fn fails(operations: &[Operation]) -> bool {
 /// A vault, and what it must hold.
 struct World {
     place: Place,
-    context: vault_steward::tools::Context,
+    context: Context,
     model: Model,
+    /// The change sets so far.
+    sets: Vec<Recorded>,
+}
+
+/// A change set, and what the vault held before and after it.
+struct Recorded {
+    id: u64,
+    before: Tree,
+    after: Tree,
+    undone: bool,
+}
+
+/// What an undo must do.
+enum Undo {
+    /// It is refused: it was undone before.
+    Refused,
+    /// Nothing of what the set changed has changed since: outside the trash, exactly this.
+    Exactly(Tree),
+    /// Something has changed since: it may be refused, and then nothing happens; done, it loses
+    /// no text.
+    Either,
 }
 
 impl World {
-    fn new(folder: &std::path::Path) -> Result<Self, String> {
+    fn new(folder: &Path) -> Result<Self, String> {
         let place = Place::below(folder);
         let context = place.open()?;
-        Ok(Self { place, context, model: Model::default() })
+        Ok(Self { place, context, model: Model::default(), sets: Vec::new() })
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
-        let expected = match operation {
+        let done = match operation {
             Operation::Outside(outside) => {
                 perform_outside(&self.place.vault, outside);
-                self.model.after_outside(outside).expect("it was chosen as possible")
+                let expected = self.model.after_outside(outside);
+                self.holds(&expected.expect("it was chosen as possible"))
             }
-            _ => {
-                let expected = self.model.after(operation);
-                let answer = perform(&self.context, operation);
-                match (expected, answer) {
-                    (Some(tree), Ok(_)) => tree,
-                    (None, Err(_)) => self.model.tree.clone(),
-                    (Some(_), Err(error)) => {
-                        return Err(format!("{operation:?} is refused: {}", error.text()));
-                    }
-                    (None, Ok(_)) => return Err(format!("{operation:?} is not refused")),
-                }
-            }
+            Operation::Undo { back } => self.undo(*back),
+            Operation::Restore { which } => self.restore(*which),
+            Operation::Restart => self.restart(),
+            _ => self.change(operation),
         };
-        let found = tree::read(&self.place.vault);
-        if found != expected {
-            return Err(format!("after {operation:?}: {}", tree::difference(&expected, &found)));
+        done.map_err(|fault| format!("{operation:?}: {fault}"))
+    }
+
+    /// What the tools do.
+    fn change(&mut self, operation: &Operation) -> Result<(), String> {
+        match (self.model.after(operation), perform(&self.context, operation)) {
+            (Some(expected), Ok(set)) => {
+                let before = self.model.tree.clone();
+                self.holds(&expected)?;
+                self.record(set, before);
+                Ok(())
+            }
+            (None, Err(_)) => self.holds(&self.model.tree.clone()),
+            (Some(_), Err(error)) => Err(format!("it is refused: {}", error.text())),
+            (None, Ok(_)) => Err("it is not refused".to_owned()),
         }
-        self.model.tree = expected;
+    }
+
+    fn record(&mut self, set: Option<u64>, before: Tree) {
+        // Where nothing had to be done there is no set.
+        if let Some(id) = set {
+            let after = self.model.tree.clone();
+            self.sets.push(Recorded { id, before, after, undone: false });
+        }
+    }
+
+    /// Whether the vault is as it must be; from now on that is how it is.
+    fn holds(&mut self, expected: &Tree) -> Result<(), String> {
+        let found = tree::read(&self.place.vault);
+        if found != *expected {
+            return Err(tree::difference(expected, &found));
+        }
+        self.model.tree = found;
         Ok(())
+    }
+
+    /// Takes back the set that is `back` before the last.
+    fn undo(&mut self, back: usize) -> Result<(), String> {
+        let Some(at) = self.sets.len().checked_sub(back + 1) else { return Ok(()) };
+        let expected = self.sets[at].undo(&self.model.tree);
+        let target = Target::Set(ChangeSetId(self.sets[at].id));
+        let answer = self.context.journal.undo(target, false, &self.context.origin);
+        let before = self.model.tree.clone();
+        match (expected, answer) {
+            (Undo::Refused | Undo::Either, Err(_)) => return self.holds(&before),
+            (Undo::Exactly(_), Err(error)) => return Err(format!("it is refused: {error}")),
+            (Undo::Refused, Ok(_)) => return Err("it was undone before".to_owned()),
+            (expected, Ok(undone)) => {
+                let found = tree::read(&self.place.vault);
+                if let Undo::Exactly(expected) = expected
+                    && tree::outside_trash(&found) != expected
+                {
+                    return Err(tree::difference(&expected, &tree::outside_trash(&found)));
+                }
+                self.keeps_all_texts(&before, &found)?;
+                self.model.tree = found;
+                self.sets[at].undone = true;
+                self.record(Some(undone.applied.change_set.0), before);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings back one thing from the trash; nothing else changes.
+    fn restore(&mut self, which: usize) -> Result<(), String> {
+        let items = self.context.journal.trash().map_err(|error| error.to_string())?;
+        if items.is_empty() {
+            return Ok(());
+        }
+        let item = &items[which % items.len()];
+        let restored = self.context.journal.restore(&item.id, None, &self.context.origin);
+        let restored = restored.map_err(|error| format!("{item:?}: it is refused: {error}"))?;
+        let before = self.model.tree.clone();
+        let found = tree::read(&self.place.vault);
+        let (mut rest, to) = (tree::outside_trash(&found), restored.path.as_str());
+        let mut back: Vec<String> = Vec::new();
+        rest.retain(|path, _| {
+            let is_back = path == to || path.starts_with(&format!("{to}/"));
+            // A folder that had to be made for it.
+            let is_above = to.starts_with(&format!("{path}/")) && !before.contains_key(path);
+            if is_back {
+                back.push(path.clone());
+            }
+            !is_back && !is_above
+        });
+        if rest != tree::outside_trash(&before) {
+            let difference = tree::difference(&tree::outside_trash(&before), &rest);
+            return Err(format!("{item:?} to `{to}` changed more: {difference}"));
+        }
+        if back.is_empty() {
+            return Err(format!("{item:?} is not at `{to}`"));
+        }
+        self.keeps_all_texts(&before, &found)?;
+        self.model.tree = found;
+        self.record(Some(restored.applied.change_set.0), before);
+        Ok(())
+    }
+
+    /// The daemon ends and begins anew.
+    fn restart(&mut self) -> Result<(), String> {
+        self.context.vault.stop();
+        self.context = self.place.open()?;
+        self.holds(&self.model.tree.clone())
+    }
+
+    /// What is in the vault no more is in the journal.
+    fn keeps_all_texts(&self, before: &Tree, found: &Tree) -> Result<(), String> {
+        for (path, entry) in before {
+            if let Entry::File(text) = entry
+                && !found.values().any(|other| other == entry)
+                && !self.place.is_in_journal(text)
+            {
+                return Err(format!("the text of `{path}` is nowhere any more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// At the end everything in the journal is sound.
+    fn end(&self) -> Result<(), String> {
+        self.context.vault.stop();
+        let verified = self.context.journal.verify().map_err(|error| error.to_string())?;
+        match verified.is_sound() {
+            true => Ok(()),
+            false => Err(format!("the journal is not sound: {verified:?}")),
+        }
+    }
+}
+
+impl Recorded {
+    /// What undoing it must do to a vault that holds `now`.
+    fn undo(&self, now: &Tree) -> Undo {
+        if self.undone {
+            return Undo::Refused;
+        }
+        let (before, after) = (tree::outside_trash(&self.before), tree::outside_trash(&self.after));
+        let mut expected = tree::outside_trash(now);
+        let touched: Vec<&String> = before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| before.get(*path) != after.get(*path))
+            .collect();
+        let same = touched.iter().all(|path| expected.get(*path) == after.get(*path));
+        // Something else may have come into a folder of it, or be in its way under another case.
+        let all_known = expected.keys().all(|path| {
+            let below = |folder: &&&String| path.starts_with(&format!("{folder}/"));
+            touched.contains(&path)
+                || (!touched.iter().any(|folder| below(&folder))
+                    && !touched.iter().any(|other| other.to_lowercase() == path.to_lowercase()))
+        });
+        for path in &touched {
+            match before.get(*path) {
+                Some(entry) => expected.insert((*path).clone(), entry.clone()),
+                None => expected.remove(*path),
+            };
+        }
+        let has_parents = expected.keys().all(|path| match path.rsplit_once('/') {
+            Some((above, _)) => expected.get(above) == Some(&Entry::Folder),
+            None => true,
+        });
+        // What was deleted comes back from where it went, or from the journal.
+        match same && all_known && has_parents {
+            true => Undo::Exactly(expected),
+            false => Undo::Either,
+        }
     }
 }
 
@@ -218,7 +401,7 @@ impl Model {
                 let path = self.real(path)?;
                 to_trash(&mut tree, &path);
             }
-            Operation::Outside(_) => return None,
+            _ => return None,
         }
         Some(tree)
     }

@@ -3,19 +3,43 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::tools::{self, CallError, Context, ToolError};
 
 /// One thing that is done. Paths are from the vault's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    Write { path: String, text: String },
-    Edit { path: String, old: String, new: String },
+    Write {
+        path: String,
+        text: String,
+    },
+    Edit {
+        path: String,
+        old: String,
+        new: String,
+    },
     Patch(Vec<Patched>),
-    CreateFolder { path: String },
-    Move { from: String, to: String },
-    Delete { path: String },
+    CreateFolder {
+        path: String,
+    },
+    Move {
+        from: String,
+        to: String,
+    },
+    Delete {
+        path: String,
+    },
+    /// Takes back the change set that is so many before the last.
+    Undo {
+        back: usize,
+    },
+    /// Brings back one thing from the trash: its place in the list, which goes round.
+    Restore {
+        which: usize,
+    },
+    /// The daemon ends and begins anew.
+    Restart,
     Outside(Outside),
 }
 
@@ -35,25 +59,34 @@ pub enum Outside {
     Rename { from: String, to: String },
 }
 
+impl Operation {
+    /// The tool that does it, and its arguments.
+    pub fn call(&self) -> (&'static str, Value) {
+        match self {
+            Self::Write { path, text } => ("write_file", json!({ "path": path, "content": text })),
+            Self::Edit { path, old, new } => {
+                ("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))
+            }
+            Self::Patch(files) => {
+                let patch: String = files.iter().map(Patched::unified).collect();
+                ("apply_patch", json!({ "patch": patch }))
+            }
+            Self::CreateFolder { path } => ("create_folder", json!({ "path": path })),
+            Self::Move { from, to } => ("move", json!({ "source": from, "destination": to })),
+            Self::Delete { path } => ("delete", json!({ "path": path })),
+            Self::Undo { .. } | Self::Restore { .. } | Self::Restart | Self::Outside(_) => {
+                panic!("no tool does this here")
+            }
+        }
+    }
+}
+
 /// Does it through the tools.
 ///
 /// # Errors
 /// The tool's own. A fault of the tool's own (a panic) is none: it ends the run.
 pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
-    let (tool, arguments) = match operation {
-        Operation::Write { path, text } => ("write_file", json!({ "path": path, "content": text })),
-        Operation::Edit { path, old, new } => {
-            ("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))
-        }
-        Operation::Patch(files) => {
-            let patch: String = files.iter().map(Patched::unified).collect();
-            ("apply_patch", json!({ "patch": patch }))
-        }
-        Operation::CreateFolder { path } => ("create_folder", json!({ "path": path })),
-        Operation::Move { from, to } => ("move", json!({ "source": from, "destination": to })),
-        Operation::Delete { path } => ("delete", json!({ "path": path })),
-        Operation::Outside(_) => panic!("the steward does nothing here"),
-    };
+    let (tool, arguments) = operation.call();
     match tools::call(context, tool, arguments) {
         Ok(answer) => Ok(answer.data["change_set"].as_u64()),
         Err(CallError::Tool(error)) => {

@@ -56,6 +56,11 @@ impl Tally {
         }
     }
 
+    /// For what is done whole or not at all.
+    pub fn all(what: impl Into<String>, wanted: u64) -> Self {
+        Self { wanted, ..Self::new(what, wanted) }
+    }
+
     /// How often it has to be done.
     pub fn wanted(&self) -> u64 {
         self.wanted
