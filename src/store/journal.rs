@@ -310,7 +310,18 @@ impl Store {
         })
     }
 
-    /// The change set of a turn, and the notes that it has deleted and moved so far.
+    /// The steps of the operation that was done last.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn last_applied(&self) -> Result<Vec<StepRow>, StoreError> {
+        self.steps_where(
+            "step.operation = (SELECT max(id) FROM operation WHERE state = 'applied')",
+            &[],
+        )
+    }
+
+    /// The notes that a turn has deleted and moved so far.
     ///
     /// # Errors
     /// [`StoreError`].
