@@ -20,7 +20,7 @@ const RUNS: u64 = 20_000;
 const PLACES: u64 = 300;
 
 /// Pairs of places are left out, evenly, beyond so many.
-const MOST: usize = 24_000;
+const MOST: u64 = 20_000;
 
 /// How a child ended.
 enum End {
@@ -67,12 +67,9 @@ pub fn run() -> Vec<Line> {
     let mut pairs = pairs.into_inner().expect("no panic");
     pairs.sort_by_key(|(case, _, at, again)| (*case, *at, *again));
     let all = pairs.len();
-    let wanted = (MOST as u64 * runs.wanted() / RUNS) as usize;
-    let every = all as f64 / wanted.clamp(1, all.max(1)) as f64;
-    let chosen = (0..).map(|step| (step as f64 * every) as usize).take_while(|at| *at < all);
-    let chosen: Vec<usize> = chosen.collect();
+    let chosen = report::evenly(pairs, MOST * runs.wanted() / RUNS);
     report::each(chosen.len() as u64, &runs, |number| {
-        let (case, both, at, again) = pairs[chosen[number as usize]];
+        let (case, both, at, again) = chosen[number as usize];
         match one(case, both, at, again) {
             Ok((is_after, _)) => {
                 note(is_after);

@@ -17,6 +17,9 @@ use crate::tree;
 
 const POINTS: u64 = 1_500;
 
+/// Points are left out, evenly, beyond so many.
+const MOST: u64 = 2_500;
+
 /// The calls that change a disk. Those that fail as nothing else does are left out.
 const CALLS: &[&str] = &[
     "write",
@@ -82,6 +85,8 @@ pub fn run() -> Vec<Line> {
     }
     let all: Vec<(&Point, &(&str, &str))> =
         points.iter().flat_map(|point| FAULTS.iter().map(move |fault| (point, fault))).collect();
+    let found = all.len();
+    let all = report::evenly(all, MOST * tally.wanted() / POINTS);
     let ended = Mutex::new(BTreeMap::<&str, u64>::new());
     report::each(all.len() as u64, &tally, |number| {
         let (point, (what, injected)) = all[number as usize];
@@ -99,7 +104,7 @@ pub fn run() -> Vec<Line> {
     });
     let ended = ended.into_inner().expect("no panic");
     let ended: Vec<_> = ended.iter().map(|(end, times)| format!("{times} {end}")).collect();
-    vec![tally.line(format!("{} cases; {}", CASES.len(), ended.join(", ")))]
+    vec![tally.line(format!("{} cases; of {found}; {}", CASES.len(), ended.join(", ")))]
 }
 
 /// A run in which nothing fails: what becomes of the vault, and by which calls.

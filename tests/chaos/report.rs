@@ -8,6 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::random;
+
 /// One way of breaking things.
 pub struct Part {
     /// What it is called on the command line.
@@ -130,6 +132,23 @@ pub fn each(end: u64, tally: &Tally, work: impl Fn(u64) + Sync) {
             });
         }
     });
+}
+
+/// At most `most` of `all`, evenly spread; which ones, the seed decides.
+pub fn evenly<T>(all: Vec<T>, most: u64) -> Vec<T> {
+    let every = (all.len() as f64 / most.max(1) as f64).max(1.0);
+    let mut next = (random::seed() % 1_000) as f64 / 1_000.0 * every;
+    let mut at = -1.0;
+    all.into_iter()
+        .filter(|_| {
+            at += 1.0;
+            let chosen = at >= next.floor();
+            if chosen {
+                next += every;
+            }
+            chosen
+        })
+        .collect()
 }
 
 /// Runs the parts that are asked for, or all.
