@@ -125,7 +125,7 @@ fn directly(
     context.origin =
         Origin { caller: client::NAME.to_owned(), confirmed: way.confirmed, ..Origin::default() };
     if lock.is_some() {
-        context.vault.sweep();
+        daemon::recover(&context)?;
     }
     let answer = tools::call(&context, name, Value::Object(arguments));
     // What a change left to do in the background is done before the lock goes.

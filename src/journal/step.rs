@@ -102,7 +102,12 @@ impl Thing {
         }
     }
 
-    /// Whether it was told by its number on the disk.
+    /// Whether a file has the size and the time that this one had.
+    pub fn is_unchanged(&self, size: u64, modified: i64) -> bool {
+        (self.size, self.modified) == (size, modified)
+    }
+
+    /// Its number on the disk, where that was known.
     pub fn id(&self) -> FileId {
         FileId { device: self.device, inode: self.inode }
     }

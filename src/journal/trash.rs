@@ -3,10 +3,13 @@
 use chrono::{DateTime, Utc};
 
 use super::Journal;
-use super::change::{Applied, ChangeId, Origin};
+use super::apply::Job;
+use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
+use super::step::{Deed, Place, Recorded, Thing};
+use super::undo::Undoing;
 use crate::note::path::VaultPath;
-use crate::vault::Kind;
+use crate::vault::{InTrash, Kind, Trashed};
 
 /// Where a deleted thing lies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,35 +90,217 @@ pub struct Emptied {
 }
 
 impl Journal {
-    /// What can be brought back, newest first.
+    /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
+    /// whatever else lies in `.trash/`.
     ///
     /// # Errors
     /// [`JournalError`].
     pub fn trash(&self) -> Result<Vec<TrashItem>, JournalError> {
-        Ok(Vec::new())
+        Ok(self.deleted()?.into_iter().map(|(item, ..)| item).collect())
     }
 
-    /// Brings a deleted thing back to where it was, or to `to`. Where the name is taken it comes
-    /// beside it, as `name (restored).md`.
+    /// The items, each with the step that deleted it and where it lies.
+    fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
+        let writer = self.vault().writer();
+        let mut lying = writer.trashed();
+        let mut found: Vec<Deleted> = Vec::new();
+        for row in self.store().deletions()? {
+            let step = Recorded::read(row)?;
+            let Deed::Delete { thing } = step.deed else { continue };
+            let place = self.lies(&step, thing, &lying);
+            if let Some(place) = &place {
+                lying.retain(|one| one.place != *place);
+            }
+            let known = |one: &Deleted| match &one.1 {
+                Some(other) => other.path == step.path && other.row.before == step.row.before,
+                None => false,
+            };
+            let has_text = step.row.texts_kept && step.row.before.is_some();
+            if place.is_none() && (!has_text || found.iter().any(known)) {
+                continue;
+            }
+            found.push((item(&step, thing, place.as_ref()), Some(step), place));
+        }
+        // What Obsidian or a person put there; our own keeping holds nothing of theirs.
+        for one in lying {
+            let Trashed::Local { path, .. } = &one.place else { continue };
+            let item = TrashItem {
+                id: path.as_str().to_owned(),
+                place: TrashPlace::Local,
+                location: Some(path.as_str().to_owned()),
+                was: None,
+                kind: one.meta.kind,
+                size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
+                deleted: one.since.and_then(|since| DateTime::from_timestamp(since, 0)),
+                change: None,
+            };
+            found.push((item, None, Some(one.place)));
+        }
+        found.sort_by(|a, b| b.0.deleted.cmp(&a.0.deleted));
+        Ok(found)
+    }
+
+    /// Where a deleted thing lies, by what is lying about.
+    fn lies(&self, step: &Recorded, thing: Thing, lying: &[InTrash]) -> Option<Trashed> {
+        let known = step.detail.place.as_ref().and_then(Place::trashed)?;
+        if let Trashed::System { .. } = known {
+            return self.find_deleted(step, thing);
+        }
+        let one = lying.iter().find(|one| one.place == known)?;
+        let same = thing.is(&one.meta)
+            || (thing.kind() == one.meta.kind
+                && (thing.kind() != Kind::File || thing.size == one.meta.size));
+        same.then_some(known)
+    }
+
+    /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
+    /// is taken it comes beside it, as `name (restored).md`. What others put into `.trash/` comes
+    /// to the vault's root, since nobody knows where it was.
     ///
     /// # Errors
     /// [`UndoError`]; it is where it was then.
     pub fn restore(
         &self,
         item: &str,
-        _to: Option<&VaultPath>,
-        _origin: &Origin,
+        to: Option<&VaultPath>,
+        origin: &Origin,
     ) -> Result<Restored, UndoError> {
-        let path = VaultPath::from_disk(item).unwrap_or_else(VaultPath::root);
-        Err(UndoError::NotInTrash { path })
+        let _alone = self.alone();
+        self.ready()?;
+        let unknown = || UndoError::NotInTrash {
+            path: VaultPath::from_disk(item).unwrap_or_else(VaultPath::root),
+        };
+        let found = self.deleted()?.into_iter().find(|(one, ..)| one.is_called(item));
+        let (item, step, place) = found.ok_or_else(unknown)?;
+        let mut undoing = Undoing::new(self, false);
+        let mut undone = Vec::new();
+        let path = match (step, place) {
+            (Some(step), _) => {
+                undone.push((step.row.id, true));
+                undoing.undelete(&step, to)?
+            }
+            (None, Some(place)) => {
+                let meta = self.vault().writer().look_at_trashed(&place).ok_or_else(unknown)?;
+                let root = VaultPath::root();
+                let name = match &place {
+                    Trashed::Local { path, .. } => path.name(),
+                    _ => return Err(unknown()),
+                };
+                let wanted = match to {
+                    Some(to) => to.clone(),
+                    None => {
+                        undoing.notes.push(
+                            "where it was is not known, so it is in the vault's root".to_owned(),
+                        );
+                        root.join(name).ok_or_else(unknown)?
+                    }
+                };
+                undoing.bring_back(place.clone(), Thing::of(&meta), &wanted)
+            }
+            (None, None) => return Err(unknown()),
+        };
+        let (steps, notes) = undoing.finish()?;
+        let title = match &item.was {
+            Some(was) => format!("restore `{was}`"),
+            None => format!("restore `{}`", item.id),
+        };
+        let job = Job {
+            kind: "restore",
+            title: &title,
+            origin,
+            joins_turn: false,
+            undoes: None,
+            steps: &steps,
+            undone: &undone,
+        };
+        let (change_set, ends) = self.run(&job)?;
+        let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
+        Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
     }
 
     /// Removes deleted things for good: the one act that cannot be undone, but for the texts that
-    /// the journal keeps until their time is over. Never what is in the system's trash.
+    /// the journal keeps until their time is over. Never what is in the system's trash, and by age
+    /// only what is known to be old enough.
     ///
     /// # Errors
     /// [`JournalError`].
-    pub fn empty_trash(&self, _what: &Empty) -> Result<Emptied, JournalError> {
-        Ok(Emptied::default())
+    pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
+        let _alone = self.alone();
+        self.ready()?;
+        let mut emptied = Emptied::default();
+        let all = self.deleted()?;
+        if let Empty::Named(names) = what {
+            for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
+                emptied.left.push(format!("`{name}` is not in the trash"));
+            }
+        }
+        for (item, _, place) in all {
+            let named = match what {
+                Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
+                Empty::Older(than) => item.deleted.is_some_and(|deleted| deleted < *than),
+            };
+            if !named {
+                continue;
+            }
+            let place = match place {
+                Some(place @ (Trashed::Local { .. } | Trashed::Kept { .. })) => place,
+                other => {
+                    if matches!(what, Empty::Named(_)) {
+                        let why = match other {
+                            Some(_) => "lies in the system's trash, which is emptied there",
+                            None => "is in no trash; its text is let go when its time is over",
+                        };
+                        emptied.left.push(format!("`{}` {why}", item.id));
+                    }
+                    continue;
+                }
+            };
+            match self.vault().writer().remove_trashed(&place) {
+                Ok(bytes) => {
+                    tracing::info!(item = item.id, bytes, "removed from the trash for good");
+                    emptied.bytes += bytes;
+                    emptied.items.push(item);
+                }
+                Err(error) => emptied.left.push(error.to_string()),
+            }
+        }
+        Ok(emptied)
+    }
+}
+
+/// A deleted thing, the step that deleted it, and where it lies.
+type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
+
+impl TrashItem {
+    /// Whether this is what a caller means: its id, or the change that deleted it.
+    fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.change.is_some_and(|change| change.to_string() == name)
+    }
+}
+
+fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
+    let set = ChangeSetId(step.row.set.cast_unsigned());
+    let change = ChangeId { set, number: step.row.number };
+    let (id, place, location) = match place {
+        Some(Trashed::Local { path, .. }) => {
+            (path.as_str().to_owned(), TrashPlace::Local, Some(path.as_str().to_owned()))
+        }
+        Some(other @ Trashed::System { .. }) => {
+            (change.to_string(), TrashPlace::System, Place::of(other).shown())
+        }
+        Some(other @ Trashed::Kept { .. }) => {
+            (change.to_string(), TrashPlace::Kept, Place::of(other).shown())
+        }
+        None => (change.to_string(), TrashPlace::Text, None),
+    };
+    TrashItem {
+        id,
+        place,
+        location,
+        was: Some(step.path.clone()),
+        kind: thing.kind(),
+        size: if thing.kind() == Kind::Folder { 0 } else { thing.size },
+        deleted: step.row.ended.and_then(DateTime::from_timestamp_millis),
+        change: Some(change),
     }
 }

@@ -142,6 +142,8 @@ pub struct StepRow {
     pub undone_by: Option<i64>,
     /// Whether its texts are still kept.
     pub texts_kept: bool,
+    /// When its operation ended, in milliseconds since the Unix epoch.
+    pub ended: Option<i64>,
 }
 
 /// Which change sets are asked for.
@@ -161,7 +163,7 @@ pub struct Wanted {
 const SET: &str = "id, kind, title, caller, conversation, turn, undoes_set, undoes_number, began";
 const STEP: &str = "step.id, step.operation, step.change_set, step.number, step.kind, step.path, \
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
-                    step.undoes, step.undone_by, step.texts_kept";
+                    step.undoes, step.undone_by, step.texts_kept, operation.ended";
 
 /// Reads one column, or says which row it is in.
 fn column<T: FromSql>(row: &Row, table: &'static str, index: usize) -> Result<T, StoreError> {
@@ -210,6 +212,7 @@ impl StepRow {
             undoes: column(row, T, 11)?,
             undone_by: column(row, T, 12)?,
             texts_kept: column(row, T, 13)?,
+            ended: column(row, T, 14)?,
         })
     }
 
@@ -304,7 +307,10 @@ impl Store {
                 .prepare("SELECT id FROM operation WHERE state = 'intended' ORDER BY id")?;
             let ids: Vec<i64> =
                 operations.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            let query = format!("SELECT {STEP} FROM step WHERE operation = ?1 ORDER BY id");
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation = ?1 ORDER BY step.id"
+            );
             let mut steps = connection.prepare(&query)?;
             ids.into_iter().map(|id| Ok((id, rows(steps.query([id])?, StepRow::read)?))).collect()
         })
@@ -500,11 +506,11 @@ impl Store {
         })
     }
 
-    /// Every text that a row names: its hash, and whether it is named as kept.
+    /// Every text that is kept, with the step that names it.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn named_texts(&self) -> Result<Vec<BlobHash>, StoreError> {
+    pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
         self.with(|database| {
             let mut statement = database.read().prepare(
                 "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
@@ -512,14 +518,13 @@ impl Store {
                  UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
                      WHERE text IS NOT NULL AND texts_kept",
             )?;
-            let mut texts = rows(statement.query([])?, |row| {
-                let text: String = column(row, "step", 1)?;
+            rows(statement.query([])?, |row| {
                 let id = column(row, "step", 0)?;
-                text.parse().map_err(|reason| StoreError::Row { table: "step", row: id, reason })
-            })?;
-            texts.sort_unstable();
-            texts.dedup();
-            Ok(texts)
+                let text: String = column(row, "step", 1)?;
+                let read = text.parse();
+                let fault = |reason| StoreError::Row { table: "step", row: id, reason };
+                Ok((id, read.map_err(fault)?))
+            })
         })
     }
 

@@ -1,7 +1,9 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
+mod changes;
 mod concurrency;
 mod content;
+mod journal;
 mod links;
 mod listing;
 mod moving;
@@ -9,6 +11,7 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod recovery;
 mod search;
 mod swaps;
 mod vault;

@@ -45,21 +45,19 @@ impl TestVault {
             put(&place, path, text);
         }
         prepare(&place);
-        let opened = Vault::open(&place, state.path(), vault::Settings::default(), &|_| ());
-        let vault = opened.expect("the vault opens");
-        let context = Context {
-            journal: Journal::open(
-                vault.clone(),
-                Store::at(state.path()),
-                journal::Settings::default(),
-            ),
-            index: Index::new(vault.clone()),
-            vault,
-            settings: tools::Settings::default(),
-            cancel: Cancel::default(),
-            origin: Origin::default(),
-        };
+        let context = context(&place, state.path());
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
+    }
+
+    /// The same vault, as another process would find it. Nothing is recovered yet.
+    pub fn reopened(self) -> Self {
+        let context = context(&self.place, &self.state);
+        Self { context, ..self }
+    }
+
+    /// A journal of this vault with other settings.
+    pub fn journal_with(&self, settings: journal::Settings) -> Journal {
+        Journal::open(self.context.vault.clone(), Store::at(&self.state), settings)
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
@@ -141,6 +139,19 @@ pub fn temporary_folder() -> TempDir {
         None => tempfile::tempdir(),
     }
     .expect("a temporary folder")
+}
+
+fn context(place: &Path, state: &Path) -> Context {
+    let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
+    let vault = opened.expect("the vault opens");
+    Context {
+        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
+        index: Index::new(vault.clone()),
+        vault,
+        settings: tools::Settings::default(),
+        cancel: Cancel::default(),
+        origin: Origin::default(),
+    }
 }
 
 pub fn put(place: &Path, path: &str, text: &str) {

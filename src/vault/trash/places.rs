@@ -15,6 +15,22 @@ pub struct InTrash {
     pub place: Trashed,
     /// What the file system says of it.
     pub meta: Meta,
+    /// When it came there, where the system tells: seconds since the Unix epoch.
+    pub since: Option<i64>,
+}
+
+/// When something got the name it has, or was changed since.
+fn since(place: &std::path::Path) -> Option<i64> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::symlink_metadata(place).ok().map(|meta| meta.ctime())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = place;
+        None
+    }
 }
 
 /// The first of `name`, `name 2`, … in a folder of which `is` says that it is the one.
@@ -159,8 +175,9 @@ impl Writer<'_> {
                 let Some(name) = entry.name.to_str() else { continue };
                 let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{name}"));
                 if let Some(path) = path {
+                    let since = since(&self.vault.root().join(TRASH_FOLDER).join(name));
                     let place = Trashed::Local { path, instead: None };
-                    found.push(InTrash { place, meta: entry.meta });
+                    found.push(InTrash { place, meta: entry.meta, since });
                 }
             }
         }
@@ -170,8 +187,9 @@ impl Writer<'_> {
             let above = kept.join(&one.name);
             let Ok(inside) = Folder::open_root(&above) else { continue };
             for entry in inside.list().unwrap_or_default() {
-                let place = Trashed::Kept { place: above.join(&entry.name) };
-                found.push(InTrash { place, meta: entry.meta });
+                let place = above.join(&entry.name);
+                let since = since(&place);
+                found.push(InTrash { place: Trashed::Kept { place }, meta: entry.meta, since });
             }
         }
         found
