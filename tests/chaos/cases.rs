@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use vault_steward::journal::{Query, Target};
+use vault_steward::journal::{Journal, Query, Settings, Target};
+use vault_steward::store::Store;
 use vault_steward::tools::Context;
 
 use crate::operation::{Operation, Patched, perform};
@@ -98,7 +99,11 @@ pub const CASES: &[Case] = &[
         || vec![delete("Log.md"), write("Log.md", "2\n")],
         || vec![Step::Restore],
     ),
-    case("let go of old versions", || vec![edit("Log.md", "one", "1"), patch()], || vec![Step::Gc]),
+    case(
+        "let go of old versions",
+        || vec![patch(), edit("Log.md", "four", "4"), delete("Log.md")],
+        || vec![Step::Gc],
+    ),
 ];
 
 const fn case(name: &'static str, earlier: fn() -> Vec<Step>, act: fn() -> Vec<Step>) -> Case {
@@ -188,7 +193,13 @@ impl Step {
                 let restored = context.journal.restore(&last.id, None, &context.origin);
                 restored.map(drop).map_err(|error| error.to_string())
             }
-            Self::Gc => context.journal.gc(false).map(drop).map_err(|error| error.to_string()),
+            Self::Gc => {
+                let state = context.vault.recovery_folder();
+                let store = Store::at(state.parent().expect("it lies in the state folder"));
+                let nothing = Settings { versions: 0, days: 0, ..Settings::default() };
+                let journal = Journal::open(context.vault.clone(), store, nothing);
+                journal.gc(false).map(drop).map_err(|error| error.to_string())
+            }
         }
     }
 }

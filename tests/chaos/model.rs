@@ -106,6 +106,10 @@ struct Recorded {
     before: Tree,
     after: Tree,
     undone: bool,
+    /// The set that this one took back, by its place in the list.
+    undoes: Option<usize>,
+    /// Whether what it did was taken back in part, or by others, since.
+    in_doubt: bool,
 }
 
 /// What an undo must do.
@@ -147,7 +151,7 @@ impl World {
             (Some(expected), Ok(set)) => {
                 let before = self.model.tree.clone();
                 self.holds(&expected)?;
-                self.record(set, before);
+                self.record(set, before, None);
                 Ok(())
             }
             (None, Err(_)) => self.holds(&self.model.tree.clone()),
@@ -156,11 +160,12 @@ impl World {
         }
     }
 
-    fn record(&mut self, set: Option<u64>, before: Tree) {
+    fn record(&mut self, set: Option<u64>, before: Tree, undoes: Option<usize>) {
         // Where nothing had to be done there is no set.
         if let Some(id) = set {
             let after = self.model.tree.clone();
-            self.sets.push(Recorded { id, before, after, undone: false });
+            let recorded = Recorded { id, before, after, undone: false, undoes, in_doubt: false };
+            self.sets.push(recorded);
         }
     }
 
@@ -194,8 +199,17 @@ impl World {
                 }
                 self.keeps_all_texts(&before, &found)?;
                 self.model.tree = found;
+                if self.model.tree == before {
+                    // Others had taken it all back already: there is nothing to record.
+                    self.sets[at].in_doubt = true;
+                    return Ok(());
+                }
                 self.sets[at].undone = true;
-                self.record(Some(undone.applied.change_set.0), before);
+                // What was taken back and is there again can be taken back again.
+                if let Some(first) = self.sets[at].undoes {
+                    self.sets[first].undone = false;
+                }
+                self.record(Some(undone.applied.change_set.0), before, Some(at));
             }
         }
         Ok(())
@@ -232,7 +246,11 @@ impl World {
         }
         self.keeps_all_texts(&before, &found)?;
         self.model.tree = found;
-        self.record(Some(restored.applied.change_set.0), before);
+        let deletion = item.change.map(|change| change.set.0);
+        for set in self.sets.iter_mut().filter(|set| Some(set.id) == deletion) {
+            set.in_doubt = true;
+        }
+        self.record(Some(restored.applied.change_set.0), before, None);
         Ok(())
     }
 
@@ -299,7 +317,7 @@ impl Recorded {
             None => true,
         });
         // What was deleted comes back from where it went, or from the journal.
-        match same && all_known && has_parents {
+        match same && all_known && has_parents && !self.in_doubt {
             true => Undo::Exactly(expected),
             false => Undo::Either,
         }
