@@ -21,8 +21,8 @@ pub(super) struct Job<'a> {
     pub joins_turn: bool,
     pub undoes: Option<Target>,
     pub steps: &'a [Step],
-    /// Recorded steps that are undone by this, and those that hold again.
-    pub undone: &'a [(i64, bool)],
+    /// Recorded steps that this undoes.
+    pub undone: &'a [i64],
 }
 
 impl Journal {
@@ -103,12 +103,10 @@ impl Journal {
                 drop: ended.nothing,
             })
             .collect();
-        let marks: Vec<Mark> = job
-            .undone
-            .iter()
-            .map(|(step, undone)| Mark { step: *step, undone_by: undone.then_some(intent.set) })
-            .collect();
-        if let Err(error) = self.store().finish(intent.operation, &results, &marks, now()) {
+        let recorded = self.marks(job.undone, intent.set).and_then(|marks| {
+            self.store().finish(intent.operation, &results, &marks, now())
+        });
+        if let Err(error) = recorded {
             return Err(self.not_recorded(error, take_back(&writer, done), intent.operation));
         }
         finish(&writer, done);
@@ -125,6 +123,23 @@ impl Journal {
             Err(error) => tracing::warn!(%error, "the change cannot be told to those who listen"),
         }
         Ok((change_set, ends))
+    }
+
+    /// The marks that undoing these steps sets: each is undone by `set`; what it had undone itself
+    /// holds again; what that had undone is undone again; and so on.
+    pub(super) fn marks(&self, undone: &[i64], set: i64) -> Result<Vec<Mark>, StoreError> {
+        let mut marks = Vec::new();
+        for step in undone {
+            let (mut step, mut by) = (*step, Some(set));
+            loop {
+                marks.push(Mark { step, undone_by: by });
+                let Some(row) = self.store().step(step)? else { break };
+                let Some(next) = row.undoes else { break };
+                by = if by.is_some() { None } else { Some(row.set) };
+                step = next;
+            }
+        }
+        Ok(marks)
     }
 
     fn record_taking_back(&self, operation: i64) {

@@ -5,7 +5,7 @@ use super::rollback::Rollback;
 use super::step::Recorded;
 use super::{Journal, lock, now};
 use crate::store::StoreError;
-use crate::store::journal::{Mark, StepResult};
+use crate::store::journal::StepResult;
 
 /// What was found after a crash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,7 +80,9 @@ impl Journal {
                 .zip(details)
                 .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
                 .collect();
-            let marks = self.marks(steps)?;
+            let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
+            let set = steps.first().map_or(0, |step| step.row.set);
+            let marks = self.marks(&undone, set)?;
             self.store().finish(operation, &results, &marks, now())?;
             steps.iter().for_each(|step| rollback.clear_temp(step));
             recovered.completed += 1;
@@ -92,18 +94,5 @@ impl Journal {
         self.store().take_back(operation, now())?;
         recovered.taken_back += 1;
         Ok(())
-    }
-
-    /// The marks that the end of an undo sets.
-    fn marks(&self, steps: &[Recorded]) -> Result<Vec<Mark>, StoreError> {
-        let mut marks = Vec::new();
-        for step in steps {
-            let Some(undone) = step.row.undoes else { continue };
-            marks.push(Mark { step: undone, undone_by: Some(step.row.set) });
-            if let Some(again) = self.store().step(undone)?.and_then(|row| row.undoes) {
-                marks.push(Mark { step: again, undone_by: None });
-            }
-        }
-        Ok(marks)
     }
 }

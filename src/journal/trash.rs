@@ -176,7 +176,7 @@ impl Journal {
         let mut undone = Vec::new();
         let path = match (step, place) {
             (Some(step), _) => {
-                undone.push((step.row.id, true));
+                undone.push(step.row.id);
                 undoing.undelete(&step, to)?
             }
             (None, Some(place)) => {

@@ -57,8 +57,7 @@ impl Journal {
         let mut undone = Vec::new();
         for row in rows.into_iter().rev() {
             let step = Recorded::read(row)?;
-            undone.push((step.row.id, true));
-            undone.extend(step.row.undoes.map(|again| (again, false)));
+            undone.push(step.row.id);
             undoing.take_back(&step)?;
         }
         let title = match self.store().set(set.0.cast_signed())? {

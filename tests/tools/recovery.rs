@@ -163,7 +163,7 @@ fn temp_of(vault: &TestVault) -> String {
 #[cfg(unix)]
 #[test]
 fn a_file_with_two_names_is_put_right() {
-    for torn in ["new tld text", "new text", "new text is longer", "old text"] {
+    for torn in ["nld text", "new text", "new text is", "new text is longer", "old text"] {
         let vault = vault(&[("a.md", "old text")]);
         fs::hard_link(vault.place.join("a.md"), vault.place.join("twin.md")).expect("linked");
         vault.apply(vec![write("a.md", "new text is longer"), write("z.md", "z")]);
@@ -356,7 +356,7 @@ fn a_full_disk_changes_nothing() {
 
 #[test]
 fn damaged_and_missing_texts_are_told_and_never_used() {
-    let vault = vault(&[("a.md", "first\n"), ("b.md", "other\n")]);
+    let vault = vault(&[("a.md", "first\n"), ("b.md", "unlike\n")]);
     let first = vault.apply(vec![write("a.md", "second\n")]);
     let second = vault.apply(vec![write("b.md", "another\n")]);
     assert!(vault.journal().verify().expect("verified").is_sound());
@@ -367,7 +367,7 @@ fn damaged_and_missing_texts_are_told_and_never_used() {
             .find(|place| fs::read(place).expect("read").ends_with(text.as_bytes()));
         of.expect("it is kept")
     };
-    let (damaged, missing) = (holds("first\n"), holds("other\n"));
+    let (damaged, missing) = (holds("first\n"), holds("unlike\n"));
     let mut bytes = fs::read(&damaged).expect("read");
     *bytes.last_mut().expect("not empty") ^= 1;
     fs::write(&damaged, bytes).expect("written");
