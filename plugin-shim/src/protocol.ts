@@ -62,8 +62,8 @@ export type CancelParams = {
 export type ChangeInfo = {
   /** Its number within the change set: `17.2`. `undo` takes it too. */
   id: string,
-  /** `created`, `written`, `moved`, `deleted`, `restored`, `created_folder`, `removed_folder`. */
-  kind: string,
+  /** `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`. */
+  action: string,
   /** The path it has, or had, afterwards. */
   path: string,
   /** The path before, of something moved. */
@@ -76,14 +76,14 @@ export type ChangeSetInfo = {
   id: number,
   /** What it did, for people. */
   title: string,
-  /** When it was applied last, local time. */
+  /** When it was begun, local time. */
   time: string,
   /** The program that asked for it. */
   caller: string,
   /** The conversation it was asked for in. */
   conversation?: string,
-  /** The change set that it took back. */
-  undoes?: number,
+  /** What it took back: a change set (`17`) or one change (`17.2`). */
+  undoes?: string,
   /** The changes, at most a hundred. */
   changes: Array<ChangeInfo>,
   /** How many changes there are in all. */
@@ -222,10 +222,45 @@ export type InitializeResult = {
   authMethods: Array<string>,
 };
 
+/** Whether to do it. */
+export type JournalGcParams = {
+  /** Only say what would be freed. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, freed. */
+export type JournalGcResult = {
+  /** Changes whose texts are older than what is kept. */
+  changes: number,
+  /** Texts. */
+  texts: number,
+  /** Bytes they took on disk. */
+  bytes: number,
+  /** Whether it was done. */
+  freed: boolean,
+};
+
+/** Nothing to say. */
+export type JournalVerifyParams = Record<symbol, never>;
+
+/** What was found. */
+export type JournalVerifyResult = {
+  /** Texts that were read and are as they were kept. */
+  sound: number,
+  /** Bytes they take on disk. */
+  bytes: number,
+  /** Texts whose bytes are not what was kept: their hashes, and what is wrong. */
+  damaged: Array<string>,
+  /** Texts that a change needs and that are not there: their hashes. */
+  missing: Array<string>,
+  /** Texts that no change needs, left by an interruption; `_vault/journal/gc` frees them. */
+  unused: number,
+};
+
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -364,6 +399,26 @@ export type ToolsListResult = {
   tools: Array<Tool>,
 };
 
+/** What to remove from the trash for good. */
+export type TrashEmptyParams = {
+  /** These things, as `list_trash` names them. None: what is older than `olderThanDays`. */
+  items?: Array<string>,
+  /** Without `items`: what was deleted more than so many days ago. 30 if it is left out. */
+  olderThanDays?: number,
+  /** Only say what would be removed. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, removed. */
+export type TrashEmptyResult = {
+  /** The things, as `list_trash` names them. */
+  items: Array<string>,
+  /** Bytes in them. */
+  bytes: number,
+  /** Whether it was done. */
+  removed: boolean,
+};
+
 /** What is known of the vault. */
 export type VaultState = {
   /** Its name: the name of its folder. */
@@ -405,6 +460,12 @@ export interface Methods {
   "_vault/status": { params: StatusParams; result: StatusResult };
   /** Starts the events, from now on or from where a lost connection stopped. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
+  /** Removes things from the trash for good. */
+  "_vault/trash/empty": { params: TrashEmptyParams; result: TrashEmptyResult };
+  /** Checks every text the journal keeps against its hash. */
+  "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
+  /** Frees what the journal keeps longer than the settings say. */
+  "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }

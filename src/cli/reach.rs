@@ -14,9 +14,10 @@ use crate::config::folders;
 use crate::config::running::Running;
 use crate::daemon;
 use crate::journal::Origin;
+use crate::protocol::MethodParams;
 use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
 use crate::server::token::Token;
-use crate::tools::{self, Answer, Tier};
+use crate::tools::{self, Answer, Context, Tier};
 
 /// How long a direct change waits for another one to finish.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,6 +53,51 @@ pub fn call(
     directly(session, root, name, arguments, way)
 }
 
+/// Asks the running daemon something that is no tool; `None` where there is none.
+///
+/// # Errors
+/// A daemon that cannot be asked, or what it answers.
+pub fn ask<P: MethodParams>(
+    session: &Session,
+    root: &Path,
+    params: &P,
+) -> Result<Option<P::Result>, Failure> {
+    let Some((running, state)) = session.running(root) else { return Ok(None) };
+    match say(&running, &state, params) {
+        Err(ThroughError::NobodyThere) => Ok(None),
+        Err(ThroughError::Failure(failure)) => Err(*failure),
+        Ok(answer) => Ok(Some(answer)),
+    }
+}
+
+/// Does something on the vault in this process; if it `changes` anything, with the vault's lock.
+///
+/// # Errors
+/// As `work`, and what stands in the way of opening the vault.
+pub fn here<T>(
+    session: &Session,
+    root: &Path,
+    changes: bool,
+    work: impl FnOnce(&Context) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let state = session.folders.prepare(root)?;
+    // Reading needs no lock; two writers would each work on a catalogue that the other changes.
+    let lock = match changes {
+        false => None,
+        true => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
+    };
+    let progress = Progress::new();
+    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    drop(progress);
+    if lock.is_some() {
+        daemon::recover(&context)?;
+    }
+    let done = work(&context);
+    // What a change left to do in the background is done before the lock goes.
+    context.vault.stop();
+    done
+}
+
 enum ThroughError {
     NobodyThere,
     Failure(Box<Failure>),
@@ -70,28 +116,37 @@ fn through_daemon(
     arguments: &Map<String, Value>,
     way: Way,
 ) -> Result<Answer<Value>, ThroughError> {
-    let token = Token::load_or_create(&folders::token_file(state))?;
     let vault = way.confirmed.then_some(CallVaultMeta { confirmed: true });
     let params = ToolsCallParams {
         name: name.to_owned(),
         arguments: arguments.clone(),
         meta: vault.map(|vault| CallMeta { vault: Some(vault) }),
     };
-    let answer = client::runtime()?.block_on(async {
-        let mut client = Client::connect(running, &token).await?;
-        let answer = client.call(&params).await;
-        client.close().await;
-        answer
-    });
-    let answer = match answer {
-        Err(ClientError::NobodyThere { .. }) => return Err(ThroughError::NobodyThere),
-        other => other?,
-    };
+    let answer = say(running, state, &params)?;
     if answer.is_error {
         return Err(tool_failure(answer.structured_content).into());
     }
     let text = answer.content.into_iter().map(|Content::Text { text }| text);
     Ok(Answer { text: text.collect::<Vec<_>>().join("\n"), data: answer.structured_content })
+}
+
+/// One request to the daemon, on a connection of its own.
+fn say<P: MethodParams>(
+    running: &Running,
+    state: &Path,
+    params: &P,
+) -> Result<P::Result, ThroughError> {
+    let token = Token::load_or_create(&folders::token_file(state))?;
+    let answer = client::runtime()?.block_on(async {
+        let mut client = Client::connect(running, &token).await?;
+        let answer = client.call(params).await;
+        client.close().await;
+        answer
+    });
+    match answer {
+        Err(ClientError::NobodyThere { .. }) => Err(ThroughError::NobodyThere),
+        other => Ok(other?),
+    }
 }
 
 fn tool_failure(mut error: Value) -> Failure {
@@ -112,25 +167,17 @@ fn directly(
     arguments: Map<String, Value>,
     way: Way,
 ) -> Result<Answer<Value>, Failure> {
-    let state = session.folders.prepare(root)?;
-    // Reading needs no lock; two writers would each work on a catalogue that the other changes.
-    let reads = tools::definitions().iter().any(|t| t.name == name && t.tier == Tier::Safe);
-    let lock = match reads {
-        true => None,
-        false => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
-    };
-    let progress = Progress::new();
-    let mut context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
-    drop(progress);
-    context.origin =
-        Origin { caller: client::NAME.to_owned(), confirmed: way.confirmed, ..Origin::default() };
-    if lock.is_some() {
-        daemon::recover(&context)?;
-    }
-    let answer = tools::call(&context, name, Value::Object(arguments));
-    // What a change left to do in the background is done before the lock goes.
-    context.vault.stop();
-    Ok(answer.map_err(daemon::backend::as_tool_error)?)
+    let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
+    here(session, root, changes, |context| {
+        let mut context = context.clone();
+        context.origin = Origin {
+            caller: client::NAME.to_owned(),
+            confirmed: way.confirmed,
+            ..Origin::default()
+        };
+        let answer = tools::call(&context, name, Value::Object(arguments));
+        Ok(answer.map_err(daemon::backend::as_tool_error)?)
+    })
 }
 
 impl From<ClientError> for Failure {

@@ -4,6 +4,7 @@
 //! all the rooms at once. `backend` shows the tools to the server.
 
 pub mod backend;
+pub mod keeping;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -236,7 +237,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = runtime.block_on(serve(vault.clone(), journal, backend, &state, config, ready));
+    let served = serve(vault.clone(), journal, backend, &state, config, ready);
+    let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
@@ -256,7 +258,9 @@ async fn serve(
     let port = server.port();
 
     let events = server.events();
-    vault.subscribe(Box::new(move |change| events.publish(backend::event(change))));
+    let tell = events.clone();
+    vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({
         let vault = vault.clone();

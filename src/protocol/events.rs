@@ -106,7 +106,7 @@ pub struct ChangeSetInfo {
     pub id: u64,
     /// What it did, for people.
     pub title: String,
-    /// When it was applied last, local time.
+    /// When it was begun, local time.
     pub time: String,
     /// The program that asked for it.
     pub caller: String,
@@ -114,10 +114,10 @@ pub struct ChangeSetInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub conversation: Option<String>,
-    /// The change set that it took back.
+    /// What it took back: a change set (`17`) or one change (`17.2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub undoes: Option<u64>,
+    pub undoes: Option<String>,
     /// The changes, at most a hundred.
     pub changes: Vec<ChangeInfo>,
     /// How many changes there are in all.
@@ -130,8 +130,8 @@ pub struct ChangeSetInfo {
 pub struct ChangeInfo {
     /// Its number within the change set: `17.2`. `undo` takes it too.
     pub id: String,
-    /// `created`, `written`, `moved`, `deleted`, `restored`, `created_folder`, `removed_folder`.
-    pub kind: String,
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
+    pub action: String,
     /// The path it has, or had, afterwards.
     pub path: String,
     /// The path before, of something moved.

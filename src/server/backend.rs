@@ -4,6 +4,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::protocol::error::ErrorObject;
+use crate::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use crate::protocol::status::VaultState;
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
@@ -49,6 +53,24 @@ pub trait Backend: Send + Sync + 'static {
         caller: Caller,
         cancel: &Cancel,
     ) -> ToolsCallResult;
+
+    /// Removes things from the trash for good.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject>;
+
+    /// Checks every text the journal keeps.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject>;
+
+    /// Frees what the journal keeps for longer than it should.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject>;
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

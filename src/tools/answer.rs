@@ -131,25 +131,26 @@ impl From<VaultError> for ToolError {
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
-        let message = match &error {
-            // What was left is among the facts.
-            JournalError::Half { error, .. } => error.to_string(),
-            error => error.to_string(),
-        };
-        Self { code: error.code(), message, hint: error.hint(), data: error.data() }
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+            hint: error.hint(),
+            data: error.data(),
+        }
     }
 }
 
+/// Characters of a difference that an error shows; the facts have all of it.
+const MAX_SHOWN_DIFF: usize = 4000;
+
 impl From<UndoError> for ToolError {
     fn from(error: UndoError) -> Self {
-        match error {
-            UndoError::Journal(error) => error.into(),
-            error => Self {
-                code: error.code(),
-                message: error.to_string(),
-                hint: error.hint(),
-                data: error.data(),
-            },
+        let mut hint = error.hint();
+        if let (UndoError::Changed { diff, .. }, Some(hint)) = (&error, &mut hint) {
+            // To decide about `force` one has to see what it would undo.
+            let shown: String = diff.chars().take(MAX_SHOWN_DIFF).collect();
+            *hint = format!("{hint}\n{}", shown.trim_end());
         }
+        Self { code: error.code(), message: error.to_string(), hint, data: error.data() }
     }
 }

@@ -12,8 +12,10 @@
 
 mod answer;
 mod graph;
+mod history;
 mod registry;
 mod text_file;
+mod when;
 
 mod apply_patch;
 mod create_folder;
@@ -24,17 +26,22 @@ mod get_active_note;
 mod get_file_info;
 mod get_links;
 mod get_properties;
+mod list_changes;
 mod list_files;
 mod list_links;
 mod list_tags;
+mod list_trash;
 #[path = "move.rs"]
 mod move_;
 mod read_file;
+mod restore;
 mod search_files;
+mod undo;
 mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use registry::{CallError, Definition};
+pub use text_file::size;
 
 registry::tools! {
     apply_patch::ApplyPatch,
@@ -46,11 +53,15 @@ registry::tools! {
     get_file_info::GetFileInfo,
     get_links::GetLinks,
     get_properties::GetProperties,
+    list_changes::ListChanges,
     list_files::ListFiles,
     list_links::ListLinks,
     list_tags::ListTags,
+    list_trash::ListTrash,
     move_::Move,
     read_file::ReadFile,
+    restore::Restore,
     search_files::SearchFiles,
+    undo::Undo,
     write_file::WriteFile,
 }

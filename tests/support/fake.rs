@@ -6,6 +6,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use vault_steward::protocol::error::{ErrorObject, Kind};
+use vault_steward::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use vault_steward::protocol::status::VaultState;
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
@@ -71,6 +75,18 @@ impl Backend for Fake {
             },
         };
         ToolsListResult { tools: TOOLS.iter().map(tool).collect() }
+    }
+
+    fn empty_trash(&self, _: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {
+        Ok(TrashEmptyResult::default())
+    }
+
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject> {
+        Ok(JournalVerifyResult::default())
+    }
+
+    fn free_journal(&self, _: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::Failed, "it cannot be freed"))
     }
 
     fn work(&self, name: &str) -> Option<Work> {
