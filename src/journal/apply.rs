@@ -103,9 +103,9 @@ impl Journal {
                 drop: ended.nothing,
             })
             .collect();
-        let recorded = self.marks(job.undone, intent.set).and_then(|marks| {
-            self.store().finish(intent.operation, &results, &marks, now())
-        });
+        let recorded = self
+            .marks(job.undone, intent.set)
+            .and_then(|marks| self.store().finish(intent.operation, &results, &marks, now()));
         if let Err(error) = recorded {
             return Err(self.not_recorded(error, take_back(&writer, done), intent.operation));
         }

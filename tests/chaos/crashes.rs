@@ -2,7 +2,8 @@
 //! disk (`src/chaos.rs`), in every case.
 //!
 //! A first child dies at one place of the act, a second one at one place of the recovery that
-//! follows; then the recovery runs to its end and the whole vault is looked at.
+//! follows, every pair of places; then, evenly over all triples, a third one in the recovery of
+//! that. In the end the recovery runs to its end and the whole vault is looked at.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Mutex;
@@ -18,9 +19,6 @@ const RUNS: u64 = 20_000;
 
 /// Places of the act, over all cases.
 const PLACES: u64 = 300;
-
-/// Pairs of places are left out, evenly, beyond so many.
-const MOST: u64 = 20_000;
 
 /// How a child ended.
 enum End {
@@ -53,11 +51,11 @@ pub fn run() -> Vec<Line> {
         |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
     report::each(first.len() as u64, &runs, |number| {
         let (case, both, at) = first[number as usize];
-        match one(case, both, at, 0) {
+        match one(case, both, [at, 0, 0]) {
             Ok((is_after, End::Passed(passed))) => {
                 note(is_after);
                 runs.count(1);
-                let again = (1..=passed).map(|again| (case, both, at, again));
+                let again = (1..=passed).map(|again| (case, both, [at, again, passed]));
                 pairs.lock().expect("no panic").extend(again);
             }
             Ok((_, End::Killed)) => runs.bad("a recovery died without being told to"),
@@ -65,26 +63,38 @@ pub fn run() -> Vec<Line> {
         }
     });
     let mut pairs = pairs.into_inner().expect("no panic");
-    pairs.sort_by_key(|(case, _, at, again)| (*case, *at, *again));
-    let all = pairs.len();
-    let chosen = report::evenly(pairs, MOST * runs.wanted() / RUNS);
+    pairs.sort_by_key(|(case, _, deaths)| (*case, *deaths));
+    // As many with a third death as are wanting.
+    let all = pairs.len() as u64;
+    let wanting = runs.wanted().saturating_sub(first.len() as u64 + all);
+    let thirds: Vec<_> = pairs
+        .iter()
+        .flat_map(|(case, both, [at, again, passed])| {
+            (1..=*passed).map(move |third| (*case, *both, [*at, *again, third]))
+        })
+        .collect();
+    let two = pairs.into_iter().map(|(case, both, [at, again, _])| (case, both, [at, again, 0]));
+    let mut chosen = report::evenly(two.collect(), runs.wanted());
+    chosen.extend(report::evenly(thirds, wanting));
+    let died_thrice = AtomicU64::new(0);
     report::each(chosen.len() as u64, &runs, |number| {
-        let (case, both, at, again) = chosen[number as usize];
-        match one(case, both, at, again) {
-            Ok((is_after, _)) => {
+        let (case, both, deaths) = chosen[number as usize];
+        match one(case, both, deaths) {
+            Ok((is_after, end)) => {
                 note(is_after);
                 runs.count(1);
+                if deaths[2] > 0 && matches!(end, End::Killed) {
+                    died_thrice.fetch_add(1, Ordering::Relaxed);
+                }
             }
-            Err(fault) => runs.bad(format!(
-                "{}, killed at {at}, the recovery at {again}: {fault}",
-                CASES[case].name
-            )),
+            Err(fault) => runs.bad(format!("{}, killed at {deaths:?}: {fault}", CASES[case].name)),
         }
     });
+    let thrice = died_thrice.into_inner();
     let (before, after) = (before.into_inner(), after.into_inner());
     vec![
         places.line(format!("{} cases", CASES.len())),
-        runs.line(format!("{before} as before, {after} as after; {all} pairs of places")),
+        runs.line(format!("{before} as before, {after} as after; {all} pairs of places, {thrice} with a third crash")),
     ]
 }
 
@@ -102,15 +112,19 @@ fn undisturbed(number: usize) -> Result<(Both, u64), String> {
     Ok((both, passed))
 }
 
-/// Dies at `at`, and again at `again` in the recovery (0: not again). Whether the vault is as after
-/// the act, and how the recovery ended.
-fn one(case: usize, both: &Both, at: u64, again: u64) -> Result<(bool, End), String> {
+/// Dies at the first place, in the recovery at the second, in the recovery of that at the third (0:
+/// not again). Whether the vault is as after the act, and how the last child ended.
+fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String> {
     let folder = place::folder_in_memory();
     let place = CASES[case].prepare(folder.path());
+    let [at, again, third] = deaths;
     if let End::Passed(passed) = run_child("act", &place, &[case as u64, at])? {
         return Err(format!("it passed {passed} places and did not die"));
     }
-    let end = run_child("recover", &place, &[again])?;
+    let mut end = run_child("recover", &place, &[again])?;
+    if third > 0 {
+        end = run_child("recover", &place, &[third])?;
+    }
     Ok((both.settle(&place, Must::BeEither)?, end))
 }
 
