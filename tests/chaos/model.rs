@@ -204,15 +204,24 @@ impl World {
                     self.sets[at].in_doubt = true;
                     return Ok(());
                 }
-                self.sets[at].undone = true;
-                // What was taken back and is there again can be taken back again.
-                if let Some(first) = self.sets[at].undoes {
-                    self.sets[first].undone = false;
-                }
+                self.turn(at);
                 self.record(Some(undone.applied.change_set.0), before, Some(at));
             }
         }
         Ok(())
+    }
+
+    /// Notes that a set was taken back. What an undo had taken back is there again then, and can be
+    /// taken back again; and so on.
+    fn turn(&mut self, at: usize) {
+        let (mut next, mut undone) = (Some(at), true);
+        let in_doubt = self.sets[at].in_doubt;
+        while let Some(set) = next.and_then(|at| self.sets.get_mut(at)) {
+            set.undone = undone;
+            set.in_doubt |= in_doubt;
+            undone = !undone;
+            next = set.undoes;
+        }
     }
 
     /// Brings back one thing from the trash; nothing else changes.
@@ -247,8 +256,11 @@ impl World {
         self.keeps_all_texts(&before, &found)?;
         self.model.tree = found;
         let deletion = item.change.map(|change| change.set.0);
-        for set in self.sets.iter_mut().filter(|set| Some(set.id) == deletion) {
+        let mut at = self.sets.iter().position(|set| Some(set.id) == deletion);
+        while let Some(set) = at.and_then(|at| self.sets.get_mut(at)) {
             set.in_doubt = true;
+            // Where an undo had deleted it, what was undone is there again.
+            at = set.undoes;
         }
         self.record(Some(restored.applied.change_set.0), before, None);
         Ok(())
@@ -288,7 +300,7 @@ impl World {
 impl Recorded {
     /// What undoing it must do to a vault that holds `now`.
     fn undo(&self, now: &Tree) -> Undo {
-        if self.undone {
+        if self.undone && !self.in_doubt {
             return Undo::Refused;
         }
         let (before, after) = (tree::outside_trash(&self.before), tree::outside_trash(&self.after));
