@@ -13,7 +13,8 @@
 //!
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
-//! `recovery` and `rollback` (after a crash), `undo` over `picture`, `trash`, `listing`, `keeping`.
+//! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
+//! `trash`, `listing`, `keeping`.
 
 mod apply;
 mod change;
@@ -21,6 +22,8 @@ mod error;
 mod execute;
 mod keeping;
 mod listing;
+mod obstacle;
+mod opposite;
 mod picture;
 mod plan;
 mod recovery;
@@ -32,6 +35,7 @@ mod undo;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use self::trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
 };
@@ -40,7 +44,6 @@ pub use keeping::{Freed, Verified};
 pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
 pub use recovery::Recovered;
 pub use settings::Settings;
-pub use trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use undo::Undone;
 
 use crate::store::Store;

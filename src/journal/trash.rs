@@ -6,8 +6,8 @@ use super::Journal;
 use super::apply::Job;
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
+use super::opposite::Undoing;
 use super::step::{Deed, Place, Recorded, Thing};
-use super::undo::Undoing;
 use crate::note::path::VaultPath;
 use crate::vault::{InTrash, Kind, Trashed};
 

@@ -246,7 +246,7 @@ fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
 fn whatever_is_done_is_undone_in_reverse() {
     // A small generator of its own: the same numbers every time.
     for seed in 1..=12_u64 {
-        let mut state = seed * 0x9E37_79B9_7F4A_7C15;
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut random = move |below: usize| {
             state ^= state << 13;
             state ^= state >> 7;

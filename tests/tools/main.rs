@@ -3,6 +3,7 @@
 mod changes;
 mod concurrency;
 mod content;
+mod history;
 mod journal;
 mod links;
 mod listing;
