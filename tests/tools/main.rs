@@ -23,5 +23,11 @@ mod tags;
 mod vault;
 mod watching;
 
+#[path = "../support/abilities.rs"]
+mod abilities;
 #[path = "../support/machine.rs"]
 mod machine;
+#[path = "../support/races.rs"]
+mod races;
+#[path = "../support/swap.rs"]
+mod swap;

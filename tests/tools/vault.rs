@@ -28,7 +28,7 @@ pub fn vault(files: &[(&str, &str)]) -> TestVault {
 impl TestVault {
     /// A vault with these files, and what `prepare` adds before it is opened.
     pub fn new(files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = temporary_folder();
         let place = folder.path().join("Vault");
         fs::create_dir(&place).expect("made");
         let mut vault = Self::at(&place, files, prepare);
@@ -129,6 +129,16 @@ impl TestVault {
         let entries = fs::read_dir(self.state.join("recovery")).into_iter().flatten().flatten();
         entries.map(|entry| fs::read_to_string(entry.path()).expect("text")).collect()
     }
+}
+
+/// Where a test's vault lies: below `STEWARD_TEST_VAULTS` if that is set, which is how the whole
+/// suite is run on another file system.
+pub fn temporary_folder() -> TempDir {
+    match std::env::var_os("STEWARD_TEST_VAULTS") {
+        Some(place) => tempfile::tempdir_in(place),
+        None => tempfile::tempdir(),
+    }
+    .expect("a temporary folder")
 }
 
 fn context(place: &Path, state: &Path) -> Context {
