@@ -70,6 +70,12 @@ fn text(running: &Running, status: &StatusResult) -> String {
         let waiting = status.settings.needs_restart.join(", ");
         lines.push(format!("settings  from the next start on: {waiting}"));
     }
+    if vault.conflicts > 0 {
+        lines.push(format!(
+            "conflicts {} left by sync programs; `steward doctor` lists them",
+            vault.conflicts
+        ));
+    }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
 }
