@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -164,7 +164,7 @@ impl Beside {
         self.0 = None;
         #[cfg(unix)]
         if let Some(folder) = path.parent() {
-            File::open(folder)?.sync_all()?;
+            std::fs::File::open(folder)?.sync_all()?;
         }
         Ok(())
     }

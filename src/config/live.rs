@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 
 use super::file::{self, Config, ConfigError};
 use super::layers::{self, Flags, Settings};
+use super::vaults::Origin;
 use super::{Environment, keys};
 
 /// Why the file as it is now does not hold.
@@ -189,8 +190,12 @@ impl Live {
         news
     }
 
-    fn take(&self, state: &mut State, settings: Settings) -> News {
+    fn take(&self, state: &mut State, mut settings: Settings) -> News {
         let running = self.current();
+        // A vault that flag or environment name is not the file's to change, restart or not.
+        if matches!(settings.vault, Some((_, Origin::Flag | Origin::Environment))) {
+            settings.config.path.clone_from(&running.config.path);
+        }
         let mended = state.problem.take().is_some();
         let waited = keys::differences(&state.wanted, &running.config);
         state.wanted = settings.config.clone();
