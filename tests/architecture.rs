@@ -36,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["server"]),
     ("hyper_util", &["server"]),
     ("indicatif", &["cli"]),
-    ("inotify", &["vault"]),
+    ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("notify", &["vault"]),
     ("rusqlite", &["store"]),

@@ -1,7 +1,7 @@
 //! `steward config list|get|set`: what is in the settings file, and what of it holds in the running
 //! daemon.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,8 @@ impl Place {
         });
         match asked {
             Ok(settings) => {
-                Ok(Some(settings).filter(|settings| self.file == PathBuf::from(&settings.file)))
+                Ok(Some(settings)
+                    .filter(|settings| self.file.as_path() == Path::new(&settings.file)))
             }
             Err(ClientError::NobodyThere { .. }) => Ok(None),
             Err(error) => Err(error.into()),

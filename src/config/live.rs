@@ -317,19 +317,19 @@ mod tests {
         let place = Place::new(&[], Flags::default());
         place.write("[server]\nmax_in_flight = 3\n");
         let before = place.live.current();
-        let cases: [(&[u8], Option<(usize, usize)>, &str); 7] = [
-            (b"", Some((1, 1)), "empty"),
-            (b"[server]\nmax_in_fl", Some((2, 10)), "not TOML"),
-            (b"[server]\nprot = 1\n", Some((2, 1)), "unknown key `prot`"),
-            (b"[server]\nport = true\n", Some((2, 8)), "invalid type"),
-            (b"[server]\nmax_in_flight = 0\n", Some((2, 17)), "at least 1"),
-            (b"\xFF\xFE[\0s\0", Some((1, 1)), "not UTF-8"),
-            (b"[server]\nmax_in_flight = 9\n[log]\nlevel = 'x'\n", Some((4, 9)), "unknown variant"),
+        let cases: [(&[u8], (usize, usize), &str); 7] = [
+            (b"", (1, 1), "empty"),
+            (b"[server]\nmax_in_fl", (2, 10), "not TOML"),
+            (b"[server]\nprot = 1\n", (2, 1), "unknown key `prot`"),
+            (b"[server]\nport = true\n", (2, 8), "invalid type"),
+            (b"[server]\nmax_in_flight = 0\n", (2, 17), "at least 1"),
+            (b"\xFF\xFE[\0s\0", (1, 1), "not UTF-8"),
+            (b"[server]\nmax_in_flight = 9\n[log]\nlevel = 'x'\n", (4, 9), "unknown variant"),
         ];
         for (bytes, at, message) in cases {
             assert_eq!(place.live.look(Look::Early), News::Nothing);
             let News::Rejected(problem) = place.write(bytes) else { panic!("{message}") };
-            assert_eq!(problem.place, at, "{problem}");
+            assert_eq!(problem.place, Some(at), "{problem}");
             assert!(problem.message.contains(message), "{problem}");
             assert_eq!(place.live.current().config, before.config);
             assert_eq!(place.live.standing().problem, Some(problem));
