@@ -2,7 +2,11 @@
 
 mod changes;
 mod concurrency;
+mod conflicts;
 mod content;
+mod daily;
+mod guards;
+mod history;
 mod journal;
 mod links;
 mod listing;
@@ -11,11 +15,19 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod property_changes;
 mod recovery;
 mod search;
 mod swaps;
+mod tags;
 mod vault;
 mod watching;
 
+#[path = "../support/abilities.rs"]
+mod abilities;
 #[path = "../support/machine.rs"]
 mod machine;
+#[path = "../support/races.rs"]
+mod races;
+#[path = "../support/swap.rs"]
+mod swap;
