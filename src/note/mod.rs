@@ -12,8 +12,8 @@
 //!
 //! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`]), what a note's bytes
 //! are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and
-//! [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]), what failures are called
-//! ([`code`]).
+//! [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]; [`relink`] for links),
+//! what failures are called ([`code`]).
 
 pub mod fold;
 pub mod path;
@@ -35,6 +35,8 @@ pub mod frontmatter;
 pub mod canvas;
 
 pub mod base;
+
+pub mod relink;
 
 pub mod edit;
 

@@ -13,6 +13,7 @@
 mod answer;
 mod graph;
 mod registry;
+mod relink;
 mod text_file;
 
 mod apply_patch;

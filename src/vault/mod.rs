@@ -47,7 +47,7 @@ pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry};
 pub use dir::{Kind, Meta};
 pub use error::VaultError;
-pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
+pub use obsidian::{ActiveNote, LinkFormat, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};

@@ -9,6 +9,7 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod rewriting;
 mod search;
 mod swaps;
 mod vault;
