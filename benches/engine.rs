@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
-use vault_steward::journal::{Journal, Origin};
+use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::path::VaultPath;
+use vault_steward::store::Store;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
@@ -65,10 +66,10 @@ impl Ground {
     }
 }
 
-fn context(vault: &Vault) -> Context {
+fn context(vault: &Vault, state: &Path) -> Context {
     Context {
         vault: vault.clone(),
-        journal: Journal::new(vault.clone()),
+        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
@@ -95,7 +96,7 @@ fn engine(criterion: &mut Criterion) {
     group.finish();
 
     let vault = ground.open();
-    let context = context(&vault);
+    let context = context(&vault, ground.state.path());
     let listed = call(&context, "list_files", json!({"pattern": "Projects/**/*.md"}));
     let path = listed["entries"][0]["path"].as_str();
     let path = path.expect("a generated vault has notes under Projects").to_owned();

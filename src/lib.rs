@@ -14,6 +14,7 @@
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 2 | [`vault`] | the only room that touches the user's files |
+//! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
 //! | 3 | [`index`] | finding things by what is in them |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
@@ -32,5 +33,6 @@ pub mod journal;
 pub mod note;
 pub mod protocol;
 pub mod server;
+pub mod store;
 pub mod tools;
 pub mod vault;

@@ -11,6 +11,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("chaos", 0),
     ("note", 1),
     ("protocol", 1),
+    ("store", 2),
     ("vault", 2),
     ("journal", 3),
     ("index", 3),
@@ -37,11 +38,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("inotify", &["vault"]),
     ("notify", &["vault"]),
+    ("rusqlite", &["store"]),
     ("saphyr_parser", &["note"]),
     ("schemars", &["note", "tools"]),
     ("tokio_tungstenite", &["server", "cli"]),
     ("trash", &["vault"]),
     ("ts_rs", &["protocol"]),
+    ("zstd", &["store"]),
 ];
 
 /// Methods that only these rooms may call: the vault's write side has one caller.

@@ -17,6 +17,8 @@ mod discovery;
 #[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
+#[path = "cli/history.rs"]
+mod history;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/memory.rs"]

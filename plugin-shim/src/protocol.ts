@@ -35,6 +35,18 @@ export type AgentVaultMeta = {
   proof?: string,
 };
 
+/** What goes with a call. */
+export type CallMeta = {
+  /** Ours. */
+  vault?: CallVaultMeta,
+};
+
+/** What only the program that calls can say, never the model whose words the arguments are. */
+export type CallVaultMeta = {
+  /** A person has seen that the call deletes or moves more than the limits allow, and agreed. */
+  confirmed?: boolean,
+};
+
 /**
  * Which request to give up. One that is unknown or done already is ignored.
  *
@@ -44,6 +56,38 @@ export type AgentVaultMeta = {
 export type CancelParams = {
   /** The request's id. */
   requestId: RequestId,
+};
+
+/** One change of a change set. */
+export type ChangeInfo = {
+  /** Its number within the change set: `17.2`. `undo` takes it too. */
+  id: string,
+  /** `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`. */
+  action: string,
+  /** The path it has, or had, afterwards. */
+  path: string,
+  /** The path before, of something moved. */
+  from?: string,
+};
+
+/** Changes that went together, as `list_changes` shows them too. */
+export type ChangeSetInfo = {
+  /** Its number, which `undo` takes. */
+  id: number,
+  /** What it did, for people. */
+  title: string,
+  /** When it was begun, local time. */
+  time: string,
+  /** The program that asked for it. */
+  caller: string,
+  /** The conversation it was asked for in. */
+  conversation?: string,
+  /** What it took back: a change set (`17`) or one change (`17.2`). */
+  undoes?: string,
+  /** The changes, at most a hundred. */
+  changes: Array<ChangeInfo>,
+  /** How many changes there are in all. */
+  total: number,
 };
 
 /** What happened. */
@@ -59,6 +103,14 @@ export type ChangedParams = {
   from?: string,
   /** What lies, or lay, there. */
   entry: EntryKind,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** A change set that was applied: what a client can show and undo. */
+export type ChangesParams = {
+  /** What was applied. */
+  changeSet: ChangeSetInfo,
   /** The event's number. */
   _meta: EventMeta,
 };
@@ -170,10 +222,45 @@ export type InitializeResult = {
   authMethods: Array<string>,
 };
 
+/** Whether to do it. */
+export type JournalGcParams = {
+  /** Only say what would be freed. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, freed. */
+export type JournalGcResult = {
+  /** Changes whose texts are older than what is kept. */
+  changes: number,
+  /** Texts. */
+  texts: number,
+  /** Bytes they took on disk. */
+  bytes: number,
+  /** Whether it was done. */
+  freed: boolean,
+};
+
+/** Nothing to say. */
+export type JournalVerifyParams = Record<symbol, never>;
+
+/** What was found. */
+export type JournalVerifyResult = {
+  /** Texts that were read and are as they were kept. */
+  sound: number,
+  /** Bytes they take on disk. */
+  bytes: number,
+  /** Texts whose bytes are not what was kept: their hashes, and what is wrong. */
+  damaged: Array<string>,
+  /** Texts that a change needs and that are not there: their hashes. */
+  missing: Array<string>,
+  /** Texts that no change needs, left by an interruption; `_vault/journal/gc` frees them. */
+  unused: number,
+};
+
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -289,6 +376,8 @@ export type ToolsCallParams = {
   name: string,
   /** Its arguments, checked against its schema. */
   arguments?: { [key in string]: JsonValue },
+  /** What goes with the call and is none of the tool's arguments. */
+  _meta?: CallMeta,
 };
 
 /** What the tool has to say. A tool that could not do its work answers too, with `isError`. */
@@ -308,6 +397,26 @@ export type ToolsListParams = Record<symbol, never>;
 export type ToolsListResult = {
   /** One entry a tool. */
   tools: Array<Tool>,
+};
+
+/** What to remove from the trash for good. */
+export type TrashEmptyParams = {
+  /** These things, as `list_trash` names them. None: what is older than `olderThanDays`. */
+  items?: Array<string>,
+  /** Without `items`: what was deleted more than so many days ago. 30 if it is left out. */
+  olderThanDays?: number,
+  /** Only say what would be removed. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, removed. */
+export type TrashEmptyResult = {
+  /** The things, as `list_trash` names them. */
+  items: Array<string>,
+  /** Bytes in them. */
+  bytes: number,
+  /** Whether it was done. */
+  removed: boolean,
 };
 
 /** What is known of the vault. */
@@ -351,6 +460,12 @@ export interface Methods {
   "_vault/status": { params: StatusParams; result: StatusResult };
   /** Starts the events, from now on or from where a lost connection stopped. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
+  /** Removes things from the trash for good. */
+  "_vault/trash/empty": { params: TrashEmptyParams; result: TrashEmptyResult };
+  /** Checks every text the journal keeps against its hash. */
+  "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
+  /** Frees what the journal keeps longer than the settings say. */
+  "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -365,4 +480,6 @@ export interface ClientNotifications {
 export interface ServerNotifications {
   /** Something in the vault changed, through us or from outside. */
   "_vault/changed": ChangedParams;
+  /** The steward has applied a change set. */
+  "_vault/changes": ChangesParams;
 }

@@ -77,6 +77,16 @@ pub enum Command {
     Tools,
     /// Call a tool, through the running daemon or directly
     Call(CallArguments),
+    /// Show what the steward changed, newest first
+    Log(LogArguments),
+    /// Take a change set back, or one change of it; without a number the last one
+    Undo(UndoArguments),
+    /// The trash: list it, restore from it, empty it
+    Trash(TrashArguments),
+    /// Bring something back from the trash
+    Restore(RestoreArguments),
+    /// The record of changes: check it, clear what is too old out of it
+    Journal(JournalArguments),
     /// The vault's links: find broken and ambiguous ones
     Links(LinksArguments),
     /// Say whether a daemon serves the vault, and how it is
@@ -107,6 +117,98 @@ pub struct TokenArguments {
     /// Make a new token; clients that know the old one must be given it
     #[arg(long)]
     pub rotate: bool,
+}
+
+/// Of `log`.
+#[derive(Debug, Args)]
+pub struct LogArguments {
+    /// Only what touched this file, or something in this folder
+    pub path: Option<String>,
+    /// Show what changed in each text
+    #[arg(long, short)]
+    pub diff: bool,
+    /// Only changes since then: a date, a date and time, or an age such as 2h, 3d, 1w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Change sets shown at most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: u32,
+}
+
+/// Of `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArguments {
+    /// A change set (17) or one change of it (17.2) [default: the last change set]
+    pub id: Option<String>,
+    /// Also where a file has changed since; its newer text is kept in the journal
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// What to restore: its name in the trash, or the path it had
+    pub item: String,
+    /// Where to put it [default: where it was]
+    #[arg(long, value_name = "PATH")]
+    pub to: Option<String>,
+}
+
+/// Of `trash`.
+#[derive(Debug, Args)]
+pub struct TrashArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: TrashAction,
+}
+
+/// What can be done with the trash.
+#[derive(Debug, Subcommand)]
+pub enum TrashAction {
+    /// List what lies in the trash, newest first
+    List {
+        /// Things shown at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        limit: u32,
+    },
+    /// Bring something back
+    Restore(RestoreArguments),
+    /// Remove things from the trash for good: those named, or what has lain there for long
+    Empty {
+        /// What to remove, as `trash list` names it
+        items: Vec<String>,
+        /// Without names: what was deleted more than so many days ago
+        #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
+        older_than: u32,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Of `journal`.
+#[derive(Debug, Args)]
+pub struct JournalArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: JournalAction,
+}
+
+/// What can be done with the journal.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum JournalAction {
+    /// Check every kept text against its hash; exit code 1 if something is damaged or missing
+    Verify,
+    /// Free what is older than the settings keep; shows first what that is, and asks
+    Gc {
+        /// Only show what would be freed
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
 }
 
 /// Of `links`.

@@ -1,28 +1,17 @@
 //! `steward call TOOL`: one tool, through the running daemon or directly, with the same answer.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use serde_json::{Map, Value};
 
-use super::client::{self, Client, ClientError};
 use super::failure::Failure;
 use super::flags::{self, Parameter};
 use super::output::Output;
-use super::progress::Progress;
+use super::reach::{self, Way};
 use super::session::Session;
-use crate::config::folders;
-use crate::config::running::Running;
-use crate::daemon;
-use crate::protocol::tools::{Content, ToolsCallParams};
-use crate::server::token::Token;
-use crate::tools::{self, Answer, Definition, Tier};
-
-/// How long a direct change waits for another one to finish.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::tools::{self, Definition};
 
 /// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -42,6 +31,7 @@ pub struct CallArguments {
     tool: &'static Definition,
     arguments: Result<Map<String, Value>, Box<Failure>>,
     direct: bool,
+    confirmed: bool,
 }
 
 impl std::fmt::Debug for CallArguments {
@@ -58,9 +48,15 @@ impl Args for CallArguments {
             .global(true)
             .action(ArgAction::SetTrue)
             .help("Work on the files even when a daemon is running");
+        let yes = Arg::new("yes")
+            .long("yes")
+            .global(true)
+            .action(ArgAction::SetTrue)
+            .help("Agree to more deletions or moves at once than the limits allow");
         tools::definitions().iter().map(subcommand).fold(
             command
                 .arg(direct)
+                .arg(yes)
                 .subcommand_required(true)
                 .arg_required_else_help(true)
                 .subcommand_value_name("TOOL")
@@ -86,6 +82,7 @@ impl FromArgMatches for CallArguments {
             tool,
             arguments: arguments(tool, given).map_err(Box::new),
             direct: given.get_flag("direct"),
+            confirmed: given.get_flag("yes"),
         })
     }
 
@@ -153,122 +150,12 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
         }
     };
     let root = session.vault(output)?;
-    let answer = match session.running(&root) {
-        Some((running, state)) if !call.direct => {
-            match through_daemon(&running, &state, call.tool, &arguments) {
-                // Left behind by a daemon whose number another process has now.
-                Err(ThroughError::NobodyThere) => directly(session, &root, call.tool, arguments)?,
-                Err(ThroughError::Failure(failure)) => return Err(*failure),
-                Ok(answer) => answer,
-            }
-        }
-        _ => directly(session, &root, call.tool, arguments)?,
-    };
+    let way = Way { direct: call.direct, confirmed: call.confirmed };
+    let answer = reach::call(session, &root, call.tool.name, arguments, way)?;
     if output.json() {
         output.json_value(&answer.data)?;
     } else {
         output.text(&answer.text)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-enum ThroughError {
-    NobodyThere,
-    Failure(Box<Failure>),
-}
-
-impl<T: Into<Failure>> From<T> for ThroughError {
-    fn from(failure: T) -> Self {
-        Self::Failure(Box::new(failure.into()))
-    }
-}
-
-fn through_daemon(
-    running: &Running,
-    state: &Path,
-    tool: &Definition,
-    arguments: &Map<String, Value>,
-) -> Result<Answer<Value>, ThroughError> {
-    let token = Token::load_or_create(&folders::token_file(state))?;
-    let params = ToolsCallParams { name: tool.name.to_owned(), arguments: arguments.clone() };
-    let answer = client::runtime()?.block_on(async {
-        let mut client = Client::connect(running, &token).await?;
-        let answer = client.call(&params).await;
-        client.close().await;
-        answer
-    });
-    let answer = match answer {
-        Err(ClientError::NobodyThere { .. }) => return Err(ThroughError::NobodyThere),
-        other => other?,
-    };
-    if answer.is_error {
-        return Err(tool_failure(answer.structured_content).into());
-    }
-    let text = answer.content.into_iter().map(|Content::Text { text }| text);
-    Ok(Answer { text: text.collect::<Vec<_>>().join("\n"), data: answer.structured_content })
-}
-
-fn tool_failure(mut error: Value) -> Failure {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Failure {
-        exit: super::failure::OTHER,
-        code: text(&error["code"]).unwrap_or_else(|| "io_error".to_owned()),
-        message: text(&error["message"]).unwrap_or_else(|| "the tool failed".to_owned()),
-        hint: text(&error["hint"]),
-        data: Some(error["data"].take()).filter(|data| !data.is_null()),
-    }
-}
-
-fn directly(
-    session: &Session,
-    root: &Path,
-    tool: &Definition,
-    arguments: Map<String, Value>,
-) -> Result<Answer<Value>, Failure> {
-    let state = session.folders.prepare(root)?;
-    // Reading needs no lock; two writers would each work on a catalogue that the other changes.
-    let lock = match tool.tier {
-        Tier::Safe => None,
-        _ => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
-    };
-    let progress = Progress::new();
-    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
-    drop(progress);
-    if lock.is_some() {
-        context.vault.sweep();
-    }
-    let answer = tools::call(&context, tool.name, Value::Object(arguments));
-    // What a change left to do in the background is done before the lock goes.
-    context.vault.stop();
-    Ok(answer.map_err(daemon::backend::as_tool_error)?)
-}
-
-impl From<ClientError> for Failure {
-    fn from(error: ClientError) -> Self {
-        let message = error.to_string();
-        let (code, hint) = match error {
-            ClientError::NobodyThere { .. } => {
-                ("not_running", "start it with `steward serve`".to_owned())
-            }
-            ClientError::Refused { status: 401, .. } => {
-                ("refused", "it knows another token; restart it, or use `--direct`".to_owned())
-            }
-            ClientError::Refused { .. } => ("refused", "`steward doctor` may say more".to_owned()),
-            ClientError::NotTheDaemon { .. } => (
-                "not_the_daemon",
-                "nothing was sent to it; stop what uses the port, or use `--direct`".to_owned(),
-            ),
-            ClientError::Answer(error) => {
-                let code = serde_json::to_value(error.data.kind).ok();
-                let code = code.as_ref().and_then(Value::as_str).unwrap_or("internal").to_owned();
-                let hint = error.data.hint;
-                return Self { hint, ..Self::other(&code, message, "") };
-            }
-            ClientError::Broken(_) => (
-                "connection_broken",
-                "a change may still have been made; look before trying again".to_owned(),
-            ),
-        };
-        Self::other(code, message, hint)
-    }
 }

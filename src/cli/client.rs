@@ -198,12 +198,15 @@ impl Client {
     }
 }
 
+/// What the command line calls itself.
+pub const NAME: &str = "steward";
+
 fn introduction(nonce: &str) -> InitializeParams {
     let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()) });
     InitializeParams {
         protocol_version: PROTOCOL_VERSION,
         client_info: Some(Implementation {
-            name: "steward".to_owned(),
+            name: NAME.to_owned(),
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }),

@@ -18,10 +18,13 @@ mod config;
 mod doctor;
 mod failure;
 mod flags;
+mod history;
+mod keeping;
 mod links;
 mod logging;
 mod output;
 mod progress;
+mod reach;
 mod serve;
 mod session;
 mod status;
@@ -59,6 +62,11 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Serve(_) => serve::run(&session()?, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
+        Command::Log(arguments) => history::log(&session()?, arguments, output),
+        Command::Undo(arguments) => history::undo(&session()?, arguments, output),
+        Command::Restore(arguments) => history::restore(&session()?, arguments, output),
+        Command::Trash(arguments) => keeping::trash(&session()?, &arguments.action, output),
+        Command::Journal(arguments) => keeping::journal(&session()?, arguments.action, output),
         Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
             links::check(&session()?, output)
         }

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::log;
 use crate::index::search;
-use crate::{server, vault};
+use crate::{journal, server, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -31,6 +31,8 @@ pub struct Config {
     pub server: server::Settings,
     /// `[search]`.
     pub search: search::Settings,
+    /// `[journal]`.
+    pub journal: journal::Settings,
     /// `[log]`.
     pub log: log::Settings,
 }
@@ -159,6 +161,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "vault" => source.vault(value, &mut loaded.config)?,
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
+            "journal" => loaded.config.journal = source.section("journal", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
         }
@@ -167,7 +170,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] = &["vault", "server", "search", "log"];
+const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "log"];
 
 /// Every key of every section, for "did you mean" across sections.
 fn known_keys() -> Vec<(&'static str, Vec<String>)> {
@@ -183,6 +186,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("vault", vault),
         ("server", keys(server::Settings::default())),
         ("search", keys(search::Settings::default())),
+        ("journal", keys(journal::Settings::default())),
         ("log", keys(log::Settings::default())),
     ]
 }

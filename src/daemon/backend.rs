@@ -3,11 +3,17 @@
 
 use serde_json::{Map, Value, json};
 
+use super::keeping;
+use crate::journal::{ListedChange, ListedSet, Origin, SetKind};
 use crate::note::code::ErrorCode;
-use crate::protocol::events::{ChangedKind, EntryKind};
+use crate::protocol::error::ErrorObject;
+use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use crate::protocol::status::{VaultState, Watching as Shown};
 use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
-use crate::server::backend::{Backend, Work};
+use crate::server::backend::{Backend, Caller, Work};
 use crate::server::events::Event;
 use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -49,9 +55,17 @@ impl Backend for VaultBackend {
         })
     }
 
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult {
         let mut context = self.context.clone();
         context.cancel = cancel.clone();
+        context.origin =
+            Origin { caller: caller.name, confirmed: caller.confirmed, ..Origin::default() };
         let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
             Ok(answer) => (answer.text, answer.data, false),
             Err(error) => {
@@ -64,6 +78,18 @@ impl Backend for VaultBackend {
             structured_content: data,
             is_error,
         }
+    }
+
+    fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {
+        keeping::empty_trash(&self.context, &params)
+    }
+
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject> {
+        keeping::verify_journal(&self.context)
+    }
+
+    fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
+        keeping::free_journal(&self.context, &params)
     }
 
     fn vault(&self) -> VaultState {
@@ -153,7 +179,34 @@ pub fn event(change: &VaultChange) -> Event {
         Kind::Link => EntryKind::Link,
         Kind::Other => EntryKind::Other,
     };
-    Event { kind, path: change.path.as_str().to_owned(), from, entry }
+    Event::Changed { kind, path: change.path.as_str().to_owned(), from, entry }
+}
+
+/// Changes of a set that an event tells one by one.
+const MAX_TOLD: usize = 100;
+
+/// A change set that was applied, as an event.
+pub fn applied(set: &ListedSet) -> Event {
+    let change = |change: &ListedChange| ChangeInfo {
+        id: change.id.to_string(),
+        action: change.action.word().to_owned(),
+        path: change.path.as_str().to_owned(),
+        from: change.from.as_ref().map(|from| from.as_str().to_owned()),
+    };
+    let time = set.time.with_timezone(&chrono::Local);
+    Event::Applied(ChangeSetInfo {
+        id: set.id.0,
+        title: set.title.clone(),
+        time: time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        caller: set.caller.clone(),
+        conversation: set.conversation.clone(),
+        undoes: match set.kind {
+            SetKind::Undo(target) => Some(target.to_string()),
+            SetKind::Change | SetKind::Restore => None,
+        },
+        changes: set.changes.iter().take(MAX_TOLD).map(change).collect(),
+        total: set.changes.len() as u64,
+    })
 }
 
 #[cfg(test)]

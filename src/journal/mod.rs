@@ -1,279 +1,129 @@
 //! Changes as values, and the one place that applies them.
 //!
-//! May import `note` and `vault`. The only caller of [`Vault::writer`]: a tool, a plan or an undo
-//! makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
+//! May import `note`, `vault` and `store`. The only caller of [`Vault::writer`]: a tool, a plan or
+//! an undo makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
 //!
 //! Invariants:
 //! - One change set at a time: callers queue, none sees another's half.
+//! - Nothing is done that is not recorded: the old and the new texts and the intent are durable
+//!   before anything changes, the end is before it is acknowledged.
 //! - All or nothing: a set that fails is taken back, in reverse order, and the error says what
-//!   could not be.
+//!   could not be; after a crash [`Journal::recover`] does the same.
 //! - Every write names what it expects to find, and is refused if something else is there.
+//!
+//! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
+//! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
+//! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
+//! `trash`, `listing`, `keeping`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+mod apply;
+mod change;
+mod error;
+mod execute;
+mod keeping;
+mod listing;
+mod obstacle;
+mod opposite;
+mod picture;
+mod plan;
+mod recovery;
+mod rollback;
+mod settings;
+mod step;
+mod trash;
+mod undo;
 
-use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::note::path::VaultPath;
-use crate::vault::{Before, Saved, Staged, Trashed, Vault, VaultError, Writer};
+pub use change::{
+    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
+};
+pub use error::{JournalError, UndoError};
+pub use keeping::{Freed, Verified};
+pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
+pub use recovery::Recovered;
+pub use settings::Settings;
+pub use trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
+pub use undo::Undone;
 
-/// Changes that go together: applied all or not at all, and later undone as one.
-#[derive(Debug, Clone)]
-pub struct ChangeSet {
-    /// What it does, for people: "edit `Projects/Garden.md`".
-    pub title: String,
-    /// The changes. Paths are those before the set is applied: writes come first, then moves, then
-    /// deletions.
-    pub changes: Vec<Change>,
-}
+use crate::store::Store;
+use crate::vault::Vault;
 
-/// One change of the vault, as a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A file gets this content; missing folders are made.
-    Write {
-        /// Its path, as spelt on disk where it exists.
-        path: VaultPath,
-        /// All of its new bytes.
-        content: Vec<u8>,
-        /// What must be there now.
-        before: Before,
-    },
-    /// A folder and those above it exist.
-    CreateFolder {
-        /// Its path.
-        path: VaultPath,
-    },
-    /// A file or folder gets another path; missing folders are made, nothing is replaced.
-    Move {
-        /// Its path now.
-        from: VaultPath,
-        /// Its path afterwards.
-        to: VaultPath,
-    },
-    /// A file, link or folder goes where the vault's settings say.
-    Delete {
-        /// Its path.
-        path: VaultPath,
-        /// For a file, what must be there now.
-        before: Before,
-    },
-}
+/// Hears of every change set that was applied or undone.
+pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
 
-/// Who asks for a change; kept with it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The program that asks: `steward`, or the name a client gave of itself.
-    pub caller: String,
-    /// The conversation it was asked for in.
-    pub conversation: Option<String>,
-    /// The turn it belongs to. All that is applied in one turn is one change set; without a turn
-    /// each call of [`Journal::apply`] is.
-    pub turn: Option<String>,
-    /// Whether a person has agreed to go beyond the limits of [`Settings`].
-    pub confirmed: bool,
-}
+/// The writer of a vault and its memory. Clones share it.
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
 
-/// How careful this room is; a section of the configuration file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Settings {
-    /// Notes that one turn may delete before a person has to agree. 0: no limit.
-    pub max_deleted: usize,
-    /// Notes that one turn may move before a person has to agree. 0: no limit.
-    pub max_moved: usize,
-    /// Percent of the vault's notes that one turn may delete or move before a person has to agree,
-    /// where that is more than ten notes. 0: no limit.
-    pub max_percent: usize,
-    /// Versions kept of each file.
-    pub versions: usize,
-    /// Days that versions are kept.
-    pub days: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { max_deleted: 20, max_moved: 200, max_percent: 10, versions: 50, days: 30 }
-    }
-}
-
-/// The number of a change set: what a person or a program says to undo it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ChangeSetId(pub u64);
-
-impl std::fmt::Display for ChangeSetId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A change set that was applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// Its number.
-    pub change_set: ChangeSetId,
-    /// What became of each change, in their order.
-    pub outcomes: Vec<Outcome>,
-}
-
-/// What became of one change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// A file was written.
-    Written(Saved),
-    /// Folders were made, outermost first; none if the folder was there.
-    Folders(Vec<VaultPath>),
-    /// It has its new path.
-    Moved,
-    /// It was deleted.
-    Deleted(Trashed),
-}
-
-/// Why a change set was not applied.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// A change could not be made; everything is as it was.
-    #[error(transparent)]
-    Change(#[from] VaultError),
-    /// A change could not be made, and some of those before it could not be taken back.
-    #[error("{error}; and {} of the changes before it could not be taken back: {}", left.len(), left.join("; "))]
-    Half {
-        /// What stopped the set.
-        #[source]
-        error: VaultError,
-        /// What was left as it should not be, one sentence each.
-        left: Vec<String>,
-    },
-}
-
-/// The writer of a vault. Clones share it.
-#[derive(Debug, Clone)]
-pub struct Journal {
+struct Inner {
     vault: Vault,
-    turn: Arc<Mutex<()>>,
-    last: Arc<AtomicU64>,
+    store: Store,
+    settings: Settings,
+    /// Held while a change set is applied.
+    turn: Mutex<()>,
+    /// Operations that were taken back and whose end could not be recorded: nothing new is begun
+    /// before it is.
+    unrecorded: Mutex<Vec<i64>>,
+    sinks: RwLock<Vec<Sink>>,
 }
 
-/// What has been done so far, to be taken back in reverse.
-enum Done {
-    Write(Staged),
-    Folders(Vec<VaultPath>),
-    Move(VaultPath, VaultPath),
-    Delete(VaultPath, Trashed),
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("vault", &self.0.vault).finish_non_exhaustive()
+    }
 }
 
 impl Journal {
-    /// The journal of a vault. Make one and clone it: two would not wait for each other.
-    pub fn new(vault: Vault) -> Self {
-        Self { vault, turn: Arc::default(), last: Arc::default() }
+    /// The journal of a vault, kept in `store`. Touches nothing yet: who only reads waits for no
+    /// database. Make one and clone it: two would not wait for each other.
+    pub fn open(vault: Vault, store: Store, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            vault,
+            store,
+            settings,
+            turn: Mutex::default(),
+            unrecorded: Mutex::default(),
+            sinks: RwLock::default(),
+        }))
     }
 
-    /// Applies a set: durable when this returns.
-    ///
-    /// # Errors
-    /// [`JournalError::Change`], and everything is as it was.
-    pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = self.vault.writer();
-        let mut done = Vec::new();
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; set.changes.len()];
-        if let Err(error) = carry_out(&writer, set, &mut done, &mut outcomes) {
-            return Err(take_back(&writer, done, error));
-        }
-        for done in done {
-            if let Done::Write(staged) = done {
-                writer.finish(staged);
-            }
-        }
-        let change_set = ChangeSetId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let (title, changes) = (&set.title, set.changes.len());
-        tracing::info!(%change_set, title, changes, caller = origin.caller, "applied");
-        let outcomes = outcomes.into_iter().map(|o| o.expect("every change has its outcome"));
-        Ok(Applied { change_set, outcomes: outcomes.collect() })
+    fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Calls `sink` once for each change set that is applied, undone or restored, after it is
+    /// durable; for a further call in the same turn with what that call did.
+    pub fn subscribe(&self, sink: Sink) {
+        self.0.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+    }
+
+    fn vault(&self) -> &Vault {
+        &self.0.vault
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Waits until nobody else changes the vault.
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        lock(&self.0.turn)
+    }
+
+    fn tell(&self, set: &ListedSet) {
+        let sinks = self.0.sinks.read().unwrap_or_else(PoisonError::into_inner);
+        sinks.iter().for_each(|sink| sink(set));
     }
 }
 
-fn carry_out(
-    writer: &Writer,
-    set: &ChangeSet,
-    done: &mut Vec<Done>,
-    outcomes: &mut [Option<Outcome>],
-) -> Result<(), VaultError> {
-    // All that can fail without having changed anything comes first.
-    let mut staged = Vec::new();
-    for (change, outcome) in set.changes.iter().zip(&mut *outcomes) {
-        match change {
-            Change::CreateFolder { path } => {
-                let made = writer.create_folders(path)?;
-                done.push(Done::Folders(made.clone()));
-                *outcome = Some(Outcome::Folders(made));
-            }
-            Change::Write { path, content, before } => {
-                make_parent(writer, path, done)?;
-                staged.push((writer.stage(path, content, *before)?, outcome));
-            }
-            Change::Move { to, .. } => make_parent(writer, to, done)?,
-            Change::Delete { .. } => {}
-        }
-    }
-    for (mut staged, outcome) in staged {
-        let saved = writer.commit(&mut staged)?;
-        done.push(Done::Write(staged));
-        *outcome = Some(Outcome::Written(saved));
-    }
-    for (change, outcome) in set.changes.iter().zip(&mut *outcomes) {
-        if let Change::Move { from, to } = change {
-            writer.rename(from, to)?;
-            done.push(Done::Move(from.clone(), to.clone()));
-            *outcome = Some(Outcome::Moved);
-        }
-    }
-    for (change, outcome) in set.changes.iter().zip(&mut *outcomes) {
-        if let Change::Delete { path, before } = change {
-            let trashed = writer.delete(path, *before)?;
-            done.push(Done::Delete(path.clone(), trashed.clone()));
-            *outcome = Some(Outcome::Deleted(trashed));
-        }
-    }
-    Ok(())
+/// A panic elsewhere never makes the journal unusable: what it guards is whole between two
+/// statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn make_parent(writer: &Writer, path: &VaultPath, done: &mut Vec<Done>) -> Result<(), VaultError> {
-    if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
-        done.push(Done::Folders(writer.create_folders(&parent)?));
-    }
-    Ok(())
-}
-
-fn take_back(writer: &Writer, done: Vec<Done>, error: VaultError) -> JournalError {
-    let mut left = Vec::new();
-    for done in done.into_iter().rev() {
-        let result = match done {
-            Done::Write(staged) => writer.revert(staged),
-            Done::Folders(made) => made
-                .iter()
-                .rev()
-                .try_for_each(|folder| writer.remove_empty_folder(folder).map(|_| ())),
-            Done::Move(from, to) => writer.rename(&to, &from),
-            Done::Delete(path, Trashed::Local { path: trashed, .. }) => {
-                writer.restore(&trashed, &path)
-            }
-            Done::Delete(path, Trashed::System) => {
-                left.push(format!("`{path}` lies in the system's trash"));
-                Ok(())
-            }
-            Done::Delete(path, Trashed::Kept { place }) => {
-                left.push(format!("`{path}` lies in `{}`", place.display()));
-                Ok(())
-            }
-        };
-        if let Err(error) = result {
-            left.push(error.to_string());
-        }
-    }
-    match left.is_empty() {
-        true => JournalError::Change(error),
-        false => JournalError::Half { error, left },
-    }
+/// Milliseconds since the Unix epoch.
+fn now() -> i64 {
+    chrono::Utc::now().timestamp_millis()
 }

@@ -45,6 +45,8 @@ pub enum Kind {
     Timeout,
     /// The work was done but its answer is larger than a message may be.
     ReplyTooLarge,
+    /// What was asked for could not be done; the message says why.
+    Failed,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -70,6 +72,7 @@ impl Kind {
             Self::Cancelled => -32800,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
+            Self::Failed => 1009,
         }
     }
 

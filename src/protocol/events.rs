@@ -1,4 +1,4 @@
-//! Events: `_vault/subscribe` and `_vault/changed`.
+//! Events: `_vault/subscribe`, `_vault/changed` and `_vault/changes`.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -85,6 +85,59 @@ pub enum EntryKind {
     Link,
     /// A pipe, a socket, a device.
     Other,
+}
+
+/// A change set that was applied: what a client can show and undo.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangesParams {
+    /// What was applied.
+    pub change_set: ChangeSetInfo,
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
+}
+
+/// Changes that went together, as `list_changes` shows them too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeSetInfo {
+    /// Its number, which `undo` takes.
+    pub id: u64,
+    /// What it did, for people.
+    pub title: String,
+    /// When it was begun, local time.
+    pub time: String,
+    /// The program that asked for it.
+    pub caller: String,
+    /// The conversation it was asked for in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub conversation: Option<String>,
+    /// What it took back: a change set (`17`) or one change (`17.2`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub undoes: Option<String>,
+    /// The changes, at most a hundred.
+    pub changes: Vec<ChangeInfo>,
+    /// How many changes there are in all.
+    pub total: u64,
+}
+
+/// One change of a change set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeInfo {
+    /// Its number within the change set: `17.2`. `undo` takes it too.
+    pub id: String,
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
+    pub action: String,
+    /// The path it has, or had, afterwards.
+    pub path: String,
+    /// The path before, of something moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub from: Option<String>,
 }
 
 /// What every event carries.

@@ -8,7 +8,7 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`ping`]), [`strict`] (JSON
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`keeping`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -17,6 +17,7 @@ pub mod error;
 pub mod events;
 pub mod fuzz;
 pub mod initialize;
+pub mod keeping;
 mod methods;
 pub mod ping;
 pub mod status;
@@ -25,8 +26,12 @@ pub mod tools;
 pub mod typescript;
 
 use cancel::CancelParams;
-use events::{ChangedParams, SubscribeParams, SubscribeResult};
+use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
+use keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
+    TrashEmptyResult,
+};
 use methods::{methods, notifications};
 use ping::{PingParams, PingResult};
 use status::{StatusParams, StatusResult};
@@ -52,6 +57,12 @@ methods! {
     VaultStatus => "_vault/status" { StatusParams => StatusResult },
     /// Starts the events, from now on or from where a lost connection stopped.
     VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
+    /// Removes things from the trash for good.
+    TrashEmpty => "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
+    /// Checks every text the journal keeps against its hash.
+    JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
+    /// Frees what the journal keeps longer than the settings say.
+    JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
 }
@@ -64,5 +75,7 @@ notifications! {
     server {
         /// Something in the vault changed, through us or from outside.
         VaultChanged => "_vault/changed" { ChangedParams },
+        /// The steward has applied a change set.
+        VaultChanges => "_vault/changes" { ChangesParams },
     }
 }

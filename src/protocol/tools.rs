@@ -60,6 +60,29 @@ pub struct ToolsCallParams {
     #[serde(default)]
     #[ts(optional, as = "Option<Map<String, Value>>")]
     pub arguments: Map<String, Value>,
+    /// What goes with the call and is none of the tool's arguments.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub meta: Option<CallMeta>,
+}
+
+/// What goes with a call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct CallMeta {
+    /// Ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub vault: Option<CallVaultMeta>,
+}
+
+/// What only the program that calls can say, never the model whose words the arguments are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CallVaultMeta {
+    /// A person has seen that the call deletes or moves more than the limits allow, and agreed.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub confirmed: bool,
 }
 
 /// What the tool has to say. A tool that could not do its work answers too, with `isError`.

@@ -4,6 +4,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::protocol::error::ErrorObject;
+use crate::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use crate::protocol::status::VaultState;
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
@@ -21,6 +25,18 @@ pub enum Work {
     Change,
 }
 
+/// Who calls a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The name the client gave of itself, at most [`MAX_CALLER_CHARS`] characters.
+    pub name: String,
+    /// Whether it says that a person agreed to go beyond the limits.
+    pub confirmed: bool,
+}
+
+/// Characters of a client's name that are kept.
+pub const MAX_CALLER_CHARS: usize = 60;
+
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
     /// The tools, sorted by name.
@@ -30,7 +46,31 @@ pub trait Backend: Send + Sync + 'static {
     fn work(&self, name: &str) -> Option<Work>;
 
     /// Runs a tool, on a thread that may block. Looks at `cancel` now and then.
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult;
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult;
+
+    /// Removes things from the trash for good.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject>;
+
+    /// Checks every text the journal keeps.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject>;
+
+    /// Frees what the journal keeps for longer than it should.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject>;
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::Work;
+use super::backend::{Caller, Work};
 use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
@@ -83,7 +83,12 @@ impl Calls {
     ///
     /// # Errors
     /// Kind `unknown_tool` or `overloaded`.
-    pub fn start(&self, id: RequestId, params: ToolsCallParams) -> Result<(), ErrorObject> {
+    pub fn start(
+        &self,
+        id: RequestId,
+        params: ToolsCallParams,
+        client: &str,
+    ) -> Result<(), ErrorObject> {
         let Some(work) = self.shared.backend.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
             return Err(ErrorObject::new(
@@ -93,8 +98,12 @@ impl Calls {
             .hint("`tools/list` names them all"));
         };
         let answer_to = id.clone();
-        let job =
-            move |shared: &Shared, cancel: &Cancel| carry_out(shared, &answer_to, params, cancel);
+        let ours = params.meta.as_ref().and_then(|meta| meta.vault.as_ref());
+        let caller =
+            Caller { name: client.to_owned(), confirmed: ours.is_some_and(|ours| ours.confirmed) };
+        let job = move |shared: &Shared, cancel: &Cancel| {
+            carry_out(shared, &answer_to, params, caller, cancel)
+        };
         self.begin(id, work, Box::new(job))
     }
 
@@ -218,8 +227,14 @@ fn queue(turns: &Arc<Semaphore>) -> Turn {
 }
 
 /// Runs the tool and writes its answer, once, on the thread that ran it.
-fn carry_out(shared: &Shared, id: &RequestId, params: ToolsCallParams, cancel: &Cancel) -> String {
-    let result = shared.backend.call(&params.name, params.arguments, cancel);
+fn carry_out(
+    shared: &Shared,
+    id: &RequestId,
+    params: ToolsCallParams,
+    caller: Caller,
+    cancel: &Cancel,
+) -> String {
+    let result = shared.backend.call(&params.name, params.arguments, caller, cancel);
     if cancel.is_cancelled() && says_cancelled(&result) {
         return cancelled(id);
     }

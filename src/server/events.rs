@@ -10,8 +10,8 @@ use super::lock;
 use super::outbox::Outbox;
 use crate::protocol::envelope;
 use crate::protocol::events::{
-    ChangedKind, ChangedParams, EntryKind, EventMeta, EventVaultMeta, SubscribeMode,
-    SubscribeParams, SubscribeResult,
+    ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
+    SubscribeMode, SubscribeParams, SubscribeResult,
 };
 
 /// Events kept for those who come back.
@@ -20,17 +20,36 @@ pub const RING_EVENTS: usize = 4096;
 /// Bytes of events kept for those who come back.
 pub const RING_BYTES: usize = 8 << 20;
 
-/// A change before it has a number.
+/// What happened, before it has a number.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// What happened.
-    pub kind: ChangedKind,
-    /// What it happened to.
-    pub path: String,
-    /// The old path of something renamed.
-    pub from: Option<String>,
-    /// What lies, or lay, there.
-    pub entry: EntryKind,
+pub enum Event {
+    /// Something in the vault changed, whoever did it.
+    Changed {
+        /// What happened.
+        kind: ChangedKind,
+        /// What it happened to.
+        path: String,
+        /// The old path of something renamed.
+        from: Option<String>,
+        /// What lies, or lay, there.
+        entry: EntryKind,
+    },
+    /// The steward has applied a change set.
+    Applied(ChangeSetInfo),
+}
+
+impl Event {
+    /// The notification that tells of it.
+    fn tell(self, meta: EventMeta) -> String {
+        match self {
+            Self::Changed { kind, path, from, entry } => {
+                envelope::notification(&ChangedParams { kind, path, from, entry, meta })
+            }
+            Self::Applied(change_set) => {
+                envelope::notification(&ChangesParams { change_set, meta })
+            }
+        }
+    }
 }
 
 /// The events of one run of the daemon. A clone is the same.
@@ -77,10 +96,8 @@ impl Events {
         // All under one lock: the order of numbers is the order of every queue.
         let mut state = lock(&self.0.state);
         state.seq += 1;
-        let Event { kind, path, from, entry } = event;
         let meta = EventMeta { vault: EventVaultMeta { seq: state.seq } };
-        let params = ChangedParams { kind, path, from, entry, meta };
-        let text = Utf8Bytes::from(envelope::notification(&params));
+        let text = Utf8Bytes::from(event.tell(meta));
         state.bytes += text.len();
         state.ring.push_back(text.clone());
         while state.ring.len() > RING_EVENTS || state.bytes > RING_BYTES {
@@ -132,7 +149,7 @@ mod tests {
     use super::*;
 
     fn event(n: u64) -> Event {
-        Event {
+        Event::Changed {
             kind: ChangedKind::Modified,
             path: format!("{n}.md"),
             from: None,

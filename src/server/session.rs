@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::Shared;
-use super::backend::Work;
+use super::backend::{Backend, MAX_CALLER_CHARS, Work};
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
@@ -17,6 +17,7 @@ use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
     InitializeResult,
 };
+use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
@@ -36,6 +37,8 @@ pub struct Session {
     bucket: Bucket,
     number: u64,
     open: bool,
+    /// What the client called itself.
+    client: String,
 }
 
 impl Session {
@@ -46,7 +49,7 @@ impl Session {
             Bucket::new(shared.settings.messages_per_second, shared.settings.message_burst);
         let calls = Calls::new(Arc::clone(&shared), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        Self { shared, outbox, calls, bucket, number, open: false }
+        Self { shared, outbox, calls, bucket, number, open: false, client: String::new() }
     }
 
     /// Whether `initialize` has been answered.
@@ -120,17 +123,33 @@ impl Session {
                 let result = self.initialize(&params)?;
                 self.answer::<InitializeParams>(id, &result);
                 self.open = true;
+                let name = params.client_info.map(|info| info.name).unwrap_or_default();
+                let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
+                self.client = name.collect();
             }
             Request::ToolsList(_) => {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
-            Request::ToolsCall(params) => self.calls.start(id.clone(), params)?,
+            Request::ToolsCall(params) => self.calls.start(id.clone(), params, &self.client)?,
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();
                 let job = move |shared: &Shared, _: &Cancel| {
                     answer::<StatusParams>(&answer_to, &status(shared))
                 };
                 self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+            }
+            Request::TrashEmpty(params) => {
+                let work = if params.dry_run { Work::Read } else { Work::Change };
+                self.keep::<TrashEmptyParams>(id, work, |backend| backend.empty_trash(params))?;
+            }
+            Request::JournalVerify(_) => {
+                self.keep::<JournalVerifyParams>(id, Work::Search, |backend| {
+                    backend.verify_journal()
+                })?
+            }
+            Request::JournalGc(params) => {
+                let work = if params.dry_run { Work::Read } else { Work::Change };
+                self.keep::<JournalGcParams>(id, work, |backend| backend.free_journal(params))?;
             }
             Request::VaultSubscribe(params) => {
                 self.shared.events.subscribe(self.number, &self.outbox, &params, |result| {
@@ -179,6 +198,21 @@ impl Session {
             },
             auth_methods: Vec::new(),
         })
+    }
+
+    /// Begins work that is no tool and answers with its result.
+    fn keep<P: MethodParams>(
+        &self,
+        id: &RequestId,
+        work: Work,
+        job: impl FnOnce(&dyn Backend) -> Result<P::Result, ErrorObject> + Send + 'static,
+    ) -> Result<(), ErrorObject> {
+        let answer_to = id.clone();
+        let job = move |shared: &Shared, _: &Cancel| match job(&*shared.backend) {
+            Ok(result) => answer::<P>(&answer_to, &result),
+            Err(error) => envelope::failure(Some(&answer_to), &error),
+        };
+        self.calls.begin(id.clone(), work, Box::new(job))
     }
 
     fn answer<P: MethodParams>(&self, id: &RequestId, result: &P::Result) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::index::{Index, search};
-use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin};
+use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin, UndoError};
 use crate::note::code::ErrorCode;
 use crate::vault::{Cancel, Vault, VaultError};
 
@@ -140,14 +140,26 @@ impl From<VaultError> for ToolError {
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
-        match error {
-            JournalError::Change(error) => error.into(),
-            JournalError::Half { ref error, ref left } => Self {
-                code: error.code(),
-                message: error.to_string(),
-                hint: Some("look at what is named there before anything else is changed".into()),
-                data: Some(serde_json::json!({ "left": left })),
-            },
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+            hint: error.hint(),
+            data: error.data(),
         }
+    }
+}
+
+/// Characters of a difference that an error shows; the facts have all of it.
+const MAX_SHOWN_DIFF: usize = 4000;
+
+impl From<UndoError> for ToolError {
+    fn from(error: UndoError) -> Self {
+        let mut hint = error.hint();
+        if let (UndoError::Changed { diff, .. }, Some(hint)) = (&error, &mut hint) {
+            // To decide about `force` one has to see what it would undo.
+            let shown: String = diff.chars().take(MAX_SHOWN_DIFF).collect();
+            *hint = format!("{hint}\n{}", shown.trim_end());
+        }
+        Self { code: error.code(), message: error.to_string(), hint, data: error.data() }
     }
 }

@@ -87,7 +87,7 @@ impl Tool for Delete {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
         let (trash, location, whereto) = match trashed {
-            Trashed::System => (
+            Trashed::System { .. } => (
                 "system",
                 None,
                 "the system's trash; restore it from there with the file manager".to_owned(),

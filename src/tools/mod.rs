@@ -12,9 +12,11 @@
 
 mod answer;
 mod graph;
+mod history;
 mod registry;
 mod relink;
 mod text_file;
+mod when;
 
 mod apply_patch;
 mod create_folder;
@@ -25,17 +27,22 @@ mod get_active_note;
 mod get_file_info;
 mod get_links;
 mod get_properties;
+mod list_changes;
 mod list_files;
 mod list_links;
 mod list_tags;
+mod list_trash;
 #[path = "move.rs"]
 mod move_;
 mod read_file;
+mod restore;
 mod search_files;
+mod undo;
 mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use registry::{CallError, Definition};
+pub use text_file::size;
 
 registry::tools! {
     apply_patch::ApplyPatch,
@@ -47,11 +54,15 @@ registry::tools! {
     get_file_info::GetFileInfo,
     get_links::GetLinks,
     get_properties::GetProperties,
+    list_changes::ListChanges,
     list_files::ListFiles,
     list_links::ListLinks,
     list_tags::ListTags,
+    list_trash::ListTrash,
     move_::Move,
     read_file::ReadFile,
+    restore::Restore,
     search_files::SearchFiles,
+    undo::Undo,
     write_file::WriteFile,
 }

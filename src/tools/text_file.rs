@@ -79,7 +79,7 @@ fn moment(nanoseconds: i64) -> DateTime<Local> {
 }
 
 /// Bytes for people: `812 B`, `3.1 KB`, `12 MB`.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = ["KB", "MB", "GB", "TB"];
     if bytes < 1024 {
         return format!("{bytes} B");

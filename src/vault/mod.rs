@@ -45,14 +45,14 @@ use serde::{Deserialize, Serialize};
 
 pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry};
-pub use dir::{Kind, Meta};
+pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
 pub use obsidian::{ActiveNote, LinkFormat, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
-pub use save::{Before, Saved, Staged, Writer};
-pub use trash::Trashed;
+pub use save::{Before, OldText, Saved, Staged, Writer, temp_name};
+pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed};
 pub use watch::Watching;
 
 use crate::note::path::VaultPath;

@@ -38,6 +38,10 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("get_active_note", json!({})),
         ("move", json!({"source": note, "destination": moved})),
         ("delete", json!({"path": moved})),
+        ("list_trash", json!({})),
+        ("restore", json!({"item": moved})),
+        ("undo", json!({})),
+        ("list_changes", json!({"diff": true})),
         ("read_file", json!({"path": "../outside"})),
     ];
     let listed = client.call("tools/list", json!({}));

@@ -9,7 +9,7 @@ use crate::fake::fake;
 use crate::support::{Client, Door};
 
 fn publish(events: &Events, n: usize) {
-    events.publish(Event {
+    events.publish(Event::Changed {
         kind: ChangedKind::Modified,
         path: format!("note {n}.md"),
         from: None,
@@ -98,7 +98,7 @@ fn one_that_never_reads_is_closed_and_harms_no_one() {
     let padding = "x".repeat(4000);
     let mut count = 0;
     for n in 0..20_000 {
-        door.events.publish(Event {
+        door.events.publish(Event::Changed {
             kind: ChangedKind::Created,
             path: format!("{padding}{n}.md"),
             from: None,

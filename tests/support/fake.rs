@@ -6,11 +6,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use vault_steward::protocol::error::{ErrorObject, Kind};
+use vault_steward::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
 use vault_steward::protocol::status::VaultState;
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Work};
+use vault_steward::server::backend::{Backend, Caller, Work};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -73,11 +77,29 @@ impl Backend for Fake {
         ToolsListResult { tools: TOOLS.iter().map(tool).collect() }
     }
 
+    fn empty_trash(&self, _: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {
+        Ok(TrashEmptyResult::default())
+    }
+
+    fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject> {
+        Ok(JournalVerifyResult::default())
+    }
+
+    fn free_journal(&self, _: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::Failed, "it cannot be freed"))
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }
 
-    fn call(&self, name: &str, arguments: Map<String, Value>, cancel: &Cancel) -> ToolsCallResult {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        _: Caller,
+        cancel: &Cancel,
+    ) -> ToolsCallResult {
         let _ = self.began.lock().unwrap().send(name.to_owned());
         let (text, is_error, data) = match name {
             // Waits to be told, or to be cancelled.

@@ -171,7 +171,7 @@ mod links {
 #[test]
 fn what_takes_a_notes_place_during_a_save_stays() {
     use vault_steward::note::path::VaultPath;
-    use vault_steward::vault::Before;
+    use vault_steward::vault::{Before, temp_name};
     let vault = vault(&[("note.md", "base"), ("real.md", "real"), ("Folder/x.md", "x")]);
     let path = VaultPath::from_disk("note.md").expect("sound");
     let note = vault.place.join("note.md");
@@ -183,7 +183,8 @@ fn what_takes_a_notes_place_during_a_save_stays() {
     ];
     for (what, take) in takers {
         let writer = vault.context.vault.writer();
-        let mut staged = writer.stage(&path, b"steward", Before::Any).expect("staged");
+        let mut staged =
+            writer.stage(&path, b"steward", Before::Any, &temp_name()).expect("staged");
         fs::remove_file(&note).expect("removed");
         take(&note);
         let before = vault.snapshot().into_iter().filter(|(name, _)| !name.contains(".~vs"));

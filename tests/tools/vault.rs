@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use vault_steward::index::Index;
-use vault_steward::journal::{Journal, Origin};
+use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::code::ErrorCode;
+use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
 use vault_steward::vault::{self, Cancel, Vault};
 
@@ -44,17 +45,19 @@ impl TestVault {
             put(&place, path, text);
         }
         prepare(&place);
-        let opened = Vault::open(&place, state.path(), vault::Settings::default(), &|_| ());
-        let vault = opened.expect("the vault opens");
-        let context = Context {
-            journal: Journal::new(vault.clone()),
-            index: Index::new(vault.clone()),
-            vault,
-            settings: tools::Settings::default(),
-            cancel: Cancel::default(),
-            origin: Origin::default(),
-        };
+        let context = context(&place, state.path());
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
+    }
+
+    /// The same vault, as another process would find it. Nothing is recovered yet.
+    pub fn reopened(self) -> Self {
+        let context = context(&self.place, &self.state);
+        Self { context, ..self }
+    }
+
+    /// A journal of this vault with other settings.
+    pub fn journal_with(&self, settings: journal::Settings) -> Journal {
+        Journal::open(self.context.vault.clone(), Store::at(&self.state), settings)
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
@@ -125,6 +128,19 @@ impl TestVault {
     pub fn rescued(&self) -> Vec<String> {
         let entries = fs::read_dir(self.state.join("recovery")).into_iter().flatten().flatten();
         entries.map(|entry| fs::read_to_string(entry.path()).expect("text")).collect()
+    }
+}
+
+fn context(place: &Path, state: &Path) -> Context {
+    let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
+    let vault = opened.expect("the vault opens");
+    Context {
+        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
+        index: Index::new(vault.clone()),
+        vault,
+        settings: tools::Settings::default(),
+        cancel: Cancel::default(),
+        origin: Origin::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 
 use super::{Writer, temp_name};
 use crate::note::path::VaultPath;
+use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
 
@@ -52,6 +53,35 @@ impl Writer<'_> {
         folder.sync().map_err(failed)?;
         self.vault.forget(path);
         Ok(true)
+    }
+
+    /// Takes a file away that holds exactly this, for good: what the journal keeps and had made. It
+    /// goes to the hidden name `temp` first and is looked at there, so that no other text is lost.
+    ///
+    /// # Errors
+    /// [`VaultError::Stale`] if it holds something else; it is at its path then. As the system says.
+    pub fn take_away(
+        &self,
+        path: &VaultPath,
+        holds: Revision,
+        temp: &str,
+    ) -> Result<(), VaultError> {
+        self.vault.allowed(path)?;
+        let failed = |error| VaultError::io("remove", path, error);
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        let temp = Name::new(temp).map_err(failed)?;
+        rename_new(&folder, name, &folder, temp).map_err(failed)?;
+        let found = super::hash_of(&folder, temp).ok();
+        if found != Some(holds) {
+            if rename_new(&folder, temp, &folder, name).is_err() {
+                self.vault.rescue_entry(&folder, temp, path);
+            }
+            return Err(VaultError::Stale { path: path.clone(), current: found });
+        }
+        folder.remove_file(temp).map_err(failed)?;
+        folder.sync().map_err(failed)?;
+        self.vault.forget(path);
+        Ok(())
     }
 
     /// Gives a file or folder another path. Never replaces anything; a change of case alone works

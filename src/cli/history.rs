@@ -1,0 +1,92 @@
+//! `steward log`, `steward undo` and `steward restore`: the tools `list_changes`, `undo` and
+//! `restore` with arguments for hands.
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::{LogArguments, RestoreArguments, UndoArguments};
+use super::failure::Failure;
+use super::output::Output;
+use super::reach::{self, Way};
+use super::session::Session;
+
+/// Prints what was changed, newest first.
+///
+/// # Errors
+/// A path that cannot be one, a time that is none; why the journal could not be reached.
+pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
+    if let Some(path) = &log.path {
+        arguments["path"] = json!(path);
+    }
+    if let Some(since) = &log.since {
+        arguments["since"] = json!(since);
+    }
+    answer(session, "list_changes", arguments, output)
+}
+
+/// Takes a change set back, or one change.
+///
+/// # Errors
+/// As the tool `undo` says.
+pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "force": undo.force });
+    match undo.id.as_deref() {
+        None => {}
+        Some(id) if id.contains('.') => arguments["change"] = json!(id),
+        Some(id) => match id.parse::<u64>() {
+            Ok(id) => arguments["change_set"] = json!(id),
+            Err(_) => {
+                return Err(Failure::usage(
+                    format!("`{id}` is no change set and no change"),
+                    "`steward log` shows their numbers, such as 17 and 17.2",
+                ));
+            }
+        },
+    }
+    answer(session, "undo", arguments, output)
+}
+
+/// Brings something back from the trash.
+///
+/// # Errors
+/// As the tool `restore` says.
+pub fn restore(
+    session: &Session,
+    restore: &RestoreArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let mut arguments = json!({ "item": restore.item });
+    if let Some(to) = &restore.to {
+        arguments["to"] = json!(to);
+    }
+    answer(session, "restore", arguments, output)
+}
+
+/// Calls a tool and prints its answer.
+pub(super) fn answer(
+    session: &Session,
+    tool: &str,
+    arguments: Value,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
+    let answer = call(session, tool, arguments, output)?;
+    if output.json() {
+        output.json_value(&answer.data)?
+    } else {
+        output.text(&answer.text)?
+    };
+    Ok(ExitCode::SUCCESS)
+}
+
+fn call(
+    session: &Session,
+    tool: &str,
+    arguments: Map<String, Value>,
+    output: &Output,
+) -> Result<crate::tools::Answer<Value>, Failure> {
+    let root = session.vault(output)?;
+    reach::call(session, &root, tool, arguments, Way::default())
+}

@@ -1,0 +1,211 @@
+//! `steward trash` and `steward journal`: looking after what is kept.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::arguments::{JournalAction, TrashAction};
+use super::failure::{Failure, OTHER};
+use super::history;
+use super::output::Output;
+use super::reach;
+use super::session::Session;
+use crate::daemon::keeping;
+use crate::protocol::error::ErrorObject;
+use crate::protocol::keeping::{
+    JournalGcParams, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
+};
+use crate::tools::size;
+
+/// Names shown before the rest is only counted.
+const SHOWN: usize = 20;
+
+/// Lists the trash, restores from it, or empties it.
+///
+/// # Errors
+/// As the tools say; things that are not in the trash.
+pub fn trash(
+    session: &Session,
+    action: &TrashAction,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match action {
+        TrashAction::List { limit } => {
+            history::answer(session, "list_trash", json!({ "limit": limit }), output)
+        }
+        TrashAction::Restore(restore) => history::restore(session, restore, output),
+        TrashAction::Empty { items, older_than, yes } => {
+            let params = |dry_run| TrashEmptyParams {
+                items: items.clone(),
+                older_than_days: items.is_empty().then_some(*older_than),
+                dry_run,
+            };
+            empty(session, &params, *yes, output)
+        }
+    }
+}
+
+fn empty(
+    session: &Session,
+    params: &dyn Fn(bool) -> TrashEmptyParams,
+    yes: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let ask = |dry_run| {
+        let params = params(dry_run);
+        match reach::ask(session, &root, &params)? {
+            Some(result) => Ok(result),
+            None => reach::here(session, &root, !dry_run, |context| {
+                keeping::empty_trash(context, &params).map_err(failed)
+            }),
+        }
+    };
+    let found = ask(true)?;
+    let question = || {
+        let mut lines: Vec<String> = found.items.iter().take(SHOWN).cloned().collect();
+        if found.items.len() > SHOWN {
+            lines.push(format!("and {} more", found.items.len() - SHOWN));
+        }
+        lines.push(format!(
+            "remove {} from the trash for good, {}?",
+            things(found.items.len()),
+            size(found.bytes)
+        ));
+        lines.join("\n")
+    };
+    if found.items.is_empty() || !agreed(yes, &question)? {
+        if output.json() {
+            output.json_value(&found)?;
+        } else if found.items.is_empty() {
+            output.text("nothing in the trash is that old")?;
+        } else {
+            output.text("nothing was removed")?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let done = ask(false)?;
+    if output.json() {
+        output.json_value(&done)?;
+    } else {
+        output.text(&format!(
+            "removed {} from the trash, {}",
+            things(done.items.len()),
+            size(done.bytes)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the journal, or clears it out.
+///
+/// # Errors
+/// A journal that cannot be read.
+pub fn journal(
+    session: &Session,
+    action: JournalAction,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match action {
+        JournalAction::Verify => verify(session, output),
+        JournalAction::Gc { dry_run, yes } => gc(session, dry_run, yes, output),
+    }
+}
+
+fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let found = match reach::ask(session, &root, &JournalVerifyParams {})? {
+        Some(result) => result,
+        None => reach::here(session, &root, false, |context| {
+            keeping::verify_journal(context).map_err(failed)
+        })?,
+    };
+    let sound = found.damaged.is_empty() && found.missing.is_empty();
+    if output.json() {
+        output.json_value(&found)?;
+    } else {
+        output.text(&report(&found))?;
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
+}
+
+fn report(found: &JournalVerifyResult) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(found.damaged.iter().map(|hash| format!("damaged  {hash}")));
+    lines.extend(found.missing.iter().map(|hash| format!("missing  {hash}")));
+    lines.push(format!(
+        "{} kept texts are sound ({}), {} damaged, {} missing, {} unused",
+        found.sound,
+        size(found.bytes),
+        found.damaged.len(),
+        found.missing.len(),
+        found.unused
+    ));
+    lines.join("\n")
+}
+
+fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let ask = |dry_run| {
+        let params = JournalGcParams { dry_run };
+        match reach::ask(session, &root, &params)? {
+            Some(result) => Ok(result),
+            None => reach::here(session, &root, !dry_run, |context| {
+                keeping::free_journal(context, &params).map_err(failed)
+            }),
+        }
+    };
+    let found = ask(true)?;
+    let said = format!("{} texts of {} changes, {}", found.texts, found.changes, size(found.bytes));
+    let nothing = found.texts == 0 && found.changes == 0;
+    if dry_run || nothing || !agreed(yes, &|| format!("free {said}?"))? {
+        if output.json() {
+            output.json_value(&found)?;
+        } else if nothing {
+            output.text("nothing is older than the settings keep")?;
+        } else {
+            output.text(&format!("could free {said}; nothing was freed"))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let done = ask(false)?;
+    if output.json() {
+        output.json_value(&done)?;
+    } else {
+        output.text(&format!(
+            "freed {} texts of {} changes, {}",
+            done.texts,
+            done.changes,
+            size(done.bytes)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks on the terminal, unless it was agreed to already.
+fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            format!("this has to be agreed to: {}", question().replace('\n', ", ")),
+            "say `--yes`",
+        ));
+    }
+    let mut terminal = std::io::stderr().lock();
+    write!(terminal, "{} [y/N] ", question())?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn things(number: usize) -> String {
+    if number == 1 { "1 thing".to_owned() } else { format!("{number} things") }
+}
+
+fn failed(error: ErrorObject) -> Failure {
+    Failure::other("failed", error.message, error.data.hint.unwrap_or_default())
+}

@@ -1,0 +1,211 @@
+//! Reaching a tool: through the running daemon or, where there is none, directly. The same answer
+//! either way.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::client::{self, Client, ClientError};
+use super::failure::Failure;
+use super::progress::Progress;
+use super::session::Session;
+use crate::config::folders;
+use crate::config::running::Running;
+use crate::daemon;
+use crate::journal::Origin;
+use crate::protocol::MethodParams;
+use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
+use crate::server::token::Token;
+use crate::tools::{self, Answer, Context, Tier};
+
+/// How long a direct change waits for another one to finish.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a tool is to be reached.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Way {
+    /// Not through a daemon, even if there is one.
+    pub direct: bool,
+    /// A person has agreed to go beyond the limits.
+    pub confirmed: bool,
+}
+
+/// Calls the tool `name`, which exists.
+///
+/// # Errors
+/// What the tool says, or why it could not be reached.
+pub fn call(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    arguments: Map<String, Value>,
+    way: Way,
+) -> Result<Answer<Value>, Failure> {
+    if let Some((running, state)) = session.running(root).filter(|_| !way.direct) {
+        match through_daemon(&running, &state, name, &arguments, way) {
+            // Left behind by a daemon whose number another process has now.
+            Err(ThroughError::NobodyThere) => {}
+            Err(ThroughError::Failure(failure)) => return Err(*failure),
+            Ok(answer) => return Ok(answer),
+        }
+    }
+    directly(session, root, name, arguments, way)
+}
+
+/// Asks the running daemon something that is no tool; `None` where there is none.
+///
+/// # Errors
+/// A daemon that cannot be asked, or what it answers.
+pub fn ask<P: MethodParams>(
+    session: &Session,
+    root: &Path,
+    params: &P,
+) -> Result<Option<P::Result>, Failure> {
+    let Some((running, state)) = session.running(root) else { return Ok(None) };
+    match say(&running, &state, params) {
+        Err(ThroughError::NobodyThere) => Ok(None),
+        Err(ThroughError::Failure(failure)) => Err(*failure),
+        Ok(answer) => Ok(Some(answer)),
+    }
+}
+
+/// Does something on the vault in this process; if it `changes` anything, with the vault's lock.
+///
+/// # Errors
+/// As `work`, and what stands in the way of opening the vault.
+pub fn here<T>(
+    session: &Session,
+    root: &Path,
+    changes: bool,
+    work: impl FnOnce(&Context) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let state = session.folders.prepare(root)?;
+    // Reading needs no lock; two writers would each work on a catalogue that the other changes.
+    let lock = match changes {
+        false => None,
+        true => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
+    };
+    let progress = Progress::new();
+    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    drop(progress);
+    if lock.is_some() {
+        daemon::recover(&context)?;
+    }
+    let done = work(&context);
+    // What a change left to do in the background is done before the lock goes.
+    context.vault.stop();
+    done
+}
+
+enum ThroughError {
+    NobodyThere,
+    Failure(Box<Failure>),
+}
+
+impl<T: Into<Failure>> From<T> for ThroughError {
+    fn from(failure: T) -> Self {
+        Self::Failure(Box::new(failure.into()))
+    }
+}
+
+fn through_daemon(
+    running: &Running,
+    state: &Path,
+    name: &str,
+    arguments: &Map<String, Value>,
+    way: Way,
+) -> Result<Answer<Value>, ThroughError> {
+    let vault = way.confirmed.then_some(CallVaultMeta { confirmed: true });
+    let params = ToolsCallParams {
+        name: name.to_owned(),
+        arguments: arguments.clone(),
+        meta: vault.map(|vault| CallMeta { vault: Some(vault) }),
+    };
+    let answer = say(running, state, &params)?;
+    if answer.is_error {
+        return Err(tool_failure(answer.structured_content).into());
+    }
+    let text = answer.content.into_iter().map(|Content::Text { text }| text);
+    Ok(Answer { text: text.collect::<Vec<_>>().join("\n"), data: answer.structured_content })
+}
+
+/// One request to the daemon, on a connection of its own.
+fn say<P: MethodParams>(
+    running: &Running,
+    state: &Path,
+    params: &P,
+) -> Result<P::Result, ThroughError> {
+    let token = Token::load_or_create(&folders::token_file(state))?;
+    let answer = client::runtime()?.block_on(async {
+        let mut client = Client::connect(running, &token).await?;
+        let answer = client.call(params).await;
+        client.close().await;
+        answer
+    });
+    match answer {
+        Err(ClientError::NobodyThere { .. }) => Err(ThroughError::NobodyThere),
+        other => Ok(other?),
+    }
+}
+
+fn tool_failure(mut error: Value) -> Failure {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Failure {
+        exit: super::failure::OTHER,
+        code: text(&error["code"]).unwrap_or_else(|| "io_error".to_owned()),
+        message: text(&error["message"]).unwrap_or_else(|| "the tool failed".to_owned()),
+        hint: text(&error["hint"]),
+        data: Some(error["data"].take()).filter(|data| !data.is_null()),
+    }
+}
+
+fn directly(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    arguments: Map<String, Value>,
+    way: Way,
+) -> Result<Answer<Value>, Failure> {
+    let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
+    here(session, root, changes, |context| {
+        let mut context = context.clone();
+        context.origin = Origin {
+            caller: client::NAME.to_owned(),
+            confirmed: way.confirmed,
+            ..Origin::default()
+        };
+        let answer = tools::call(&context, name, Value::Object(arguments));
+        Ok(answer.map_err(daemon::backend::as_tool_error)?)
+    })
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        let (code, hint) = match error {
+            ClientError::NobodyThere { .. } => {
+                ("not_running", "start it with `steward serve`".to_owned())
+            }
+            ClientError::Refused { status: 401, .. } => {
+                ("refused", "it knows another token; restart it, or use `--direct`".to_owned())
+            }
+            ClientError::Refused { .. } => ("refused", "`steward doctor` may say more".to_owned()),
+            ClientError::NotTheDaemon { .. } => (
+                "not_the_daemon",
+                "nothing was sent to it; stop what uses the port, or use `--direct`".to_owned(),
+            ),
+            ClientError::Answer(error) => {
+                let code = serde_json::to_value(error.data.kind).ok();
+                let code = code.as_ref().and_then(Value::as_str).unwrap_or("internal").to_owned();
+                let hint = error.data.hint;
+                return Self { hint, ..Self::other(&code, message, "") };
+            }
+            ClientError::Broken(_) => (
+                "connection_broken",
+                "a change may still have been made; look before trying again".to_owned(),
+            ),
+        };
+        Self::other(code, message, hint)
+    }
+}

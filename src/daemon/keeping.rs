@@ -1,0 +1,121 @@
+//! Looking after the trash and the journal, as the local door and the command line ask for it.
+
+use chrono::{Days, Utc};
+
+use crate::journal::{Empty, JournalError, TrashItem, TrashPlace};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::keeping::{
+    JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
+use crate::tools::Context;
+
+/// How old a deletion must be to be removed without being named, in days.
+const OLD: u32 = 30;
+
+/// Removes things from the trash for good, or says what it would remove.
+///
+/// # Errors
+/// Kind `failed`: a name that is not in the trash, or lies in the system's; what the journal says.
+pub fn empty_trash(
+    context: &Context,
+    params: &TrashEmptyParams,
+) -> Result<TrashEmptyResult, ErrorObject> {
+    let items = context.journal.trash().map_err(failed)?;
+    let what = wanted(&items, params)?;
+    if !params.dry_run {
+        let emptied = context.journal.empty_trash(&what).map_err(failed)?;
+        if let Some(left) = emptied.left.first() {
+            let rest = emptied.left.len() - 1;
+            let more = if rest == 0 { String::new() } else { format!(" (and {rest} more)") };
+            let removed = emptied.items.len();
+            return Err(ErrorObject::new(Kind::Failed, format!("{left}{more}"))
+                .hint(format!("{removed} others were removed")));
+        }
+        let items = emptied.items.into_iter().map(|item| item.id).collect();
+        return Ok(TrashEmptyResult { items, bytes: emptied.bytes, removed: true });
+    }
+    let fits = |item: &&TrashItem| match &what {
+        Empty::Named(ids) => ids.contains(&item.id),
+        Empty::Older(time) => {
+            can_be_removed(item) && item.deleted.is_some_and(|deleted| deleted < *time)
+        }
+    };
+    let found: Vec<&TrashItem> = items.iter().filter(fits).collect();
+    Ok(TrashEmptyResult {
+        bytes: found.iter().map(|item| item.size).sum(),
+        items: found.into_iter().map(|item| item.id.clone()).collect(),
+        removed: false,
+    })
+}
+
+fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, ErrorObject> {
+    if params.items.is_empty() {
+        let days = params.older_than_days.unwrap_or(OLD);
+        let time = Utc::now().checked_sub_days(Days::new(days.into()));
+        return Ok(Empty::Older(time.unwrap_or_default()));
+    }
+    for asked in &params.items {
+        match items.iter().find(|item| item.id == *asked) {
+            Some(item) if can_be_removed(item) => {}
+            Some(_) => {
+                return Err(ErrorObject::new(
+                    Kind::Failed,
+                    format!("`{asked}` does not lie in a trash that is the vault's or ours"),
+                )
+                .hint("empty the system's trash with the file manager"));
+            }
+            None => {
+                return Err(ErrorObject::new(
+                    Kind::Failed,
+                    format!("`{}` is not in the trash", asked.escape_debug()),
+                )
+                .hint("name things as `list_trash` and `steward trash list` do"));
+            }
+        }
+    }
+    Ok(Empty::Named(params.items.clone()))
+}
+
+fn can_be_removed(item: &TrashItem) -> bool {
+    matches!(item.place, TrashPlace::Local | TrashPlace::Kept)
+}
+
+/// Checks every text the journal keeps.
+///
+/// # Errors
+/// Kind `failed`.
+pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObject> {
+    let found = context.journal.verify().map_err(failed)?;
+    Ok(JournalVerifyResult {
+        sound: (found.texts - found.damaged.len().min(found.texts)) as u64,
+        bytes: found.bytes,
+        damaged: found.damaged.into_iter().map(|(hash, why)| format!("{hash}: {why}")).collect(),
+        missing: found.missing,
+        unused: found.orphans as u64,
+    })
+}
+
+/// Frees texts that are older than the settings keep, or says how many they are.
+///
+/// # Errors
+/// Kind `failed`.
+pub fn free_journal(
+    context: &Context,
+    params: &JournalGcParams,
+) -> Result<JournalGcResult, ErrorObject> {
+    let freed = context.journal.gc(params.dry_run).map_err(failed)?;
+    Ok(JournalGcResult {
+        changes: freed.changes as u64,
+        texts: freed.texts as u64,
+        bytes: freed.bytes,
+        freed: !params.dry_run,
+    })
+}
+
+fn failed(error: JournalError) -> ErrorObject {
+    let object = ErrorObject::new(Kind::Failed, error.to_string());
+    match error.hint() {
+        Some(hint) => object.hint(hint),
+        None => object,
+    }
+}

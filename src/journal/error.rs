@@ -1,0 +1,217 @@
+//! Why the journal did not do what it was asked.
+
+use serde_json::{Value, json};
+
+use super::change::{ChangeId, ChangeSetId, Target};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::store::StoreError;
+use crate::vault::VaultError;
+
+/// Why a change set was not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// A change could not be made; everything is as it was.
+    #[error(transparent)]
+    Change(#[from] VaultError),
+    /// A change could not be made, and some of those before it could not be taken back.
+    #[error("{error}; and {} of the changes before it could not be taken back: {}", left.len(), left.join("; "))]
+    Half {
+        /// What stopped the set.
+        #[source]
+        error: VaultError,
+        /// What was left as it should not be, one sentence each.
+        left: Vec<String>,
+    },
+    /// The journal could not record it; everything is as it was.
+    #[error("the change was not made, because it could not be recorded: {0}")]
+    Store(#[from] StoreError),
+    /// More notes than one turn may delete or move without a person's agreement; everything is as
+    /// it was.
+    #[error("this would {action} {count} notes in one turn; the limit is {limit}")]
+    Limit {
+        /// `delete`, `move`, or `delete or move` for the share of the vault.
+        action: &'static str,
+        /// How many it would be, those of the same turn before it included.
+        count: usize,
+        /// How many may be.
+        limit: usize,
+    },
+}
+
+impl JournalError {
+    /// The stable word for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Change(error) | Self::Half { error, .. } => error.code(),
+            Self::Store(error) if error.is_full() => ErrorCode::StorageFull,
+            Self::Store(error) if error.is_denied() => ErrorCode::PermissionDenied,
+            Self::Store(_) => ErrorCode::IoError,
+            Self::Limit { .. } => ErrorCode::Denied,
+        }
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Change(error) => error.hint(),
+            Self::Half { .. } => {
+                Some("look at what is named there before anything else is changed".to_owned())
+            }
+            Self::Store(error) => Some(error.hint()),
+            Self::Limit { .. } => Some(
+                "do less in one turn, or ask a person: it goes on with their agreement; \
+                 `[journal]` in the settings has the limits"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// The facts as JSON, for programs.
+    pub fn data(&self) -> Option<Value> {
+        match self {
+            Self::Change(error) => error.data(),
+            Self::Half { left, .. } => Some(json!({ "left": left })),
+            Self::Store(_) => None,
+            Self::Limit { count, limit, .. } => Some(json!({ "count": count, "limit": limit })),
+        }
+    }
+}
+
+/// Why something was not undone; nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// There is no such change.
+    #[error("there is no change `{0}`")]
+    Unknown(Target),
+    /// It is undone already.
+    #[error("`{target}` was undone already, by change set {by}")]
+    AlreadyUndone {
+        /// What was to be undone.
+        target: Target,
+        /// What undid it.
+        by: ChangeSetId,
+    },
+    /// The file is not as the change left it.
+    #[error("`{path}` has changed since{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default())]
+    Changed {
+        /// The file.
+        path: VaultPath,
+        /// What was changed since, as a unified diff; one sentence where there is none.
+        diff: String,
+        /// The change set that changed it, if it was one.
+        by: Option<ChangeSetId>,
+    },
+    /// The thing is not where the change left it.
+    #[error("`{path}` is no longer there{}", .now.as_ref().map(|now| format!("; it is now `{now}`")).unwrap_or_default())]
+    NotThere {
+        /// Where it should be.
+        path: VaultPath,
+        /// Where it is, as far as the journal knows.
+        now: Option<VaultPath>,
+        /// The change that moved or deleted it since, if it was one.
+        by: Option<ChangeId>,
+    },
+    /// Another thing is where it should go back to.
+    #[error("`{path}` cannot go back to `{taken}`: another one is there")]
+    Taken {
+        /// What is to go back.
+        path: VaultPath,
+        /// Where it was.
+        taken: VaultPath,
+    },
+    /// Its text is no longer kept, or damaged.
+    #[error("the earlier text of `{path}` is not there any more: {reason}")]
+    NotKept {
+        /// The file.
+        path: VaultPath,
+        /// Why.
+        reason: String,
+    },
+    /// What was deleted is neither in its trash nor kept.
+    #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
+    NotInTrash {
+        /// What was deleted.
+        path: VaultPath,
+    },
+    /// The undo could not be made; everything is as it was, as far as the error says.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl From<StoreError> for UndoError {
+    fn from(error: StoreError) -> Self {
+        Self::Journal(error.into())
+    }
+}
+
+impl From<VaultError> for UndoError {
+    fn from(error: VaultError) -> Self {
+        Self::Journal(error.into())
+    }
+}
+
+impl UndoError {
+    /// The stable word for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown(_) | Self::NotInTrash { .. } | Self::NotThere { .. } => {
+                ErrorCode::NotFound
+            }
+            Self::AlreadyUndone { .. } => ErrorCode::InvalidInput,
+            Self::Changed { .. } => ErrorCode::StaleRevision,
+            Self::Taken { .. } => ErrorCode::AlreadyExists,
+            Self::NotKept { .. } => ErrorCode::IoError,
+            Self::Journal(error) => error.code(),
+        }
+    }
+
+    /// The facts as JSON, for programs.
+    pub fn data(&self) -> Option<Value> {
+        Some(match self {
+            Self::AlreadyUndone { by, .. } => json!({ "by": by }),
+            Self::Changed { path, diff, by } => {
+                json!({ "path": path.as_str(), "diff": diff, "by": by })
+            }
+            Self::NotThere { path, now, by } => json!({
+                "path": path.as_str(),
+                "now": now.as_ref().map(VaultPath::as_str),
+                "by": by.map(|by| by.to_string()),
+            }),
+            Self::Taken { path, taken } => {
+                json!({ "path": path.as_str(), "taken": taken.as_str() })
+            }
+            Self::Journal(error) => return error.data(),
+            Self::Unknown(_) | Self::NotKept { .. } | Self::NotInTrash { .. } => return None,
+        })
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unknown(_) => "list_changes shows what can be undone".to_owned(),
+            Self::AlreadyUndone { by, .. } => format!("undo {by} brings it back"),
+            Self::Changed { by: Some(by), .. } => {
+                format!("undo {by} first, or use force: the newer text is kept and can be had back")
+            }
+            Self::Changed { .. } => {
+                "use force to undo all the same: the newer text is kept and can be had back"
+                    .to_owned()
+            }
+            Self::NotThere { by: Some(by), .. } => {
+                format!("change {by} moved or deleted it; undo that first, or all of both")
+            }
+            Self::NotThere { .. } => {
+                "it was moved or removed by another program; put it back first".to_owned()
+            }
+            Self::Taken { taken, .. } => format!("move `{taken}` out of the way first"),
+            Self::NotKept { .. } => {
+                "texts are kept for the time that `[journal]` in the settings says; \
+                 `steward journal verify` tells what is damaged"
+                    .to_owned()
+            }
+            Self::NotInTrash { .. } => "it was emptied or taken out of the trash".to_owned(),
+            Self::Journal(error) => return error.hint(),
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! After a crash: what was begun is found done whole, or taken back.
+
+use super::error::JournalError;
+use super::rollback::Rollback;
+use super::step::Recorded;
+use super::{Journal, lock, now};
+use crate::store::StoreError;
+use crate::store::journal::StepResult;
+
+/// What was found after a crash.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Operations that had been done whole.
+    pub completed: usize,
+    /// Operations that were taken back.
+    pub taken_back: usize,
+    /// What was left alone because somebody has changed it since, one sentence each.
+    pub left: Vec<String>,
+    /// What a person should hear of the store, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Journal {
+    /// Makes the store sound, then finds out how far each unfinished operation came: one that was
+    /// done whole counts as done, any other is taken back, in reverse. What somebody has changed
+    /// since is left alone.
+    ///
+    /// For whoever holds the vault alone, before [`crate::vault::Vault::sweep`]. It may be cut
+    /// short at any moment and called again.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`] if the store cannot be used.
+    pub fn recover(&self) -> Result<Recovered, JournalError> {
+        let _alone = self.alone();
+        let mut recovered =
+            Recovered { warnings: self.store().prepare()?.warnings, ..Recovered::default() };
+        lock(&self.0.unrecorded).clear();
+        self.store().blobs().sweep();
+        // Newest first: a later one may rest on an earlier.
+        for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
+            let steps = rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>();
+            let steps = match steps {
+                Ok(steps) => steps,
+                Err(error) => {
+                    recovered.left.push(format!("operation {operation} is left alone: {error}"));
+                    self.store().take_back(operation, now())?;
+                    continue;
+                }
+            };
+            self.recover_one(operation, &steps, &mut recovered)?;
+        }
+        // A crash after the last record leaves the displaced versions of that one operation.
+        let last: Vec<Recorded> = self
+            .store()
+            .last_applied()?
+            .into_iter()
+            .map(Recorded::read)
+            .collect::<Result<_, StoreError>>()?;
+        let rollback = Rollback { journal: self, left: &mut recovered.left };
+        last.iter().for_each(|step| rollback.clear_temp(step));
+        for warning in recovered.left.iter().chain(&recovered.warnings) {
+            tracing::warn!("{warning}");
+        }
+        Ok(recovered)
+    }
+
+    fn recover_one(
+        &self,
+        operation: i64,
+        steps: &[Recorded],
+        recovered: &mut Recovered,
+    ) -> Result<(), JournalError> {
+        let mut rollback = Rollback { journal: self, left: &mut recovered.left };
+        // Each as it would look if all after it were undone; a step moved on by a later one of the
+        // same operation is seen through it.
+        let whole = rollback.is_whole(steps);
+        if let Some(details) = whole {
+            let results: Vec<StepResult> = steps
+                .iter()
+                .zip(details)
+                .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
+                .collect();
+            let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
+            let set = steps.first().map_or(0, |step| step.row.set);
+            let marks = self.marks(&undone, set)?;
+            self.store().finish(operation, &results, &marks, now())?;
+            steps.iter().for_each(|step| rollback.clear_temp(step));
+            recovered.completed += 1;
+            return Ok(());
+        }
+        for step in steps.iter().rev() {
+            rollback.one(step);
+        }
+        self.store().take_back(operation, now())?;
+        recovered.taken_back += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! How careful the journal is.
+
+use serde::{Deserialize, Serialize};
+
+/// How careful this room is; a section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Notes that one turn may delete before a person has to agree. 0: no limit.
+    pub max_deleted: usize,
+    /// Notes that one turn may move before a person has to agree. 0: no limit.
+    pub max_moved: usize,
+    /// Percent of the vault's notes that one turn may delete or move before a person has to agree,
+    /// where that is more than ten notes. 0: no limit.
+    pub max_percent: usize,
+    /// Versions kept of each file.
+    pub versions: usize,
+    /// Days that versions are kept.
+    pub days: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { max_deleted: 20, max_moved: 200, max_percent: 10, versions: 50, days: 30 }
+    }
+}

@@ -1,0 +1,125 @@
+//! Why the store could not do what it was asked.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::blobs::BlobError;
+
+/// A failure of the store. Nothing that was asked for has been recorded then.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database was written by a later version of the steward.
+    #[error("`{}` was written by a newer version of the steward (format {found}, this one knows {known})", place.display())]
+    Newer {
+        /// The database.
+        place: PathBuf,
+        /// The format it has.
+        found: i64,
+        /// The newest this program knows.
+        known: i64,
+    },
+    /// It is no database of ours, or a damaged one.
+    #[error("`{}` is damaged: {reason}", place.display())]
+    Damaged {
+        /// The database.
+        place: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file was removed or replaced while it was open: what is written would be lost.
+    #[error("`{}` was removed or replaced while it was in use", place.display())]
+    Gone {
+        /// The database.
+        place: PathBuf,
+    },
+    /// A row holds what cannot be.
+    #[error("row {row} of `{table}` cannot be read: {reason}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The row's number.
+        row: i64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The database refused.
+    #[error("the journal's database failed: {0}")]
+    Sqlite(#[source] rusqlite::Error),
+    /// Bytes could not be kept or fetched.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The system refused.
+    #[error("could not {action} `{}`: {source}", place.display())]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// To what.
+        place: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl StoreError {
+    /// Whether the disk or the quota is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::Blob(error) => error.is_full(),
+            Self::Io { source, .. } => is_full(source),
+            _ => false,
+        }
+    }
+
+    /// Whether the state folder cannot be written.
+    pub fn is_denied(&self) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+        match self {
+            Self::Sqlite(error) => {
+                matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+            }
+            Self::Blob(BlobError::Io { source, .. }) | Self::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ),
+            _ => false,
+        }
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Newer { .. } => "update the steward; nothing was touched".to_owned(),
+            Self::Damaged { .. } => {
+                "start the daemon: it moves the file aside and takes the last good copy; the vault \
+                 itself is not touched"
+                    .to_owned()
+            }
+            Self::Gone { .. } => "restart the steward; nothing was changed".to_owned(),
+            Self::Row { .. } => {
+                "`steward journal verify` tells what else is damaged; the vault itself is not \
+                 touched"
+                    .to_owned()
+            }
+            _ if self.is_full() => "free some space; nothing was changed".to_owned(),
+            _ if self.is_denied() => {
+                "check the permissions of the state folder; nothing was changed".to_owned()
+            }
+            Self::Blob(BlobError::Missing { .. } | BlobError::Damaged { .. }) => {
+                "`steward journal verify` lists what is missing or damaged".to_owned()
+            }
+            _ => "nothing was changed; try again".to_owned(),
+        }
+    }
+}
+
+/// Whether a failure means that there is no room.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

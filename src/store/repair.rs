@@ -1,0 +1,186 @@
+//! A database that can be trusted, at the start: checked, moved aside if it is damaged, taken from
+//! the last good copy, and copied once a day.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::Utc;
+
+use super::blobs::{private, sync_folder};
+use super::database::{Database, Look, beside, look};
+use super::{DATABASE, StoreError};
+
+/// Daily copies that are kept.
+const COPIES: usize = 7;
+
+/// What was found at the start.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// What a person should hear, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Leaves a sound database in this folder, or none.
+///
+/// # Errors
+/// [`StoreError::Newer`] with nothing touched; as the system says.
+pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
+    let mut prepared = Prepared::default();
+    let place = folder.join(DATABASE);
+    let reason = match look(&place)? {
+        Look::Absent => {
+            // A log without its database can only harm the next one.
+            for suffix in ["-wal", "-shm"] {
+                let left = beside(&place, suffix);
+                if left.is_file() {
+                    rename(&left, &beside(&aside(&place), suffix))?;
+                }
+            }
+            match copies(folder).is_empty() {
+                true => return Ok(prepared),
+                false => "it is missing".to_owned(),
+            }
+        }
+        Look::Damaged(reason) => reason,
+        Look::Fine => match fault(folder)? {
+            None => return Ok(prepared),
+            Some(reason) => reason,
+        },
+    };
+    let kept = put_aside(&place)?;
+    let restored = restore(folder, &place)?;
+    let mut warning = format!("the journal's database cannot be used: {reason}");
+    if let Some(kept) = kept {
+        warning.push_str(&format!("; it is kept as `{}`", kept.display()));
+    }
+    warning.push_str(&match restored {
+        Some(copy) => format!(
+            "; the copy `{}` took its place, and changes made since cannot be undone",
+            copy.display()
+        ),
+        None => "; there is no good copy, so a new one begins and earlier changes cannot be undone"
+            .to_owned(),
+    });
+    warning.push_str("; the vault itself was not touched");
+    tracing::error!("{warning}");
+    prepared.warnings.push(warning);
+    Ok(prepared)
+}
+
+/// What is wrong with the database in this folder.
+fn fault(folder: &Path) -> Result<Option<String>, StoreError> {
+    match Database::open(folder) {
+        Ok(database) => database.fault(),
+        Err(StoreError::Damaged { reason, .. }) => Ok(Some(reason)),
+        Err(other) => Err(other),
+    }
+}
+
+fn aside(place: &Path) -> PathBuf {
+    beside(place, &format!(".corrupt-{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
+}
+
+/// Moves a database and what belongs to it out of the way.
+fn put_aside(place: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let to = aside(place);
+    let mut kept = None;
+    for suffix in ["-wal", "-shm", ""] {
+        let from = beside(place, suffix);
+        if from.is_file() {
+            rename(&from, &beside(&to, suffix))?;
+            kept = Some(to.clone());
+        }
+    }
+    Ok(kept)
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    std::fs::rename(from, to).map_err(failed("move aside", from))
+}
+
+fn failed<'a>(action: &'static str, place: &'a Path) -> impl Fn(io::Error) -> StoreError + use<'a> {
+    move |source| StoreError::Io { action, place: place.to_owned(), source }
+}
+
+fn copies_folder(folder: &Path) -> PathBuf {
+    folder.join("backups")
+}
+
+/// The daily copies, oldest first.
+fn copies(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(copies_folder(folder)).into_iter().flatten().flatten();
+    let mut copies: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("state-") && name.ends_with(".db")
+        })
+        .collect();
+    copies.sort();
+    copies
+}
+
+/// Puts the newest copy that is sound in the database's place.
+fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
+    for copy in copies(folder).into_iter().rev() {
+        if !matches!(look(&copy), Ok(Look::Fine)) {
+            continue;
+        }
+        let temp = folder.join(format!("{DATABASE}.restored"));
+        std::fs::copy(&copy, &temp)
+            .and_then(|_| File::options().write(true).open(&temp)?.sync_all())
+            .map_err(failed("restore", &temp))?;
+        std::fs::rename(&temp, place).map_err(failed("restore", place))?;
+        sync_folder(folder).map_err(failed("make durable", folder))?;
+        match fault(folder)? {
+            None => {
+                // What was unfinished when the copy was made is history by now: acting on it
+                // would change notes that have moved on.
+                let mut database = Database::open(folder)?;
+                database.change("forget the unfinished", |change| {
+                    let forget = "UPDATE operation SET state = 'taken_back' \
+                                  WHERE state = 'intended'";
+                    Ok(change.execute(forget, [])?)
+                })?;
+                return Ok(Some(copy));
+            }
+            Some(_) => {
+                put_aside(place)?;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Makes today's copy, unless there is one, and lets the oldest go.
+///
+/// # Errors
+/// [`StoreError`]; nothing of the database is changed.
+pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreError> {
+    let above = copies_folder(folder);
+    let copy = above.join(format!("state-{}.db", Utc::now().format("%Y-%m-%d")));
+    if copy.is_file() {
+        return Ok(());
+    }
+    if !above.is_dir() {
+        std::fs::create_dir_all(&above).map_err(failed("make", &above))?;
+        private(&above).map_err(failed("make", &above))?;
+    }
+    let temp = above.join(".new.db");
+    let _ = std::fs::remove_file(&temp);
+    let text = temp.to_string_lossy();
+    database.read().execute("VACUUM INTO ?1", [&text])?;
+    File::options()
+        .write(true)
+        .open(&temp)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&temp, &copy))
+        .and_then(|()| sync_folder(&above))
+        .map_err(failed("copy", &copy))?;
+    let copies = copies(folder);
+    for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
+        let _ = std::fs::remove_file(old);
+    }
+    Ok(())
+}

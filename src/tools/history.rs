@@ -1,0 +1,112 @@
+//! What the tools of the journal share: change sets as they are shown.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::text_file::local_short;
+use crate::journal::{Action, ListedChange, ListedSet, SetKind};
+
+/// Changes of one set that are shown; the rest is counted.
+pub(super) const MAX_CHANGES: usize = 100;
+
+/// Changes that go together.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangeSetData {
+    /// Its number, which `undo` takes.
+    id: u64,
+    /// What it did, for people.
+    title: String,
+    /// When it was begun, local time.
+    time: String,
+    /// The program that asked for it.
+    caller: String,
+    /// The conversation it was asked for in.
+    conversation: Option<String>,
+    /// What it took back: a change set (`17`) or one change (`17.2`).
+    undoes: Option<String>,
+    /// Whether all of it has been taken back.
+    undone: bool,
+    /// The changes in the order in which they were made, at most a hundred.
+    pub changes: Vec<ChangeData>,
+    /// How many changes there are in all.
+    total: usize,
+}
+
+/// One change.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangeData {
+    /// Its number within the change set: `17.2`. `undo` takes it too.
+    pub id: String,
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`.
+    action: &'static str,
+    /// Where the thing was afterwards; of something deleted, where it was before.
+    path: String,
+    /// Where something moved was before.
+    from: Option<String>,
+    /// Where something deleted went.
+    place: Option<String>,
+    /// The change set that took it back.
+    undone_by: Option<u64>,
+    /// What changed in the text, as a unified diff, where that was asked for.
+    pub diff: Option<String>,
+}
+
+/// A change set as data.
+pub(super) fn data(set: &ListedSet) -> ChangeSetData {
+    ChangeSetData {
+        id: set.id.0,
+        title: set.title.clone(),
+        time: super::text_file::local(nanoseconds(set)),
+        caller: set.caller.clone(),
+        conversation: set.conversation.clone(),
+        undoes: match set.kind {
+            SetKind::Undo(target) => Some(target.to_string()),
+            SetKind::Change | SetKind::Restore => None,
+        },
+        undone: set.is_undone(),
+        changes: set.changes.iter().take(MAX_CHANGES).map(change).collect(),
+        total: set.changes.len(),
+    }
+}
+
+fn change(change: &ListedChange) -> ChangeData {
+    ChangeData {
+        id: change.id.to_string(),
+        action: change.action.word(),
+        path: change.path.as_str().to_owned(),
+        from: change.from.as_ref().map(|from| from.as_str().to_owned()),
+        place: change.place.clone(),
+        undone_by: change.undone_by.map(|set| set.0),
+        diff: None,
+    }
+}
+
+/// `17  2026-11-21 14:02  steward  edit a.md (undone)`.
+pub(super) fn headline(set: &ListedSet) -> String {
+    let who = match &set.conversation {
+        Some(conversation) => format!("{} in conversation {conversation}", set.caller),
+        None => set.caller.clone(),
+    };
+    let undone = if set.is_undone() { " (undone)" } else { "" };
+    let time = local_short(nanoseconds(set));
+    let who = if who.is_empty() { "-" } else { &who };
+    format!("{}  {time}  {who}  {}{undone}", set.id, set.title)
+}
+
+/// `17.2 moved a.md to b.md`.
+pub(super) fn line(change: &ListedChange) -> String {
+    let path = &change.path;
+    let what = match (change.action, &change.from, &change.place) {
+        (Action::Moved, Some(from), _) => format!("moved `{from}` to `{path}`"),
+        (Action::Deleted, _, Some(place)) => format!("deleted `{path}`, now `{place}`"),
+        (Action::FolderMade, ..) => format!("made the folder `{path}`"),
+        (Action::FolderRemoved, ..) => format!("removed the empty folder `{path}`"),
+        (action, ..) => format!("{} `{path}`", action.word()),
+    };
+    let undone = change.undone_by.map(|by| format!(" (undone by {by})")).unwrap_or_default();
+    format!("{}  {what}{undone}", change.id)
+}
+
+fn nanoseconds(set: &ListedSet) -> i64 {
+    set.time.timestamp_nanos_opt().unwrap_or_default()
+}

@@ -1,0 +1,145 @@
+//! `list_changes`
+
+use chrono::{Local, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::history::{self, ChangeSetData};
+use super::text_file::{count, shown};
+use super::{Answer, Context, Tier, Tool, ToolError, when};
+use crate::journal::{ChangeSetId, Difference, ListedChange, Query};
+use crate::note::path::VaultPath;
+use crate::vault::Want;
+
+pub(super) struct ListChanges;
+
+/// Change sets in one answer.
+const MAX_SETS: usize = 200;
+
+/// Bytes of diffs in one answer; further changes are listed without.
+const MAX_DIFF_BYTES: usize = 60_000;
+
+/// Shows what was changed through the steward, newest first: change sets with their number, time
+/// and who asked for them, and below each its changes. `undo` takes these numbers. What other
+/// programs changed, Obsidian among them, is not in here.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only what touched this file, or something in this folder; also one that is gone by now.
+    #[serde(default)]
+    path: Option<String>,
+    /// Only changes since then: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3d`, `today`.
+    #[serde(default)]
+    since: Option<String>,
+    /// Only change sets with a smaller number than this: how to go on where an answer ended.
+    #[serde(default)]
+    before: Option<u64>,
+    /// How many change sets at most, up to 200.
+    #[serde(default = "twenty")]
+    limit: usize,
+    /// Whether to show what changed in the texts.
+    #[serde(default)]
+    diff: bool,
+}
+
+fn twenty() -> usize {
+    20
+}
+
+/// The change sets.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Newest first.
+    change_sets: Vec<ChangeSetData>,
+    /// Whether there are older ones; `before` with the last number goes on.
+    more: bool,
+}
+
+impl Tool for ListChanges {
+    const NAME: &'static str = "list_changes";
+    const TITLE: &'static str = "List what was changed";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let since = input.since.as_deref().map(|text| when::parse(text, Local::now()));
+        let limit = input.limit.clamp(1, MAX_SETS);
+        let query = Query {
+            path: input.path.as_deref().map(|path| asked(context, path)).transpose()?,
+            since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
+            before: input.before.map(ChangeSetId),
+            limit: limit + 1,
+        };
+        let mut sets = context.journal.change_sets(&query)?;
+        let more = sets.len() > limit;
+        sets.truncate(limit);
+        let mut lines = Vec::new();
+        let mut change_sets = Vec::new();
+        let mut room = MAX_DIFF_BYTES;
+        for set in &sets {
+            lines.push(history::headline(set));
+            let mut data = history::data(set);
+            for (change, data) in set.changes.iter().zip(&mut data.changes) {
+                lines.push(format!("    {}", history::line(change)));
+                if input.diff {
+                    data.diff = difference(context, change, &mut room)?;
+                    let diff = data.diff.as_deref().unwrap_or_default();
+                    lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
+                }
+            }
+            if set.changes.len() > history::MAX_CHANGES {
+                let rest = set.changes.len() - history::MAX_CHANGES;
+                lines.push(format!("    and {} more", count(rest, "change")));
+            }
+            change_sets.push(data);
+        }
+        match sets.last() {
+            None if input.path.is_some() || input.since.is_some() => {
+                lines.push("nothing was changed through the steward there and then".to_owned());
+            }
+            None => lines.push("nothing was changed through the steward yet".to_owned()),
+            Some(last) if more => {
+                lines.push(format!("[older ones with before: {}]", last.id));
+            }
+            Some(_) => {}
+        }
+        Ok(Answer { text: lines.join("\n"), data: Output { change_sets, more } })
+    }
+}
+
+/// The path that is meant: one that exists as tools find it, else as it is written.
+fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
+    match context.vault.resolve(path, Want::Entry) {
+        Ok(found) => Ok(found.path),
+        Err(_) => Ok(context.vault.parse(path)?),
+    }
+}
+
+/// What a change did to a text; in the answer's data too, so that it is said why there is none.
+fn difference(
+    context: &Context,
+    change: &ListedChange,
+    room: &mut usize,
+) -> Result<Option<String>, ToolError> {
+    if *room == 0 {
+        return Ok(None);
+    }
+    Ok(match context.journal.diff(change.id)? {
+        Difference::Text(diff) if diff.len() > *room => {
+            *room = 0;
+            Some("(the rest of the differences is too long; ask with `path`)".to_owned())
+        }
+        Difference::Text(diff) => {
+            *room -= diff.len();
+            Some(diff)
+        }
+        Difference::Binary => Some("(no text)".to_owned()),
+        Difference::TooLarge(bytes) => {
+            Some(format!("(too large to compare: {})", super::text_file::size(bytes)))
+        }
+        Difference::NotKept => Some("(its texts are no longer kept)".to_owned()),
+        Difference::None => None,
+    })
+}

@@ -1,0 +1,133 @@
+//! `list_trash`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_files::parse_glob;
+use super::text_file::{count, local, local_short, size};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::TrashItem;
+use crate::note::fold::fold_key;
+use crate::note::glob::Glob;
+use crate::note::path::VaultPath;
+use crate::vault::Kind;
+
+pub(super) struct ListTrash;
+
+/// Things in one answer.
+const MAX_ITEMS: usize = 1000;
+
+/// Lists deleted things that can be brought back with `restore`, newest first: what lies in the
+/// vault's `.trash`, in the system's trash or in the steward's own keeping, and texts that only the
+/// journal still has.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only things whose path or name fits this glob, such as `*.md` or `Projects/**`.
+    #[serde(default)]
+    pattern: Option<String>,
+    /// How many at most, up to 1,000.
+    #[serde(default = "hundred")]
+    limit: usize,
+}
+
+fn hundred() -> usize {
+    100
+}
+
+/// What can be brought back.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Newest first.
+    items: Vec<Item>,
+    /// How many there are in all.
+    total: usize,
+}
+
+/// A deleted thing.
+#[derive(Serialize, JsonSchema)]
+pub struct Item {
+    /// What `restore` takes.
+    item: String,
+    /// Where it was in the vault; none for what others put into the trash.
+    was: Option<String>,
+    /// `file`, `folder` or `link`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Bytes of a file; 0 for folders.
+    size: u64,
+    /// When it was deleted, local time, as far as that is known.
+    deleted: Option<String>,
+    /// `local` (`.trash`), `system`, `kept` (the steward's own keeping), `text` (only in the
+    /// journal).
+    place: &'static str,
+    /// Where exactly it lies.
+    location: Option<String>,
+}
+
+impl Tool for ListTrash {
+    const NAME: &'static str = "list_trash";
+    const TITLE: &'static str = "List the trash";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let glob = input.pattern.as_deref().map(glob).transpose()?;
+        let mut items = context.journal.trash()?;
+        if let Some(glob) = &glob {
+            items.retain(|item| fits(item, glob));
+        }
+        let total = items.len();
+        items.truncate(input.limit.clamp(1, MAX_ITEMS));
+        let mut lines: Vec<String> = items.iter().map(line).collect();
+        match total {
+            0 if glob.is_some() => lines.push("nothing of that name is in the trash".to_owned()),
+            0 => lines.push("the trash is empty".to_owned()),
+            _ if total > items.len() => {
+                let rest = count(total - items.len(), "older thing");
+                lines.push(format!("and {rest}; `limit` or `pattern` show them"));
+            }
+            _ => {}
+        }
+        let items = items.iter().map(item).collect();
+        Ok(Answer { text: lines.join("\n"), data: Output { items, total } })
+    }
+}
+
+/// A pattern without a slash is about names, at any depth.
+fn glob(pattern: &str) -> Result<Glob, ToolError> {
+    let glob = parse_glob(pattern)?;
+    Ok(if glob.has_slash() { glob } else { glob.anywhere() })
+}
+
+fn fits(item: &TrashItem, glob: &Glob) -> bool {
+    let was = item.was.as_ref().map_or(item.id.as_str(), VaultPath::as_str);
+    glob.matches(&fold_key(was))
+}
+
+fn item(item: &TrashItem) -> Item {
+    Item {
+        item: item.id.clone(),
+        was: item.was.as_ref().map(|was| was.as_str().to_owned()),
+        kind: item.kind.word(),
+        size: item.size,
+        deleted: item.deleted.and_then(|time| time.timestamp_nanos_opt()).map(local),
+        place: item.place.word(),
+        location: item.location.clone(),
+    }
+}
+
+fn line(item: &TrashItem) -> String {
+    let was = match &item.was {
+        Some(was) => format!("was `{was}`"),
+        None => "not deleted through the steward".to_owned(),
+    };
+    let time = item.deleted.and_then(|time| time.timestamp_nanos_opt()).map(local_short);
+    let what = match item.kind {
+        Kind::Folder => "folder".to_owned(),
+        _ => size(item.size),
+    };
+    format!("{}  {}  {was}, {what}", item.id, time.as_deref().unwrap_or("-"))
+}

@@ -1,0 +1,122 @@
+//! `restore`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::TrashItem;
+use crate::note::code::ErrorCode;
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+
+pub(super) struct Restore;
+
+/// Brings a deleted file or folder back to where it was, or to another path. Nothing is ever
+/// replaced: where the name is taken it comes back beside it as `name (restored).md`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What to bring back: an `item` of list_trash, or the path or name it had. Of several deletions
+    /// of the same path the last one is meant.
+    item: String,
+    /// Where to put it, from the vault's root, name included; where it was if left out.
+    #[serde(default)]
+    to: Option<String>,
+}
+
+/// What was brought back.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What it was called in the trash.
+    item: String,
+    /// Where it is now.
+    path: String,
+    /// `file`, `folder` or `link`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The change set this is part of: what `undo` takes.
+    change_set: u64,
+    /// What a person should know of it.
+    notes: Vec<String>,
+}
+
+impl Tool for Restore {
+    const NAME: &'static str = "restore";
+    const TITLE: &'static str = "Restore from the trash";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let item = find(context.journal.trash()?, &input.item)?;
+        let to = match &input.to {
+            Some(to) => Some(context.vault.new_path(to)?),
+            None => None,
+        };
+        let restored = context.journal.restore(&item.id, to.as_ref(), &context.origin)?;
+        let set = restored.applied.change_set;
+        let kind = item.kind.word();
+        let mut text = format!("restored the {kind} `{}`, change set {set}", restored.path);
+        for note in &restored.notes {
+            text.push('\n');
+            text.push_str(note);
+        }
+        let data = Output {
+            item: item.id,
+            path: restored.path.as_str().to_owned(),
+            kind,
+            change_set: set.0,
+            notes: restored.notes,
+        };
+        Ok(Answer { text, data })
+    }
+}
+
+/// The thing that is meant: by its id, the path it had, or its name, the newest first.
+fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
+    let key = fold_key(asked.trim().trim_matches('/'));
+    let named = |item: &TrashItem, key: &str| {
+        let was = item.was.as_ref().map_or(item.id.as_str(), VaultPath::as_str);
+        let (path, name) = (fold_key(was), fold_key(was.rsplit('/').next().unwrap_or(was)));
+        let bare = |text: &str| text.strip_suffix(".md").is_some_and(|stem| stem == key);
+        (path == key || bare(&path), name == key || bare(&name))
+    };
+    let exact = items.iter().position(|item| fold_key(&item.id) == key);
+    let by_path = || items.iter().position(|item| named(item, &key).0);
+    if let Some(at) = exact.or_else(by_path) {
+        return Ok(items.into_iter().nth(at).expect("it was found there"));
+    }
+    let by_name: Vec<&TrashItem> = items.iter().filter(|item| named(item, &key).1).collect();
+    let mut places: Vec<&str> = by_name
+        .iter()
+        .map(|item| item.was.as_ref().map_or(item.id.as_str(), VaultPath::as_str))
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    match (&by_name[..], places.len()) {
+        ([], _) => {
+            let near = items
+                .iter()
+                .map(|item| item.was.as_ref().map_or(item.id.as_str(), VaultPath::as_str))
+                .filter(|was| strsim::jaro_winkler(&fold_key(was), &key) > 0.85)
+                .take(5)
+                .map(|was| format!("`{was}`"))
+                .collect::<Vec<_>>();
+            let hint = match near.is_empty() {
+                true => "list_trash shows what can be restored".to_owned(),
+                false => format!("did you mean {}?", near.join(" or ")),
+            };
+            let shown: String = asked.chars().flat_map(crate::note::path::show).collect();
+            let message = format!("`{shown}` is not in the trash");
+            Err(ToolError::new(ErrorCode::NotFound, message, hint))
+        }
+        ([newest, ..], 1) => Ok((*newest).clone()),
+        (_, _) => Err(ToolError {
+            code: ErrorCode::AmbiguousPath,
+            message: format!("several deleted things are called `{}`", asked.trim()),
+            hint: Some(format!("say which: {}", places.join(", "))),
+            data: Some(serde_json::json!({ "candidates": places })),
+        }),
+    }
+}

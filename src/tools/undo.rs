@@ -1,0 +1,106 @@
+//! `undo`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::history::{self, ChangeSetData};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{ChangeSetId, ListedSet, Query, SetKind, Target};
+use crate::note::code::ErrorCode;
+
+pub(super) struct Undo;
+
+/// Change sets looked through for the last one that is not undone.
+const LOOKED_THROUGH: usize = 500;
+
+/// Takes back what was changed through the steward: a whole change set, or one change of it;
+/// `list_changes` has the numbers. Without a number it takes back the last change set that was
+/// neither undone nor an undo. An undo is a change set itself, so it can be undone again. If a file
+/// has changed since, nothing is done and the answer shows the difference; `force` undoes all the
+/// same and keeps the newer text in the journal.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The number of a change set: 17.
+    #[serde(default)]
+    change_set: Option<u64>,
+    /// One change of a change set: `17.2`.
+    #[serde(default)]
+    change: Option<String>,
+    /// Also where a file has changed since; the newer text is kept in the journal.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The change set, or the one change, that was taken back.
+    undone: String,
+    /// The change set that did it: undo this to bring it back.
+    change_set: u64,
+    /// What was done.
+    changes: Option<ChangeSetData>,
+    /// What a person should know of it.
+    notes: Vec<String>,
+}
+
+impl Tool for Undo {
+    const NAME: &'static str = "undo";
+    const TITLE: &'static str = "Undo a change";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let target = match (input.change_set, &input.change) {
+            (Some(_), Some(_)) => {
+                return Err(ToolError::new(
+                    ErrorCode::InvalidInput,
+                    "both `change_set` and `change` were given",
+                    "give one of them",
+                ));
+            }
+            (Some(set), None) => Target::Set(ChangeSetId(set)),
+            (None, Some(change)) => change.parse::<Target>().map_err(|error| {
+                ToolError::new(
+                    ErrorCode::InvalidInput,
+                    error.to_string(),
+                    "list_changes has the numbers",
+                )
+            })?,
+            (None, None) => Target::Set(last(context)?.id),
+        };
+        let undone = context.journal.undo(target, input.force, &context.origin)?;
+        let set = undone.applied.change_set;
+        let listed = context.journal.change_set(set)?;
+        let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
+        if let Some(listed) = &listed {
+            let shown = listed.changes.iter().take(history::MAX_CHANGES);
+            lines.extend(shown.map(|change| format!("    {}", history::line(change))));
+        }
+        lines.extend(undone.notes.iter().cloned());
+        let data = Output {
+            undone: target.to_string(),
+            change_set: set.0,
+            changes: listed.as_ref().map(history::data),
+            notes: undone.notes,
+        };
+        Ok(Answer { text: lines.join("\n"), data })
+    }
+}
+
+/// The last change set that can be taken back without taking back an undo.
+fn last(context: &Context) -> Result<ListedSet, ToolError> {
+    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
+    let sets = context.journal.change_sets(&query)?;
+    let open = |set: &ListedSet| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone();
+    sets.into_iter().find(open).ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::NotFound,
+            "there is nothing to undo",
+            "list_changes shows what was changed through the steward",
+        )
+    })
+}
