@@ -35,6 +35,7 @@ mod undo;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use self::trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
 };
@@ -43,7 +44,6 @@ pub use keeping::{Freed, Verified};
 pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
 pub use recovery::Recovered;
 pub use settings::Settings;
-pub use trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use undo::Undone;
 
 use crate::store::Store;

@@ -28,7 +28,7 @@ pub fn vault(files: &[(&str, &str)]) -> TestVault {
 impl TestVault {
     /// A vault with these files, and what `prepare` adds before it is opened.
     pub fn new(files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = temporary_folder();
         let place = folder.path().join("Vault");
         fs::create_dir(&place).expect("made");
         let mut vault = Self::at(&place, files, prepare);
@@ -131,6 +131,16 @@ impl TestVault {
     }
 }
 
+/// Where a test's vault lies: below `STEWARD_TEST_VAULTS` if that is set, which is how the whole
+/// suite is run on another file system.
+pub fn temporary_folder() -> TempDir {
+    match std::env::var_os("STEWARD_TEST_VAULTS") {
+        Some(place) => tempfile::tempdir_in(place),
+        None => tempfile::tempdir(),
+    }
+    .expect("a temporary folder")
+}
+
 fn context(place: &Path, state: &Path) -> Context {
     let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
     let vault = opened.expect("the vault opens");
@@ -141,6 +151,7 @@ fn context(place: &Path, state: &Path) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        clock: tools::Clock::System,
     }
 }
 

@@ -11,19 +11,38 @@ use crate::vault::error::VaultError;
 impl Writer<'_> {
     /// Makes the folder at `path` and those above it that are missing; gives the ones made,
     /// outermost first.
+    ///
+    /// # Errors
+    /// [`VaultError::NotAFolder`], as the system says. What was made on the way is gone again.
     pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         self.vault.check_root()?;
         self.vault.allowed(path)?;
+        let mut made = Vec::new();
+        if let Err(error) = self.make_folders(path, &mut made) {
+            for folder in made.iter().rev() {
+                if let Err(error) = self.remove_empty_folder(folder) {
+                    self.vault.warn(format!("the empty folder `{folder}` stays: {error}"));
+                }
+            }
+            return Err(error);
+        }
+        for folder in &made {
+            self.vault.refresh(folder);
+        }
+        Ok(made)
+    }
+
+    fn make_folders(&self, path: &VaultPath, made: &mut Vec<VaultPath>) -> Result<(), VaultError> {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let mut folder = self.root().try_clone().map_err(failed("open the folder of"))?;
-        let (mut here, mut made) = (VaultPath::root(), Vec::new());
+        let mut here = VaultPath::root();
         for component in path.components() {
             here = here.join(component).expect("a component is a name");
             let name = Name::new(component).map_err(failed("make the folder"))?;
             match folder.create_folder(name) {
                 Ok(()) => {
-                    folder.sync().map_err(failed("make durable"))?;
                     made.push(here.clone());
+                    folder.sync().map_err(failed("make durable"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(VaultError::io("make the folder", &here, error)),
@@ -35,10 +54,7 @@ impl Writer<'_> {
                 _ => VaultError::io("open the folder", &here, error),
             })?;
         }
-        for folder in &made {
-            self.vault.refresh(folder);
-        }
-        Ok(made)
+        Ok(())
     }
 
     /// Removes a folder that is empty; `false` if it is not.
@@ -124,7 +140,14 @@ impl Writer<'_> {
                 });
             }
         }
-        to_folder.sync().and_then(|()| from_folder.sync()).map_err(failed)?;
+        if let Err(error) = to_folder.sync().and_then(|()| from_folder.sync()) {
+            // An error means that nothing was moved.
+            let back = rename_new(&to_folder, to_name, &from_folder, from_name);
+            if back.is_err() && is_alias(&from_folder, to, from) {
+                let _ = to_folder.rename_replacing(to_name, &from_folder, from_name);
+            }
+            return Err(failed(error));
+        }
         self.vault.renamed(from, to);
         Ok(())
     }
@@ -138,6 +161,20 @@ fn is_alias(folder: &Folder, from: &VaultPath, to: &VaultPath) -> bool {
         && folder
             .list()
             .is_ok_and(|listed| listed.iter().all(|one| one.name.to_str() != Some(to.name())))
+}
+
+/// Renames without replacing and makes the new name durable; where that fails the thing goes back,
+/// so that an error means that it never moved.
+pub(in crate::vault) fn rename_durably(
+    from: &Folder,
+    name: Name,
+    to: &Folder,
+    to_name: Name,
+) -> io::Result<()> {
+    rename_new(from, name, to, to_name)?;
+    to.sync().inspect_err(|_| {
+        let _ = rename_new(to, to_name, from, name);
+    })
 }
 
 /// Renames without replacing, as surely as the file system can.

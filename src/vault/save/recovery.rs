@@ -213,5 +213,11 @@ impl Writer<'_> {
 
 /// Makes the names in one of our own folders durable. Windows does that by itself.
 pub(in crate::vault) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        let folder = File::open(folder)?;
+        folder.sync_all()?;
+        // As in `dir`: xfs has to be asked twice.
+        folder.metadata()?;
+    }
+    Ok(())
 }

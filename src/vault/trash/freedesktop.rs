@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::numbered;
 use crate::note::path::MAX_NAME_BYTES;
 use crate::vault::dir::{Folder, Name};
-use crate::vault::save::rename_new;
+use crate::vault::save::rename_durably;
 
 /// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
 ///
@@ -81,12 +81,10 @@ fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Resul
         let moved = description
             .write_all(describe(place).as_bytes())
             .and_then(|()| description.sync_all())
-            .and_then(|()| rename_new(folder, name, &files, to));
+            .and_then(|()| info.sync())
+            .and_then(|()| rename_durably(folder, name, &files, to));
         match moved {
-            Ok(()) => {
-                files.sync().and_then(|()| info.sync())?;
-                return Ok(trash.join("files").join(&free));
-            }
+            Ok(()) => return Ok(trash.join("files").join(&free)),
             Err(error) => {
                 info.remove_file(told)?;
                 if error.kind() != io::ErrorKind::AlreadyExists {

@@ -7,7 +7,7 @@ use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, random_tag, rename_new, sync_folder, temp_name};
+use crate::vault::save::{Writer, random_tag, rename_durably, rename_new, sync_folder, temp_name};
 
 /// The names that a deletion into the steward's own keeping uses, chosen beforehand so that what a
 /// crash leaves can be found again.
@@ -46,14 +46,11 @@ impl Writer<'_> {
         let aside = Name::new(&keeping.aside).map_err(failed)?;
         let above = self.vault.kept_folder().join(&keeping.folder);
         std::fs::create_dir_all(&above).map_err(failed)?;
+        sync_folder(&self.vault.kept_folder()).map_err(failed)?;
         let kept = Folder::open_root(&above).map_err(failed)?;
         let place = above.join(path.name());
-        match rename_new(folder, name, &kept, name) {
-            Ok(()) => {
-                kept.sync().map_err(failed)?;
-                sync_folder(&self.vault.kept_folder()).map_err(failed)?;
-                Ok(place)
-            }
+        match rename_durably(folder, name, &kept, name) {
+            Ok(()) => Ok(place),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 carry_over(folder, name, aside, &above, &place).map_err(failed)?;
                 Ok(place)

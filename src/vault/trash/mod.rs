@@ -21,7 +21,7 @@ use super::Revision;
 use super::dir::{Folder, Kind, Name};
 use super::error::VaultError;
 use super::obsidian::TrashOption;
-use super::save::{Before, Writer, rename_new};
+use super::save::{Before, Writer, rename_durably};
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 
 /// The vault's own trash.
@@ -118,9 +118,8 @@ impl Writer<'_> {
         for number in 1..10_000_u32 {
             let free = numbered(path.name(), number);
             let to = Name::new(&free).map_err(failed)?;
-            match rename_new(folder, name, &trash, to) {
+            match rename_durably(folder, name, &trash, to) {
                 Ok(()) => {
-                    trash.sync().map_err(failed)?;
                     let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{free}"));
                     let path = path.expect("two names make a path");
                     return Ok(Trashed::Local { path, instead });
