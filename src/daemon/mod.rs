@@ -4,6 +4,7 @@
 //! all the rooms at once. `backend` shows the tools to the server.
 
 pub mod backend;
+mod handles;
 pub mod keeping;
 
 use std::io;
@@ -168,6 +169,7 @@ pub fn open(
     config: &Config,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Context, StartError> {
+    handles::raise_limit();
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
