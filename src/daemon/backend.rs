@@ -28,7 +28,7 @@ pub struct VaultBackend {
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
-    /// What this file system cannot do, for `status`.
+    /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
 }
 
@@ -40,6 +40,11 @@ impl VaultBackend {
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
         Self { context, live, confinement, folder, reduced }
+    }
+
+    /// Has `status` say this as well.
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        self.reduced.extend(warnings);
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod confine;
+mod handles;
 pub mod keeping;
 pub mod settings;
 
@@ -179,6 +180,7 @@ pub fn open(
     config: &Config,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Context, StartError> {
+    handles::raise_limit();
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
@@ -246,10 +248,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live);
     let context = open(root, &state, &config, progress)?;
-    recover(&context)?;
+    let recovered = recover(&context)?;
     let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let backend = VaultBackend::new(context, Arc::clone(&live), confinement);
+    let mut backend = VaultBackend::new(context, Arc::clone(&live), confinement);
+    backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -41,7 +41,16 @@ pub struct Context {
 impl Context {
     /// Applies changes that go together, in the caller's name.
     pub(super) fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, ToolError> {
-        Ok(self.journal.apply(&ChangeSet { title, changes }, &self.origin)?)
+        Ok(self.try_apply(title, changes)?)
+    }
+
+    /// The same, with the journal's own error.
+    pub(super) fn try_apply(
+        &self,
+        title: String,
+        changes: Vec<Change>,
+    ) -> Result<Applied, JournalError> {
+        self.journal.apply(&ChangeSet { title, changes }, &self.origin)
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{TextFile, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::edit::{Edit, apply_edit};
@@ -194,7 +194,9 @@ fn write(
     fits(&context.vault, &path, bytes.len())?;
     let verb = if before == Before::Absent { "make" } else { "add to" };
     let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
-    let applied = context.apply(format!("{verb} the daily note `{path}`"), vec![change])?;
+    let title = format!("{verb} the daily note `{path}`");
+    // A new name can turn links that lead to another note of that name.
+    let (applied, _) = relink::apply(context, title, vec![change])?;
     let Some(Outcome::Written(saved)) = applied.outcomes.first() else {
         unreachable!("a write has one outcome, that it was written")
     };

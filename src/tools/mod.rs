@@ -15,6 +15,7 @@ mod clock;
 mod graph;
 mod history;
 mod registry;
+mod relink;
 mod text_file;
 mod when;
 

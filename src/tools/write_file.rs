@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, extension_remark, parse_revision};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
@@ -13,7 +13,8 @@ pub(super) struct WriteFile;
 
 /// Creates a file with this content, or replaces the whole content of one that exists. Missing
 /// folders are made. An existing file is found whatever the case of its path, so no twin that
-/// differs only in case is made. To change part of a note use edit_file instead. Give
+/// differs only in case is made. Links that lead to another file of a new file's name are rewritten
+/// so that they still do. To change part of a note use edit_file instead. Give
 /// `expected_revision` (from read_file) when replacing a note that was read before: the write is
 /// then refused if somebody changed it meanwhile. It must be given where the new content is empty,
 /// or less than half of the old and over 1 KB shorter.
@@ -58,6 +59,9 @@ pub struct Output {
     previous_revision: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links of other files that had led to another file of this name and were rewritten so that
+    /// they still do.
+    links: relink::Relinked,
 }
 
 impl Tool for WriteFile {
@@ -90,12 +94,13 @@ impl Tool for WriteFile {
         };
         let content = input.content.into_bytes();
         let bytes = content.len();
-        let applied = context.apply(
+        let (applied, links) = relink::apply(
+            context,
             format!("write `{path}`"),
             vec![Change::Write { path: path.clone(), content, before }],
         )?;
-        let [Outcome::Written(saved)] = &applied.outcomes[..] else {
-            unreachable!("a write has one outcome, that it was written")
+        let [Outcome::Written(saved), ..] = &applied.outcomes[..] else {
+            unreachable!("the outcome of a write is that it was written")
         };
         let created = saved.before.is_none();
         let verb = if created { "created" } else { "overwrote" };
@@ -108,9 +113,12 @@ impl Tool for WriteFile {
             revision: saved.revision.to_string(),
             previous_revision: saved.before.map(|revision| revision.to_string()),
             change_set: applied.change_set.0,
+            links,
         };
-        let text = format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision);
-        Ok(Answer { text, data })
+        let mut lines =
+            vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];
+        lines.extend(data.links.text(false));
+        Ok(Answer { text: lines.join("\n"), data })
     }
 }
 

@@ -49,7 +49,7 @@ pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry};
 pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
-pub use obsidian::{ActiveNote, DailyNotes, ObsidianSettings, TrashOption};
+pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};

@@ -26,6 +26,18 @@ pub enum TrashOption {
     None,
 }
 
+/// How a link that is made or rewritten names its file (`newLinkFormat` in `app.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkFormat {
+    /// The name alone where the vault has one file of that name, else the whole path.
+    #[default]
+    Shortest,
+    /// The way from the folder of the note that links.
+    Relative,
+    /// The whole path.
+    Absolute,
+}
+
 /// The settings that matter outside Obsidian.
 #[derive(Debug, Clone, Default)]
 pub struct ObsidianSettings {
@@ -33,6 +45,8 @@ pub struct ObsidianSettings {
     pub config_folder: Option<String>,
     /// Where deleted files go.
     pub trash: TrashOption,
+    /// How links are written.
+    pub link_format: LinkFormat,
     /// "Excluded files" as the user wrote them: prefixes, or `/regex/`.
     pub ignore_filters: Vec<String>,
     ignored: Option<RegexSet>,
@@ -192,6 +206,11 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
         Some("none") => TrashOption::None,
         _ => TrashOption::System,
     };
+    let link_format = match app["newLinkFormat"].as_str() {
+        Some("relative") => LinkFormat::Relative,
+        Some("absolute") => LinkFormat::Absolute,
+        _ => LinkFormat::Shortest,
+    };
     let filters = app["userIgnoreFilters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ignore_filters: Vec<String> =
         filters.iter().filter_map(|filter| filter.as_str().map(str::to_owned)).collect();
@@ -205,7 +224,7 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
     let sound: Vec<String> =
         patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
     let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
-    ObsidianSettings { config_folder, trash, ignore_filters, ignored }
+    ObsidianSettings { config_folder, trash, link_format, ignore_filters, ignored }
 }
 
 fn read_json(file: &Path) -> Option<Value> {

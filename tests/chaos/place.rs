@@ -70,6 +70,7 @@ impl Place {
             settings: tools::Settings::default(),
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
+            clock: tools::Clock::System,
         })
     }
 }

@@ -17,6 +17,7 @@ mod platform;
 mod properties;
 mod property_changes;
 mod recovery;
+mod rewriting;
 mod search;
 mod swaps;
 mod tags;

@@ -240,8 +240,9 @@ impl Reader<'_> {
             ScalarStyle::DoubleQuoted => (Quotes::Double, '"'),
             _ => return None,
         };
-        let raw = self.text.get(at.clone())?.trim_end();
-        let inside = raw.strip_prefix(mark)?.strip_suffix(mark)?;
+        // The parser's place goes on to a comment behind the value.
+        let inside = self.text.get(at.clone())?.strip_prefix(mark)?;
+        let inside = &inside[..closing_quote(inside, quotes)?];
         let start = at.start + 1 + (inside.len() - inside.trim_start().len());
         let link = markdown::single_link(self.text, start..start + inside.trim().len())?;
         Some(Link { frontmatter: Some(quotes), ..link })
@@ -271,6 +272,19 @@ impl Reader<'_> {
 
     fn syntax(&self, error: &ScanError) -> FrontmatterError {
         self.fault(self.offset(error.marker()), error.info())
+    }
+}
+
+/// Where the quote stands that closes a scalar.
+fn closing_quote(inside: &str, quotes: Quotes) -> Option<usize> {
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    loop {
+        match (quotes, bytes.get(at)?, bytes.get(at + 1)) {
+            (Quotes::Single, b'\'', Some(b'\'')) | (Quotes::Double, b'\\', _) => at += 2,
+            (Quotes::Single, b'\'', _) | (Quotes::Double, b'"', _) => return Some(at),
+            _ => at += 1,
+        }
     }
 }
 
