@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 
+use super::change::{self, ChangeError};
 use super::file::{self, Config, ConfigError};
 use super::layers::{self, Flags, Settings};
 use super::vaults::Origin;
@@ -88,6 +90,8 @@ pub struct Live {
     current: ArcSwap<Settings>,
     sink: OnceLock<Sink>,
     state: Mutex<State>,
+    /// Held while the file is changed: of two changes at a time none is lost.
+    changing: Mutex<()>,
 }
 
 struct State {
@@ -125,6 +129,7 @@ impl Live {
             sink: OnceLock::new(),
             // What was read at the start is looked at once more: it may have changed since.
             state: Mutex::new(State { seen: None, problem: None, wanted }),
+            changing: Mutex::default(),
         }
     }
 
@@ -188,6 +193,18 @@ impl Live {
             sink(&self.current(), &news);
         }
         news
+    }
+
+    /// Changes one setting in the file, as [`change::set`] does, and takes the file.
+    ///
+    /// # Errors
+    /// [`ChangeError`], and the file is as it was.
+    pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
+        let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        // What others wrote meanwhile is told as theirs.
+        self.look(Look::Early);
+        change::set(&self.path, name, value)?;
+        Ok(self.look(Look::Settled))
     }
 
     fn take(&self, state: &mut State, mut settings: Settings) -> News {
@@ -363,5 +380,29 @@ mod tests {
         assert_eq!(now.config.log.level, Some(crate::config::log::Level::Debug));
         assert_eq!(now.sources["server.port"], layers::Source::Environment("STEWARD_PORT"));
         assert_eq!(now.sources["log.level"], layers::Source::Flag("--log-level"));
+    }
+
+    #[test]
+    fn of_many_changes_at_a_time_none_is_lost() {
+        let place = Place::new(&[], Flags::default());
+        let names = [
+            "server.max_in_flight",
+            "server.ping_seconds",
+            "search.deadline_milliseconds",
+            "vault.poll_seconds",
+        ];
+        std::thread::scope(|scope| {
+            for name in names {
+                let live = &place.live;
+                scope.spawn(move || {
+                    for value in 1..=20 {
+                        live.set(name, &value.into()).unwrap();
+                    }
+                });
+            }
+        });
+        let values = keys::values(&place.live.current().config);
+        assert!(names.iter().all(|name| values[*name] == 20), "{values:?}");
+        assert_eq!(place.told.lock().unwrap().len(), 80);
     }
 }

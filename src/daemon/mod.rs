@@ -9,6 +9,7 @@ pub mod confine;
 mod handles;
 pub mod keeping;
 pub mod settings;
+mod signals;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::sync::watch;
 
 use backend::VaultBackend;
 
@@ -318,7 +318,7 @@ async fn serve(
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
 ) -> Result<(), StartError> {
-    let stop = signals().context("could not listen for signals")?;
+    let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let settings = live.current().config.server.clone();
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
@@ -356,7 +356,7 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
-    server.run(asked_to_stop(stop)).await;
+    server.run(signals::asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -392,53 +392,5 @@ fn not_bound(error: ServerError) -> StartError {
             StartError::PortInUse { port }
         }
         error => StartError::Other(error.into()),
-    }
-}
-
-/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
-/// so that an impatient second Ctrl-C does not cut the first one's work short.
-fn signals() -> io::Result<watch::Receiver<bool>> {
-    let (tell, stop) = watch::channel(false);
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        for kind in kinds {
-            let mut signals = signal(kind)?;
-            let tell = tell.clone();
-            tokio::spawn(async move {
-                while signals.recv().await.is_some() {
-                    tell.send_replace(true);
-                    tracing::info!("asked to stop");
-                }
-            });
-        }
-    }
-    #[cfg(windows)]
-    {
-        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
-        // One type each, so a macro instead of a list. When its console closes Windows gives a
-        // process about five seconds, and keeps it no longer.
-        macro_rules! listen {
-            ($($signal:ident),*) => {$({
-                let mut signals = $signal()?;
-                let tell = tell.clone();
-                tokio::spawn(async move {
-                    while signals.recv().await.is_some() {
-                        tell.send_replace(true);
-                        tracing::info!("asked to stop");
-                    }
-                });
-            })*};
-        }
-        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_shutdown);
-    }
-    Ok(stop)
-}
-
-async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
-    if stop.wait_for(|stop| *stop).await.is_err() {
-        // Without anyone left to ask there is nothing to wait for.
-        std::future::pending::<()>().await;
     }
 }

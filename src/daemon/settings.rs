@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::config::change::{self, ChangeError};
+use crate::config::change::ChangeError;
 use crate::config::keys::{self, Setter, Takes};
 use crate::config::layers::Source;
 use crate::config::live::{Live, Look, News, Problem};
@@ -71,9 +71,7 @@ pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, 
         )
         .hint("whoever may write the settings file changes it there, or by `steward config set`"));
     }
-    // What others wrote meanwhile is told as theirs.
-    live.look(Look::Early);
-    change::set(live.path(), name, value).map_err(|error| {
+    let news = live.set(name, value).map_err(|error| {
         let kind = match error {
             ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidSetting,
             _ => Kind::Failed,
@@ -85,7 +83,7 @@ pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, 
         }
     })?;
     tracing::info!(setting = name, "a client changed the settings file");
-    let changed = match live.look(Look::Settled) {
+    let changed = match news {
         News::Reloaded { changed, .. } => changed,
         _ => Vec::new(),
     };
