@@ -10,6 +10,8 @@ mod support;
 
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/conflicts.rs"]
+mod conflicts;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]

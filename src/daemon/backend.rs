@@ -105,6 +105,7 @@ impl Backend for VaultBackend {
             files: status.counts.files as u64,
             folders: status.counts.folders as u64,
             links: status.counts.links as u64,
+            conflicts: vault.catalogue().conflicts().count() as u64,
             scanned_ms: status.scan_milliseconds,
             watching: match status.watching {
                 Watching::Events { .. } => Shown::Events,

@@ -181,6 +181,7 @@ pub fn open(
         settings,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        clock: tools::Clock::System,
     })
 }
 

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::clock::Clock;
 use crate::index::{Index, search};
 use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin, UndoError};
 use crate::note::code::ErrorCode;
@@ -33,6 +34,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
+    /// What time it is.
+    pub clock: Clock,
 }
 
 impl Context {

@@ -13,12 +13,13 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `suggest`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
+//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
 pub mod abilities;
 pub mod catalogue;
+mod conflicts;
 pub mod dir;
 pub mod error;
 pub mod obsidian;
@@ -47,7 +48,7 @@ pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry};
 pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
-pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
+pub use obsidian::{ActiveNote, DailyNotes, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
@@ -246,6 +247,11 @@ impl Vault {
     /// The note open in Obsidian as its workspace file has it.
     pub fn active_note(&self) -> Option<ActiveNote> {
         obsidian::active_note(&self.0.place, self.obsidian().config_folder.as_deref()?)
+    }
+
+    /// How daily notes are called here, as Obsidian's settings say now.
+    pub fn daily_notes(&self) -> DailyNotes {
+        obsidian::daily_notes(&self.0.place, self.obsidian().config_folder.as_deref())
     }
 
     /// What the vault's file system can do; probed at the first call, with two short-lived hidden

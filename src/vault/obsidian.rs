@@ -46,6 +46,22 @@ impl ObsidianSettings {
     }
 }
 
+/// How daily notes are called and what a new one holds, from `daily-notes.json`; the texts as the
+/// user wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DailyNotes {
+    /// The folder; empty: the vault's root.
+    pub folder: String,
+    /// The name, as a Moment format, in which `/` parts folders.
+    pub format: String,
+    /// The template's path, `.md` optional.
+    pub template: Option<String>,
+    /// How `{{date}}` is written, as a Moment format.
+    pub date_format: String,
+    /// How `{{time}}` is written, as a Moment format.
+    pub time_format: String,
+}
+
 /// The note open in Obsidian, from `workspace.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveNote {
@@ -124,6 +140,26 @@ pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote
     let recent = workspace["lastOpenFiles"].as_array()?;
     let path = recent.iter().find_map(|path| path.as_str())?;
     found(path.to_owned(), "the file opened last")
+}
+
+/// The settings of daily notes, and of templates for the formats in them.
+pub(super) fn daily_notes(root: &Path, config_folder: Option<&str>) -> DailyNotes {
+    let read = |file: &str| {
+        let folder = root.join(config_folder.unwrap_or(".obsidian"));
+        read_json(&folder.join(file)).unwrap_or_default()
+    };
+    let (daily, templates) = (read("daily-notes.json"), read("templates.json"));
+    let text = |value: &Value| -> Option<String> {
+        value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let or = |value: &Value, default: &str| text(value).unwrap_or_else(|| default.to_owned());
+    DailyNotes {
+        folder: text(&daily["folder"]).unwrap_or_default(),
+        format: or(&daily["format"], "YYYY-MM-DD"),
+        template: text(&daily["template"]),
+        date_format: or(&templates["dateFormat"], "YYYY-MM-DD"),
+        time_format: or(&templates["timeFormat"], "HH:mm"),
+    }
 }
 
 fn leaf_file(node: &Value, id: &str) -> Option<String> {

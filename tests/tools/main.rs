@@ -2,7 +2,10 @@
 
 mod changes;
 mod concurrency;
+mod conflicts;
 mod content;
+mod daily;
+mod guards;
 mod history;
 mod journal;
 mod links;
@@ -12,9 +15,11 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod property_changes;
 mod recovery;
 mod search;
 mod swaps;
+mod tags;
 mod vault;
 mod watching;
 

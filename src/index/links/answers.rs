@@ -147,6 +147,18 @@ impl Links {
         tags
     }
 
+    /// The notes below `folder` that have the tag `name` or one nested in it, by path.
+    pub fn tagged(&self, folder: &VaultPath, name: &str) -> Vec<VaultPath> {
+        let wanted = tag::key(name);
+        let sources = self.sources(folder);
+        let graph = self.graph();
+        let has = |path: &VaultPath| {
+            let tags = graph.get(path).map(|record| &record.tags[..]).unwrap_or_default();
+            tags.iter().flat_map(|tag| tag::with_parents(&tag.name)).any(|n| tag::key(n) == wanted)
+        };
+        sources.into_iter().filter(|path| has(path)).collect()
+    }
+
     /// The files below `folder` of which links are kept, by path.
     fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let graph = self.graph();
