@@ -227,10 +227,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let context = open(root, &state, config, progress)?;
-    recover(&context)?;
+    let recovered = recover(&context)?;
     let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let backend = VaultBackend::new(context);
+    let mut backend = VaultBackend::new(context);
+    backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -14,10 +14,11 @@
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
 //! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
-//! `trash`, `listing`, `keeping`.
+//! `deleted`, `listing`, `keeping`.
 
 mod apply;
 mod change;
+mod deleted;
 mod error;
 mod execute;
 mod keeping;
@@ -30,15 +31,14 @@ mod recovery;
 mod rollback;
 mod settings;
 mod step;
-mod trash;
 mod undo;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-pub use self::trash::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
 };
+pub use deleted::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use error::{JournalError, UndoError};
 pub use keeping::{Freed, Verified};
 pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};

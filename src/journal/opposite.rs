@@ -157,11 +157,12 @@ impl<'a> Undoing<'a> {
 
     fn unmove(&mut self, step: &Recorded, to: &VaultPath, thing: Thing) -> Result<(), UndoError> {
         let from = &step.path;
-        let there = match (self.picture.at(to), thing.kind()) {
-            (There::File { .. }, Kind::File) | (There::Folder, Kind::Folder) => true,
-            (There::Other, Kind::Link | Kind::Other) => true,
-            _ => false,
-        };
+        let there = matches!(
+            (self.picture.at(to), thing.kind()),
+            (There::File { .. }, Kind::File)
+                | (There::Folder, Kind::Folder)
+                | (There::Other, Kind::Link | Kind::Other)
+        );
         // The same name may be another file's by now.
         let meta = self.picture.meta(to);
         let moved_on = meta.is_some_and(|meta| !thing.is(&meta)) && self.by_number(thing).is_some();
@@ -226,8 +227,8 @@ impl<'a> Undoing<'a> {
                 self.make_parent(&path);
                 self.add(Act::Folder { path: path.clone() }, id, Vec::new());
                 for (below, text) in files {
-                    let parts = below.split('/');
-                    let file = parts.fold(Some(path.clone()), |at, name| at?.join(name));
+                    let mut parts = below.split('/');
+                    let file = parts.try_fold(path.clone(), |at, name| at.join(name));
                     let (Some(file), Some(text)) = (file, text) else {
                         self.notes.push(format!("`{path}/{below}` was not kept"));
                         continue;

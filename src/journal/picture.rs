@@ -163,8 +163,8 @@ impl<'a> Picture<'a> {
 /// `path` below `above`, as it is called below `instead`.
 fn below(path: &VaultPath, above: &VaultPath, instead: &VaultPath) -> Option<VaultPath> {
     let rest = if path == above { "" } else { path.relative_to(above)? };
-    let parts = rest.split('/').filter(|part| !part.is_empty());
-    parts.fold(Some(instead.clone()), |at, name| at?.join(name))
+    let mut parts = rest.split('/').filter(|part| !part.is_empty());
+    parts.try_fold(instead.clone(), |at, name| at.join(name))
 }
 
 fn in_folder(path: &VaultPath, at: &VaultPath, files: &[(String, Option<BlobHash>)]) -> There {

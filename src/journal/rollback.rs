@@ -333,8 +333,8 @@ fn now_at(path: &VaultPath, later: &[Recorded]) -> Option<VaultPath> {
         match &step.deed {
             Deed::Move { to, .. } if now.is_within(&step.path) || now == step.path => {
                 let rest = now.relative_to(&step.path).unwrap_or_default();
-                let parts = rest.split('/').filter(|part| !part.is_empty());
-                now = parts.fold(Some(to.clone()), |at, name| at?.join(name))?;
+                let mut parts = rest.split('/').filter(|part| !part.is_empty());
+                now = parts.try_fold(to.clone(), |at, name| at.join(name))?;
             }
             Deed::Delete { .. } if now == step.path || now.is_within(&step.path) => return None,
             Deed::Write { .. } | Deed::RemoveFolder if now == step.path => return None,

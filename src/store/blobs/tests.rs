@@ -1,5 +1,6 @@
 //! What is put is what is fetched, or it is said that it is not.
 
+use super::packing::SMALL;
 use super::*;
 
 fn blobs() -> (tempfile::TempDir, Blobs) {

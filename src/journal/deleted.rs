@@ -136,7 +136,7 @@ impl Journal {
             };
             found.push((item, None, Some(one.place)));
         }
-        found.sort_by(|a, b| b.0.deleted.cmp(&a.0.deleted));
+        found.sort_by_key(|one| std::cmp::Reverse(one.0.deleted));
         Ok(found)
     }
 
