@@ -4,6 +4,7 @@ use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Ta
 use super::error::JournalError;
 use super::execute::{Ended, detail_after, execute, failure, finish, take_back};
 use super::plan::{self, Texts};
+use super::recovery::Recovered;
 use super::step::{Act, Step};
 use super::{Journal, lock, now};
 use crate::store::StoreError;
@@ -62,6 +63,12 @@ impl Journal {
             self.store().take_back(*operation, now())?;
             unrecorded.pop();
         }
+        drop(unrecorded);
+        if !lock(&self.0.half).is_empty() {
+            // On a disk that is gone another attempt would only give up.
+            self.0.vault.check_root()?;
+            self.recover_unfinished(&mut Recovered::default())?;
+        }
         Ok(())
     }
 
@@ -89,7 +96,12 @@ impl Journal {
             Ok(ends) => ends,
             Err(error) => {
                 let left = take_back(&writer, done);
-                self.record_taking_back(intent.operation);
+                if left.is_empty() {
+                    self.record_taking_back(intent.operation);
+                } else {
+                    // Stays unfinished: the next change, or the next start, takes back the rest.
+                    lock(&self.0.half).push(intent.operation);
+                }
                 return Err(failure(error, left));
             }
         };

@@ -36,19 +36,7 @@ impl Journal {
             Recovered { warnings: self.store().prepare()?.warnings, ..Recovered::default() };
         lock(&self.0.unrecorded).clear();
         self.store().blobs().sweep();
-        // Newest first: a later one may rest on an earlier.
-        for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
-            let steps = rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>();
-            let steps = match steps {
-                Ok(steps) => steps,
-                Err(error) => {
-                    recovered.left.push(format!("operation {operation} is left alone: {error}"));
-                    self.store().take_back(operation, now())?;
-                    continue;
-                }
-            };
-            self.recover_one(operation, &steps, &mut recovered)?;
-        }
+        self.recover_unfinished(&mut recovered)?;
         // A crash after the last record leaves the displaced versions of that one operation.
         let last: Vec<Recorded> = self
             .store()
@@ -62,6 +50,24 @@ impl Journal {
             tracing::warn!("{warning}");
         }
         Ok(recovered)
+    }
+
+    /// Newest first: a later one may rest on an earlier. The caller holds [`Self::alone`].
+    pub(super) fn recover_unfinished(&self, recovered: &mut Recovered) -> Result<(), JournalError> {
+        for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
+            let steps = rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>();
+            let steps = match steps {
+                Ok(steps) => steps,
+                Err(error) => {
+                    recovered.left.push(format!("operation {operation} is left alone: {error}"));
+                    self.store().take_back(operation, now())?;
+                    continue;
+                }
+            };
+            self.recover_one(operation, &steps, recovered)?;
+        }
+        lock(&self.0.half).clear();
+        Ok(())
     }
 
     fn recover_one(

@@ -219,9 +219,9 @@ pub fn undo_last(context: &Context) -> Result<(), String> {
 /// Which of the two states a vault has to be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Must {
-    BeBefore,
-    BeAfter,
-    BeEither,
+    Before,
+    After,
+    Either,
 }
 
 /// What a vault was and becomes when nothing breaks.
@@ -261,13 +261,13 @@ impl Both {
     ) -> Result<bool, String> {
         let (is_before, is_after) = (self.same(&self.before, found), self.same(&self.after, found));
         let fits = match must {
-            Must::BeBefore => is_before,
-            Must::BeAfter => is_after,
-            Must::BeEither => is_before || is_after,
+            Must::Before => is_before,
+            Must::After => is_after,
+            Must::Either => is_before || is_after,
         };
         if !fits {
             return Err(format!(
-                "the vault has to {must:?}; what differs from before: {}; from after: {}",
+                "the vault has to be as {must:?}; what differs from before: {}; from after: {}",
                 tree::difference(&self.before, found),
                 tree::difference(&self.after, found)
             ));

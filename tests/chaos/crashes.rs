@@ -108,7 +108,7 @@ fn undisturbed(number: usize) -> Result<(Both, u64), String> {
         return Err("it died without being told to".to_owned());
     };
     let both = Both::new(case, before, tree::read(&place.vault));
-    both.settle(&place, Must::BeAfter)?;
+    both.settle(&place, Must::After)?;
     Ok((both, passed))
 }
 
@@ -125,7 +125,7 @@ fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String
     if third > 0 {
         end = run_child("recover", &place, &[third])?;
     }
-    Ok((both.settle(&place, Must::BeEither)?, end))
+    Ok((both.settle(&place, Must::Either)?, end))
 }
 
 fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {

@@ -142,7 +142,7 @@ fn undisturbed(number: usize, case: &Case) -> Result<(Both, Vec<Point>), String>
         }
     }
     let both = Both::new(case, before, after);
-    both.settle(&place, Must::BeAfter)?;
+    both.settle(&place, Must::After)?;
     Ok((both, points))
 }
 
@@ -155,9 +155,9 @@ fn one(point: &Point, injected: &str, both: &Both) -> Result<&'static str, Strin
     let expressions = [format!("trace={call}"), format!("inject={call}:{injected}:when={ordinal}")];
     let output = under_strace(&place, point.case, &log, &expressions);
     let (must, end) = match (output.status.code(), output.status.signal()) {
-        (Some(0), _) => (Must::BeAfter, "made all the same"),
-        (Some(code), _) if code == i32::from(child::REFUSED) => (Must::BeBefore, "refused"),
-        (None, Some(9)) => (Must::BeEither, "killed"),
+        (Some(0), _) => (Must::After, "made all the same"),
+        (Some(code), _) if code == i32::from(child::REFUSED) => (Must::Before, "refused"),
+        (None, Some(9)) => (Must::Either, "killed"),
         _ => return Err(told(&output)),
     };
     let log = std::fs::read_to_string(log).expect("strace wrote it");

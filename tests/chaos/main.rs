@@ -8,6 +8,8 @@
 //!
 //! The program runs itself again where a process has to die: `child` has those errands.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!("the chaos suite breaks things by means that only Linux has");
 
@@ -35,10 +37,13 @@ mod machine;
 #[path = "../support/races.rs"]
 mod races;
 #[path = "../cli/support.rs"]
+#[allow(dead_code, reason = "each test program uses its part")]
 mod support;
 #[path = "../support/swap.rs"]
+#[allow(dead_code, reason = "each test program uses its part")]
 mod swap;
 #[path = "../tools/vault.rs"]
+#[allow(dead_code, reason = "each test program uses its part")]
 mod vault;
 
 use std::process::ExitCode;

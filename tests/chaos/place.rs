@@ -68,9 +68,9 @@ impl Place {
             index: Index::new(vault.clone()),
             vault,
             settings: tools::Settings::default(),
+            clock: tools::Clock::System,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
-            clock: tools::Clock::System,
         })
     }
 }

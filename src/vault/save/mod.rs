@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 pub(super) use late::LateWrites;
 use late::{LATE, Late};
-pub(super) use moving::{rename_durably, rename_new};
+pub(super) use moving::{rename_durably, rename_durably_in_both, rename_new};
 use recovery::Rescued;
 pub(super) use recovery::sync_folder;
 

@@ -66,7 +66,11 @@ impl Writer<'_> {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
-        folder.sync().map_err(failed)?;
+        if let Err(error) = folder.sync() {
+            // An error means that nothing was removed.
+            let _ = folder.create_folder(name);
+            return Err(failed(error));
+        }
         self.vault.forget(path);
         Ok(true)
     }
@@ -173,6 +177,19 @@ pub(in crate::vault) fn rename_durably(
 ) -> io::Result<()> {
     rename_new(from, name, to, to_name)?;
     to.sync().inspect_err(|_| {
+        let _ = rename_new(to, to_name, from, name);
+    })
+}
+
+/// As [`rename_durably`], and that the old name is gone is durable, too.
+pub(in crate::vault) fn rename_durably_in_both(
+    from: &Folder,
+    name: Name,
+    to: &Folder,
+    to_name: Name,
+) -> io::Result<()> {
+    rename_durably(from, name, to, to_name)?;
+    from.sync().inspect_err(|_| {
         let _ = rename_new(to, to_name, from, name);
     })
 }

@@ -6,7 +6,7 @@ use super::{Keeping, TRASH_FOLDER, Trashed, system};
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, rename_new};
+use crate::vault::save::{Writer, rename_durably_in_both};
 
 /// A thing found in a trash.
 #[derive(Debug, Clone)]
@@ -125,8 +125,7 @@ impl Writer<'_> {
             .map_err(failed)?;
         let name = Name::new(&name).map_err(failed)?;
         let (folder, to_name) = self.root().open_parent(to).map_err(failed)?;
-        rename_new(&from, name, &folder, to_name).map_err(failed)?;
-        folder.sync().and_then(|()| from.sync()).map_err(failed)?;
+        rename_durably_in_both(&from, name, &folder, to_name).map_err(failed)?;
         self.vault.refresh(to);
         if folder.stat(to_name).is_ok_and(|meta| meta.kind == Kind::Folder) {
             self.vault.refresh_folder(to);
@@ -146,8 +145,7 @@ impl Writer<'_> {
             .map_err(failed)?;
         let to_name = Name::new(&to_name).map_err(failed)?;
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
-        rename_new(&folder, name, &to, to_name).map_err(failed)?;
-        to.sync().and_then(|()| folder.sync()).map_err(failed)?;
+        rename_durably_in_both(&folder, name, &to, to_name).map_err(failed)?;
         self.vault.forget(path);
         Ok(())
     }
