@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod confine;
+pub mod fresh;
 mod handles;
 pub mod keeping;
 pub mod settings;
@@ -14,11 +15,12 @@ mod signals;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use backend::VaultBackend;
+use fresh::Fresh;
 
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
@@ -335,6 +337,10 @@ async fn serve(
         let vault = vault.clone();
         move || vault.watch()
     });
+    let fresh = Arc::new(Fresh::default());
+    let hears = Arc::clone(&fresh);
+    journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
+    tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
     tokio::spawn(look_after(journal));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
@@ -359,6 +365,26 @@ async fn serve(
     server.run(signals::asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Looks once a minute at the notes that were made some minutes before.
+async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(60));
+    minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        minutes.tick().await;
+        if !fresh.is_due(Instant::now()) {
+            continue;
+        }
+        let (fresh, vault, journal) = (Arc::clone(&fresh), vault.clone(), journal.clone());
+        let look = move || {
+            let lost = fresh.look(&vault, &journal, Instant::now());
+            lost.into_iter().for_each(|sentence| vault.warn(sentence));
+        };
+        if tokio::task::spawn_blocking(look).await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Copies the journal's database and lets old texts go, once a day.
