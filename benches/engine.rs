@@ -73,6 +73,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        gate: None,
     }
 }
 

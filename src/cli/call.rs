@@ -32,6 +32,7 @@ pub struct CallArguments {
     arguments: Result<Map<String, Value>, Box<Failure>>,
     direct: bool,
     confirmed: bool,
+    dry_run: bool,
 }
 
 impl std::fmt::Debug for CallArguments {
@@ -52,11 +53,17 @@ impl Args for CallArguments {
             .long("yes")
             .global(true)
             .action(ArgAction::SetTrue)
-            .help("Agree to more deletions or moves at once than the limits allow");
+            .help("Agree to what needs a person's agreement");
+        let dry_run = Arg::new("dry-run")
+            .long("dry-run")
+            .global(true)
+            .action(ArgAction::SetTrue)
+            .help("Only say what would be done");
         tools::definitions().iter().map(subcommand).fold(
             command
                 .arg(direct)
                 .arg(yes)
+                .arg(dry_run)
                 .subcommand_required(true)
                 .arg_required_else_help(true)
                 .subcommand_value_name("TOOL")
@@ -83,6 +90,7 @@ impl FromArgMatches for CallArguments {
             arguments: arguments(tool, given).map_err(Box::new),
             direct: given.get_flag("direct"),
             confirmed: given.get_flag("yes"),
+            dry_run: given.get_flag("dry-run"),
         })
     }
 
@@ -150,7 +158,7 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
         }
     };
     let root = session.vault(output)?;
-    let way = Way { direct: call.direct, confirmed: call.confirmed };
+    let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
     let answer = reach::call(session, &root, call.tool.name, arguments, way)?;
     if output.json() {
         output.json_value(&answer.data)?;

@@ -3,6 +3,7 @@
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
 //! all the rooms at once. `backend` shows the tools to the server.
 
+pub mod asking;
 pub mod backend;
 pub mod keeping;
 
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 
 use backend::VaultBackend;
 
+use crate::calls::Calls;
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
@@ -169,7 +171,13 @@ pub fn open(
         settings,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        gate: None,
     })
+}
+
+/// The one way to the tools that work on `context`.
+pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
+    Calls::new(context, config.policy.clone(), Store::at(state))
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -203,7 +211,12 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     context.vault.sweep();
     let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let backend = VaultBackend::new(context);
+    let calls = calls(context, &state, config);
+    if let Err(error) = calls.begin() {
+        // Reading goes on; changes are refused for as long as nothing can be recorded.
+        tracing::error!(%error, "the audit cannot be written");
+    }
+    let backend = VaultBackend::new(calls.clone());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -215,6 +228,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
+    calls.end();
     served
 }
 

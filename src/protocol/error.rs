@@ -47,6 +47,8 @@ pub enum Kind {
     ReplyTooLarge,
     /// What was asked for could not be done; the message says why.
     Failed,
+    /// Only a person's own program may ask for this; the token shown is another's.
+    Forbidden,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -73,6 +75,7 @@ impl Kind {
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
             Self::Failed => 1009,
+            Self::Forbidden => -32003,
         }
     }
 

@@ -8,7 +8,8 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`keeping`], [`ping`]), [`strict`] (JSON
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`keeping`], [`permission`],
+//! [`policy`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -19,7 +20,9 @@ pub mod fuzz;
 pub mod initialize;
 pub mod keeping;
 mod methods;
+pub mod permission;
 pub mod ping;
+pub mod policy;
 pub mod status;
 pub mod strict;
 pub mod tools;
@@ -32,8 +35,10 @@ use keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
     TrashEmptyResult,
 };
-use methods::{methods, notifications};
+use methods::{methods, notifications, server_requests};
+use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
+use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
 use status::{StatusParams, StatusResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
 
@@ -63,8 +68,21 @@ methods! {
     JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
     /// Frees what the journal keeps longer than the settings say.
     JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
+    /// How far callers are trusted with changes.
+    VaultMode => "_vault/mode" { ModeParams => ModeResult },
+    /// What a person agreed to for good.
+    VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
+    /// Calls, and what was decided on them.
+    VaultAudit => "_vault/audit" { AuditParams => AuditResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
+}
+
+server_requests! {
+    /// Asks a person whether a call may go on.
+    RequestPermission => "session/request_permission" {
+        RequestPermissionParams => RequestPermissionResult
+    },
 }
 
 notifications! {
@@ -77,5 +95,7 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// An answer to a request of the server's is no longer needed.
+        WithdrawRequest => "$/cancel_request" { CancelParams },
     }
 }

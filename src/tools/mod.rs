@@ -11,11 +11,12 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod gate;
 mod graph;
 mod history;
 mod registry;
 mod text_file;
-mod when;
+pub mod when;
 
 mod apply_patch;
 mod create_folder;
@@ -40,6 +41,7 @@ mod undo;
 mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
+pub use gate::{Gate, Proposal, Proposed};
 pub use registry::{CallError, Definition};
 pub use text_file::size;
 

@@ -58,6 +58,7 @@ impl TestVault {
             settings: tools::Settings::default(),
             cancel: Cancel::default(),
             origin: Origin::default(),
+            gate: None,
         };
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
     }
