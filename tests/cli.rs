@@ -10,6 +10,8 @@ mod support;
 
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/conflicts.rs"]
+mod conflicts;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]
@@ -17,10 +19,14 @@ mod discovery;
 #[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
+#[path = "cli/history.rs"]
+mod history;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/policy.rs"]
+mod policy;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/shape.rs"]

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::clock::Clock;
 use super::gate::{self, Gate};
 use crate::index::{Index, search};
 use crate::journal::{
@@ -40,6 +41,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
+    /// What time it is.
+    pub clock: Clock,
     /// Decides on changes before they are made; without it all are.
     pub gate: Option<Arc<dyn Gate>>,
 }
@@ -47,8 +50,17 @@ pub struct Context {
 impl Context {
     /// Applies changes that go together, in the caller's name.
     pub(super) fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, ToolError> {
+        Ok(self.try_apply(title, changes)??)
+    }
+
+    /// The same, with the journal's own error inside that of the gate.
+    pub(super) fn try_apply(
+        &self,
+        title: String,
+        changes: Vec<Change>,
+    ) -> Result<Result<Applied, JournalError>, ToolError> {
         let set = ChangeSet { title, changes };
-        let Some(gate) = &self.gate else { return Ok(self.journal.apply(&set, &self.origin)?) };
+        let Some(gate) = &self.gate else { return Ok(self.journal.apply(&set, &self.origin)) };
         let proposal = gate::changes(self, &set.title, &set.changes);
         gate.check(&proposal)?;
         let applied = self.journal.apply(&set, &self.origin);
@@ -57,7 +69,7 @@ impl Context {
             Err(limit @ JournalError::Limit { .. }) => gate.limited(&proposal, limit),
             Err(_) => {}
         }
-        Ok(applied?)
+        Ok(applied)
     }
 
     /// Takes a change set or one change back, in the caller's name.

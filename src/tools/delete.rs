@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, graph, relink};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::vault::{Before, Kind, Trashed, Want};
@@ -41,6 +41,10 @@ pub struct Output {
     location: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links of other files that had led to what is deleted. They are left as they are.
+    links_lost: usize,
+    /// Files they stand in.
+    files_with_links_lost: usize,
 }
 
 impl Tool for Delete {
@@ -75,35 +79,25 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let applied = context.apply(
-            format!("delete `{}`", found.path),
-            vec![Change::Delete { path: found.path.clone(), before: Before::Any }],
-        )?;
+        let changes = vec![Change::Delete { path: found.path.clone(), before: Before::Any }];
+        graph::refresh(context)?;
+        let lost = context.index.links.lost(&relink::names(context, &changes));
+        let applied = context.apply(format!("delete `{}`", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
         let (trash, location, whereto) = match trashed {
-            Trashed::System => (
-                "system",
-                None,
-                "the system's trash; restore it from there with the file manager".to_owned(),
-            ),
-            Trashed::Local { path, instead } => (
-                "local",
-                Some(path.as_str().to_owned()),
-                format!(
-                    "`{path}`{}; move it back from there with the file manager to restore it",
-                    instead.as_ref().map_or(String::new(), |reason| format!(" ({reason})"))
-                ),
-            ),
-            Trashed::Kept { place } => (
-                "kept",
-                Some(place.display().to_string()),
-                format!(
-                    "`{}`, since the vault keeps no trash; copy it back from there to restore it",
-                    place.display()
-                ),
-            ),
+            Trashed::System { .. } => ("system", None, "the system's trash".to_owned()),
+            Trashed::Local { path, instead } => {
+                let reason = instead.as_ref().map(|reason| format!(" ({reason})"));
+                let whereto = format!("`{path}`{}", reason.unwrap_or_default());
+                ("local", Some(path.as_str().to_owned()), whereto)
+            }
+            Trashed::Kept { place } => {
+                let place = place.display();
+                let whereto = format!("`{place}`, since the vault keeps no trash");
+                ("kept", Some(place.to_string()), whereto)
+            }
         };
         let what = match kind {
             Kind::Folder => format!("folder `{}` with {}", found.path, count(files, "file")),
@@ -116,7 +110,21 @@ impl Tool for Delete {
             trash,
             location,
             change_set: applied.change_set.0,
+            links_lost: lost.links,
+            files_with_links_lost: lost.files,
         };
-        Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}"), data })
+        let links = match lost.links {
+            0 => String::new(),
+            links => format!(
+                "\n{} in {} led there and now do not; list_links finds what leads nowhere",
+                count(links, "link"),
+                count(lost.files, "file")
+            ),
+        };
+        let set = applied.change_set;
+        let text = format!(
+            "deleted the {what}: it is now in {whereto}; undo change set {set} to have it back{links}"
+        );
+        Ok(Answer { text, data })
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 22] = [
     &[],
     &["serve"],
     &["tools"],
@@ -13,6 +13,11 @@ const COMMANDS: [&[&str]; 17] = [
     &["call", "read-file"],
     &["links"],
     &["links", "check"],
+    &["mode"],
+    &["approvals"],
+    &["approvals", "list"],
+    &["approvals", "revoke"],
+    &["audit"],
     &["status"],
     &["token"],
     &["vaults"],

@@ -31,14 +31,17 @@ impl Layer for Paths {
         let outside = effects
             .iter()
             .flat_map(Effect::paths)
-            .find(|path| !allowed.iter().any(|folder| path.is_within(folder)));
-        match outside {
-            None => Verdict::Pass,
-            Some(path) => Verdict::Refuse(Refusal::denied(
-                self.name(),
-                format!("`{path}` lies outside the folders that this caller may change"),
-                "`[policy] read` and `write` in the settings name them",
-            )),
+            .any(|path| !allowed.iter().any(|folder| path.is_within(folder)));
+        if !outside {
+            return Verdict::Pass;
         }
+        // Not which path: it may be one that this caller may not see.
+        let named: Vec<String> = allowed.iter().map(|folder| format!("`{folder}`")).collect();
+        Verdict::Refuse(Refusal::denied(
+            self.name(),
+            format!("it would change something outside of {}", named.join(", ")),
+            "`[policy] read` and `write` in the settings name the folders that this caller may \
+             change",
+        ))
     }
 }
