@@ -11,7 +11,7 @@ use super::flags::{self, Parameter};
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::tools::{self, Definition};
+use crate::tools::{self, Definition, Tier};
 
 /// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -54,16 +54,10 @@ impl Args for CallArguments {
             .global(true)
             .action(ArgAction::SetTrue)
             .help("Agree to what needs a person's agreement");
-        let dry_run = Arg::new("dry-run")
-            .long("dry-run")
-            .global(true)
-            .action(ArgAction::SetTrue)
-            .help("Only say what would be done");
         tools::definitions().iter().map(subcommand).fold(
             command
                 .arg(direct)
                 .arg(yes)
-                .arg(dry_run)
                 .subcommand_required(true)
                 .arg_required_else_help(true)
                 .subcommand_value_name("TOOL")
@@ -90,7 +84,7 @@ impl FromArgMatches for CallArguments {
             arguments: arguments(tool, given).map_err(Box::new),
             direct: given.get_flag("direct"),
             confirmed: given.get_flag("yes"),
-            dry_run: given.get_flag("dry-run"),
+            dry_run: matches!(given.try_get_one("dry-run"), Ok(Some(true))),
         })
     }
 
@@ -110,6 +104,11 @@ fn subcommand(tool: &Definition) -> clap::Command {
         .long_about(tool.description.clone())
         .arg(json)
         .args(parameters.iter().map(Parameter::arg));
+    // A tool with a dry run of its own has more to tell in it.
+    if tool.tier != Tier::Safe && !parameters.iter().any(|one| one.name == "dry_run") {
+        let dry_run = Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue);
+        command = command.arg(dry_run.help("Only say what would be done"));
+    }
     let spoken = tool.name.replace('_', "-");
     if spoken != tool.name {
         command = command.alias(spoken);
