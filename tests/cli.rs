@@ -5,6 +5,9 @@
 mod door;
 #[path = "support/machine.rs"]
 mod machine;
+#[allow(dead_code, reason = "the tests of `llm` use all of it")]
+#[path = "support/models.rs"]
+mod models;
 #[path = "cli/support.rs"]
 mod support;
 
@@ -19,6 +22,8 @@ mod discovery;
 mod handles;
 #[path = "cli/links.rs"]
 mod links;
+#[path = "cli/llm.rs"]
+mod llm;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/settings.rs"]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::output::Output;
 use crate::config::ConfigError;
 use crate::config::folders::FolderError;
+use crate::config::keys::KeyError;
 use crate::config::vaults::NoVault;
 use crate::daemon::StartError;
 use crate::server::token::TokenError;
@@ -91,6 +92,12 @@ impl From<ConfigError> for Failure {
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         Self { exit: USAGE, ..Self::other("state_folder", error.to_string(), error.hint()) }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::other("key", error.to_string(), error.hint())
     }
 }
 

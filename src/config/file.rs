@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::log;
 use crate::index::search;
-use crate::{journal, server, vault};
+use crate::{journal, llm, server, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -33,6 +33,8 @@ pub struct Config {
     pub search: search::Settings,
     /// `[journal]`.
     pub journal: journal::Settings,
+    /// `[models]`.
+    pub models: llm::Settings,
     /// `[log]`.
     pub log: log::Settings,
 }
@@ -162,6 +164,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
+            "models" => loaded.config.models = source.section("models", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
         }
@@ -170,7 +173,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "log"];
+const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "models", "log"];
 
 /// Every key of every section, for "did you mean" across sections.
 fn known_keys() -> Vec<(&'static str, Vec<String>)> {
@@ -187,6 +190,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("server", keys(server::Settings::default())),
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
+        ("models", keys(llm::Settings::default())),
         ("log", keys(log::Settings::default())),
     ]
 }

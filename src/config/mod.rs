@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
 //! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
+//! (the commented file), [`keys`] (the vendors' keys), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
 //! (the one daemon of a vault).
 
 pub mod environment;
@@ -18,6 +18,7 @@ pub mod file;
 pub mod folders;
 pub mod init;
 pub mod instance;
+pub mod keys;
 pub mod layers;
 pub mod log;
 pub mod obsidian;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 22] = [
     &[],
     &["serve"],
     &["tools"],
@@ -17,6 +17,11 @@ const COMMANDS: [&[&str]; 17] = [
     &["token"],
     &["vaults"],
     &["doctor"],
+    &["models"],
+    &["key"],
+    &["key", "set"],
+    &["key", "remove"],
+    &["key", "status"],
     &["config"],
     &["config", "init"],
     &["config", "path"],
