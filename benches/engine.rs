@@ -13,6 +13,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::index::Index;
+use vault_steward::index::links::names::NameChange;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::path::VaultPath;
 use vault_steward::store::Store;
@@ -73,6 +74,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        clock: tools::Clock::System,
     }
 }
 
@@ -152,6 +154,14 @@ fn engine(criterion: &mut Criterion) {
     });
     group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
         bencher.iter(|| links.backlinks(&target))
+    });
+    group.bench_function(format!("links a move of it would turn, from {hub} notes"), |bencher| {
+        let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
+        bencher.iter(|| {
+            let mut change = NameChange::default();
+            change.moves(&vault.catalogue(), &target, &to);
+            black_box(links.affected(&change))
+        });
     });
     group.bench_function("get_links", |bencher| {
         bencher.iter(|| call(&context, "get_links", json!({"path": target.as_str()})));

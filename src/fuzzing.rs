@@ -6,6 +6,7 @@
 use crate::llm::reading::Reading;
 use crate::llm::{Origin, TurnEvent, Wire};
 use crate::note::edit::{Edit, apply_edit};
+use crate::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
 use crate::note::glob::Glob;
 use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
@@ -164,6 +165,55 @@ pub fn fuzz_links(data: &[u8]) {
     if let Ok(canvas) = canvas::read(&text) {
         assert!(canvas.links.iter().all(|link| !link.node.is_empty()), "each says where it is");
     }
+}
+
+/// Properties: a name, a value as JSON (`-` takes it away), a note. What was set is read again, and
+/// nothing but the property's own lines changes.
+pub fn fuzz_properties(data: &[u8]) {
+    let [name, value, text] = fields::<3>(data);
+    let value = match value.as_str() {
+        "-" => None,
+        json => match serde_json::from_str(json) {
+            Ok(value) => Some(value),
+            Err(_) => return,
+        },
+    };
+    let changes = [PropertyChange { name: name.clone(), value }];
+    let Ok(edited) = frontmatter::edit::apply(&text, &changes) else { return };
+    let new = &edited.text;
+    let again = frontmatter::edit::apply(new, &changes).expect("a second time goes, too");
+    assert!(again.text == *new && again.unchanged.len() == 1, "and changes nothing");
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let (old, block) = (frontmatter::find(&text, start), frontmatter::find(new, start));
+    let body = old.as_ref().map_or(start, |found| found.range.end);
+    assert!(new.ends_with(&text[body..]) && new.starts_with(&text[..start]), "the body stays");
+    let properties = |block: &Option<Frontmatter>| -> Vec<Property> {
+        block.iter().flat_map(|found| found.properties.clone()).flatten().collect()
+    };
+    let spelt = [&edited.set[..], &edited.removed, &edited.unchanged].concat().remove(0);
+    let (was, is): (Vec<_>, Vec<_>) = (properties(&old), properties(&block));
+    let find = |all: &[Property]| all.iter().find(|property| property.name == spelt).cloned();
+    let is_list = ["tags", "aliases", "cssclasses"].contains(&&*spelt.to_lowercase());
+    let read = find(&is).map(|property| property.value);
+    assert!(is_list || read == changes[0].value, "what was set is read: {read:?}");
+    let others = |all: &[Property]| -> Vec<_> {
+        let others = all.iter().filter(|property| property.name != spelt);
+        others.map(|property| (property.name.clone(), property.value.clone())).collect()
+    };
+    assert_eq!(others(&was), others(&is), "the other properties stay");
+    let (Some(property), Some(old), Some(_)) = (find(&was), old, block) else { return };
+    let mut yaml = text[old.yaml].lines().map(str::trim);
+    if yaml
+        .find(|line| !line.is_empty() && !line.starts_with('#'))
+        .is_none_or(|l| l.starts_with('{'))
+    {
+        return;
+    }
+    let before = text[..property.key.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = property.at.end.max(property.key.end);
+    let after = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
+    assert!(new.starts_with(&text[..before]), "the lines before stay");
+    assert!(new.ends_with(&text[after..]), "the lines after stay");
 }
 
 /// Answers of models: which wire, how large a piece, then the stream. Whatever comes, it ends in an

@@ -13,6 +13,8 @@ mod support;
 
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/conflicts.rs"]
+mod conflicts;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]
@@ -20,6 +22,8 @@ mod discovery;
 #[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
+#[path = "cli/history.rs"]
+mod history;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/llm.rs"]

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use serde_json::Value;
 use vault_steward::fuzzing;
+use vault_steward::note::frontmatter::edit::{self, PropertyChange};
 
 /// How many mutants of each input are tried.
 const MUTANTS: u64 = 200;
@@ -12,13 +14,14 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 7] = [
+const TARGETS: [(&str, Target); 8] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
     ("patch", fuzzing::fuzz_patch),
     ("message", fuzzing::fuzz_message),
     ("links", fuzzing::fuzz_links),
+    ("properties", fuzzing::fuzz_properties),
     ("stream", fuzzing::fuzz_stream),
 ];
 
@@ -88,6 +91,102 @@ fn every_target_is_listed() {
     assert_eq!(bins, TARGETS.len(), "fuzz/Cargo.toml and this file list the same targets");
 }
 
+/// Values that readers of YAML could take for others.
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        "[ -~äß\u{85}\u{a0}\u{2028}\u{feff}🌱\t\n\r]{0,12}".prop_map(Value::from),
+        prop::sample::select(vec![
+            "yes",
+            "No",
+            "~",
+            "null",
+            "1.0",
+            "1e3",
+            "0x1F",
+            "1_000",
+            "12:30",
+            "a: b",
+            "[[Link]]",
+            "#tag",
+            " x",
+            "x ",
+            "- a",
+            "? a",
+            "a #b",
+            "*a",
+            "&a",
+            "!!str a",
+            "|",
+            ">",
+            "%a",
+            "@a",
+            "'a'",
+            "\"a\"",
+            "---",
+            "...",
+            "{a}",
+            "a,b",
+            "2026-11-21",
+            "<<",
+            "=",
+            ".5",
+            ".inf",
+            "+1",
+        ])
+        .prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_filter("a number", |n| n.is_finite()).prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![3 => scalar(), 1 => prop::collection::vec(scalar(), 0..4).prop_map(Value::from)]
+}
+
+/// Properties as they stand in notes, one a name.
+fn block() -> impl Strategy<Value = String> {
+    let values = [
+        " plain",
+        " 'single'",
+        " \"double\"",
+        "",
+        " ~",
+        " 5",
+        " [a, 'b', \"c\"]",
+        "\n  - a\n  - b",
+        "\n- a # x\n# y\n- 'b'",
+        " |\n  # t\n  u\n",
+        " >-\n  a\n  b",
+        " &x b",
+        " {p: 1}",
+        "\n  p: 1",
+        "\n  - p: 1\n    q: 2",
+        " two\n  lines",
+        " # only a comment",
+        " x # comment",
+        "   wide   ",
+        " \"a\n  b\"",
+        "\n\n  - a\n\n  - b",
+        " [a,\n  b]",
+        " !!str 5",
+        " \"[[L]]\"",
+    ];
+    let comments = ["", "# about\n", "\n", "  # deep\n"];
+    let property = (prop::sample::select(values.to_vec()), prop::sample::select(comments.to_vec()));
+    (prop::collection::vec(property, 0..5), any::<bool>(), "[ab\n-]{0,6}").prop_map(
+        |(all, wide, body)| {
+            let lines = all
+                .iter()
+                .enumerate()
+                .map(|(at, (value, after))| format!("k{at}:{value}\n{after}"));
+            let text = format!("---\n{}---\n{body}", lines.collect::<String>());
+            if wide { text.replace('\n', "\r\n") } else { text }
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     /// The invariants themselves stand beside the fuzz targets.
@@ -106,5 +205,20 @@ proptest! {
         ]), 0..40)
     ) {
         fuzzing::fuzz_links(pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn what_was_set_is_read_and_the_rest_stays(text in block(), at in 0_usize..6, value in value(), gone in any::<bool>()) {
+        let name = format!("K{at}");
+        let value = if gone { "-".to_owned() } else { value.to_string() };
+        let input = format!("{name}\u{1e}{value}\u{1e}{text}");
+        fuzzing::fuzz_properties(input.as_bytes());
+        // Blocks such as these can all be changed.
+        if !gone {
+            let value = serde_json::from_str(&value).expect("written a moment ago");
+            let change = PropertyChange { name, value: Some(value) };
+            let edited = edit::apply(&text, &[change]);
+            prop_assert!(edited.is_ok(), "{:?}", edited);
+        }
     }
 }

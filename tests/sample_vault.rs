@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use vault_steward::note::fold::{fold_key, normal};
+use vault_steward::note::frontmatter::edit::{self, PropertyChange};
+use vault_steward::note::tag::rename;
 
 /// Windows gives a path 260 characters; whoever clones deep has to have room above the vault.
 const LONGEST_PATH: usize = 150;
@@ -122,4 +124,27 @@ fn its_links_lead_where_they_should() {
         let found = target(source, link).target;
         assert_eq!(found.as_ref().map(VaultPath::as_str), Some(leads), "`{link}` in `{source}`");
     }
+}
+
+#[test]
+fn a_property_and_a_tag_that_come_and_go_leave_every_byte() {
+    let (mut notes, mut tags) = (0, 0);
+    for path in entries().iter().filter(|path| path.ends_with(".md")) {
+        let bytes = bytes(path);
+        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let name = "a name of no note".to_owned();
+        let change = |value| [PropertyChange { name: name.clone(), value }];
+        let Ok(set) = edit::apply(text, &change(Some(serde_json::json!(["[[x]]", "a: b"])))) else {
+            continue;
+        };
+        notes += 1;
+        assert_ne!(set.text, text);
+        let removed = edit::apply(&set.text, &change(None)).expect("what was set can go");
+        assert_eq!(removed.text, text, "`{path}`");
+        let there = rename::rename(text, "garden", "no-such-tag/yet").expect("it can be renamed");
+        tags += there.inline + there.properties;
+        let back = rename::rename(&there.text, "no-such-tag/yet", "garden").expect("and back");
+        assert_eq!(back.text, text, "`{path}`");
+    }
+    assert!(notes > 40 && tags > 0, "{notes} notes, {tags} tags");
 }

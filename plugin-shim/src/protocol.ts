@@ -433,6 +433,8 @@ export type VaultState = {
   folders: number,
   /** Symbolic links that lead out of the vault or nowhere; listed, never followed. */
   links: number,
+  /** Conflict copies that sync programs left, by their names; `list_files` marks them. */
+  conflicts: number,
   /** How long the last scan took, in milliseconds. */
   scannedMs: number,
   /** How changes from outside are noticed. */

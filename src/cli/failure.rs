@@ -188,6 +188,9 @@ impl From<StartError> for Failure {
             },
             StartError::Folder(error) => error.into(),
             StartError::Vault { hint, .. } => Self { hint, ..Self::other("vault", message, "") },
+            StartError::Journal { hint, .. } => {
+                Self { hint, ..Self::other("journal", message, "") }
+            }
             StartError::Other(error) => error.into(),
         }
     }

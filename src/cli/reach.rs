@@ -90,7 +90,7 @@ pub fn here<T>(
     let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
     drop(progress);
     if lock.is_some() {
-        context.vault.sweep();
+        daemon::recover(&context)?;
     }
     let done = work(&context);
     // What a change left to do in the background is done before the lock goes.

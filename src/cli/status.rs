@@ -59,6 +59,12 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
     ];
+    if vault.conflicts > 0 {
+        lines.push(format!(
+            "conflicts {} left by sync programs; `steward doctor` lists them",
+            vault.conflicts
+        ));
+    }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
 }

@@ -22,7 +22,7 @@ use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 pub struct VaultBackend {
     context: Context,
     folder: String,
-    /// What this file system cannot do, for `status`.
+    /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
 }
 
@@ -34,6 +34,11 @@ impl VaultBackend {
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
         Self { context, folder, reduced }
+    }
+
+    /// Has `status` say this as well.
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        self.reduced.extend(warnings);
     }
 }
 
@@ -105,6 +110,7 @@ impl Backend for VaultBackend {
             files: status.counts.files as u64,
             folders: status.counts.folders as u64,
             links: status.counts.links as u64,
+            conflicts: vault.catalogue().conflicts().count() as u64,
             scanned_ms: status.scan_milliseconds,
             watching: match status.watching {
                 Watching::Events { .. } => Shown::Events,

@@ -4,6 +4,7 @@
 //! all the rooms at once. `backend` shows the tools to the server.
 
 pub mod backend;
+mod handles;
 pub mod keeping;
 
 use std::io;
@@ -20,7 +21,7 @@ use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::running::Running;
 use crate::index::Index;
-use crate::journal::{Journal, Origin};
+use crate::journal::{Journal, Origin, Recovered};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
@@ -40,6 +41,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// together below the ten after which service managers kill. Each change is whole or not there at
 /// any moment, so giving up on it loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// How long after the start the journal is looked after for the first time, and how often then.
+const FIRST_CARE: Duration = Duration::from_secs(300);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +73,14 @@ pub enum StartError {
     /// The vault cannot be opened.
     #[error("could not open the vault: {message}")]
     Vault {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The journal cannot be used, so nothing could be recorded.
+    #[error("could not open the journal: {message}")]
+    Journal {
         /// Why.
         message: String,
         /// What to do.
@@ -156,6 +169,7 @@ pub fn open(
     config: &Config,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Context, StartError> {
+    handles::raise_limit();
     let vault = Vault::open(root, state, config.vault.clone(), progress)
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
@@ -169,7 +183,22 @@ pub fn open(
         settings,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        clock: tools::Clock::System,
     })
+}
+
+/// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
+///
+/// # Errors
+/// [`StartError::Journal`]; nothing may be changed then.
+pub fn recover(context: &Context) -> Result<Recovered, StartError> {
+    let recovered = context
+        .journal
+        .recover()
+        .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
+    // What the journal does not know is moved out of the way, never deleted.
+    context.vault.sweep();
+    Ok(recovered)
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -200,10 +229,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let context = open(root, &state, config, progress)?;
-    context.vault.sweep();
+    let recovered = recover(&context)?;
     let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let backend = VaultBackend::new(context);
+    let mut backend = VaultBackend::new(context);
+    backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -240,6 +270,7 @@ async fn serve(
         let vault = vault.clone();
         move || vault.watch()
     });
+    tokio::spawn(look_after(journal));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),
@@ -263,6 +294,22 @@ async fn serve(
     server.run(asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Copies the journal's database and lets old texts go, once a day.
+async fn look_after(journal: Journal) {
+    let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
+    // After a night asleep once is enough.
+    days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        days.tick().await;
+        let journal = journal.clone();
+        match tokio::task::spawn_blocking(move || journal.daily()).await {
+            Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
+            Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
+            Err(_) => return,
+        }
+    }
 }
 
 fn not_bound(error: ServerError) -> StartError {

@@ -1,7 +1,11 @@
 //! What is kept and for how long, and whether it is sound.
 
-use super::Journal;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use super::error::JournalError;
+use super::{Journal, now};
+use crate::store::{BlobError, BlobHash, StoreError};
 
 /// What a look at every kept text found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,20 +40,87 @@ pub struct Freed {
     pub bytes: u64,
 }
 
+/// How long a text may lie in the store before a change names it: one that is being made.
+const FRESH: Duration = Duration::from_secs(3600);
+
 impl Journal {
-    /// Compares every kept text with its hash.
+    /// Compares every kept text with its hash. Reads all of them.
     ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn verify(&self) -> Result<Verified, JournalError> {
-        Ok(Verified::default())
+        let blobs = self.store().blobs();
+        let named: BTreeSet<BlobHash> =
+            self.store().named_texts()?.into_iter().map(|(_, text)| text).collect();
+        let mut verified = Verified::default();
+        let mut there = BTreeSet::new();
+        for stored in blobs.list().map_err(StoreError::from)? {
+            verified.texts += 1;
+            verified.bytes += stored.bytes;
+            verified.orphans += usize::from(!named.contains(&stored.hash));
+            there.insert(stored.hash);
+            match blobs.verify(stored.hash) {
+                // Let go while we looked.
+                Ok(()) | Err(BlobError::Missing { .. }) => {}
+                Err(error) => {
+                    verified.damaged.push((stored.hash.to_string(), error.to_string()));
+                }
+            }
+        }
+        let missing = named.difference(&there).filter(|text| !blobs.has(**text));
+        verified.missing = missing.map(BlobHash::to_string).collect();
+        Ok(verified)
     }
 
-    /// Lets texts go that are beyond the limits of the settings; with `dry_run` only says which.
+    /// Lets texts go that are beyond the limits of the settings: older than `days`, or with
+    /// `versions` newer changes of the same file. With `dry_run` it only says what would go. The
+    /// changes themselves stay listed. Never a text of an operation that is under way.
     ///
     /// # Errors
     /// [`JournalError::Store`].
-    pub fn gc(&self, _dry_run: bool) -> Result<Freed, JournalError> {
-        Ok(Freed::default())
+    pub fn gc(&self, dry_run: bool) -> Result<Freed, JournalError> {
+        let _alone = self.alone();
+        self.ready()?;
+        let settings = self.settings();
+        let oldest = match settings.days {
+            0 => i64::MIN,
+            days => now() - i64::from(days) * 86_400_000,
+        };
+        let outlived: BTreeSet<i64> =
+            self.store().outlived(oldest, settings.versions)?.into_iter().collect();
+        let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
+        for (step, text) in self.store().named_texts()? {
+            let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };
+            side.insert(text);
+        }
+        let mut freed = Freed { changes: outlived.len(), ..Freed::default() };
+        if !dry_run && !outlived.is_empty() {
+            // First the rows, then the texts: a row never promises what is not there.
+            self.store().let_go(&outlived.into_iter().collect::<Vec<_>>())?;
+        }
+        let blobs = self.store().blobs();
+        for stored in blobs.list().map_err(StoreError::from)? {
+            // What was named until now goes at once; what never was may belong to a change that a
+            // crash is just cutting short.
+            let fresh = stored.modified.elapsed().is_ok_and(|age| age < FRESH);
+            if kept.contains(&stored.hash) || (fresh && !let_go.contains(&stored.hash)) {
+                continue;
+            }
+            if !dry_run {
+                blobs.remove(stored.hash).map_err(StoreError::from)?;
+            }
+            freed.texts += 1;
+            freed.bytes += stored.bytes;
+        }
+        Ok(freed)
+    }
+
+    /// What is done once a day: the database is copied, texts beyond the limits are let go.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn daily(&self) -> Result<Freed, JournalError> {
+        self.store().back_up()?;
+        self.gc(false)
     }
 }

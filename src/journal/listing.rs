@@ -2,8 +2,14 @@
 
 use chrono::{DateTime, Utc};
 
+use super::Journal;
 use super::change::{ChangeId, ChangeSetId, Target};
+use super::error::{JournalError, UndoError};
+use super::step::{Deed, Place, Recorded, revision};
+use crate::note::diff;
 use crate::note::path::VaultPath;
+use crate::store::journal::{SetRow, StepRow, Wanted};
+use crate::store::{BlobHash, StoreError};
 use crate::vault::{Kind, Revision};
 
 /// Which change sets are asked for; all conditions hold together.
@@ -133,4 +139,179 @@ pub enum Difference {
     NotKept,
     /// A change that touches no text: a folder, a move.
     None,
+}
+
+/// Bytes of both sides of a diff together, at most.
+const MOST_COMPARED: u64 = 20 << 20;
+
+/// Earlier names of a file that are followed.
+const NAMES: usize = 16;
+
+impl Journal {
+    /// Change sets, newest first, each with all its changes.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
+        let wanted = Wanted {
+            paths: match &query.path {
+                Some(path) if !path.is_root() => self.names_of(path)?,
+                _ => Vec::new(),
+            },
+            since: query.since.map(|since| since.timestamp_millis()),
+            before: query.before.map(|before| before.0.cast_signed()),
+            limit: if query.limit == 0 { usize::MAX } else { query.limit },
+        };
+        let sets = self.store().sets(&wanted)?;
+        let listed = sets.into_iter().map(|set| {
+            let steps = self.store().steps(set.id)?;
+            list(set, steps)
+        });
+        Ok(listed.collect::<Result<_, StoreError>>()?)
+    }
+
+    /// A path and the names that its file had before, each with the newest step that may count.
+    fn names_of(&self, path: &VaultPath) -> Result<Vec<(String, i64)>, StoreError> {
+        let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
+        let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
+        while names.len() < NAMES {
+            let Some(step) = self.store().moves_to(&name, before)?.into_iter().next() else {
+                break;
+            };
+            let to = step.other.as_deref().unwrap_or_default();
+            let rest = name.strip_prefix(to).unwrap_or_default();
+            (name, before) = (format!("{}{rest}", step.path), step.id);
+            names.push((name.clone(), before));
+        }
+        Ok(names)
+    }
+
+    /// One change set.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn change_set(&self, id: ChangeSetId) -> Result<Option<ListedSet>, JournalError> {
+        Ok(self.listed(id.0.cast_signed(), None)?.filter(|set| !set.changes.is_empty()))
+    }
+
+    /// A change set with the changes of one of its operations, or of all.
+    pub(super) fn listed(
+        &self,
+        set: i64,
+        operation: Option<i64>,
+    ) -> Result<Option<ListedSet>, StoreError> {
+        let Some(row) = self.store().set(set)? else { return Ok(None) };
+        let mut steps = self.store().steps(set)?;
+        steps.retain(|step| operation.is_none_or(|operation| step.operation == operation));
+        list(row, steps).map(Some)
+    }
+
+    /// What a change did to a file's text.
+    ///
+    /// # Errors
+    /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
+    pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
+        let steps = self.store().steps(change.set.0.cast_signed())?;
+        let mut own = steps.into_iter().filter(|step| step.number == change.number).peekable();
+        if own.peek().is_none() {
+            return Err(UndoError::Unknown(Target::Change(change)));
+        }
+        // The file itself comes after the folders that were made for it.
+        let Some(step) = own.last() else { return Ok(Difference::None) };
+        let recorded = Recorded::read(step)?;
+        let (before, after) = match (&recorded.deed, recorded.row.before, recorded.row.after) {
+            (Deed::Write { .. }, before, after) => (before, after),
+            (Deed::Delete { thing }, before, _) if thing.kind() == Kind::File => match before {
+                None => return Ok(Difference::NotKept),
+                before => (before, None),
+            },
+            (Deed::Restore { thing, .. }, _, after) if thing.kind() == Kind::File => match after {
+                None => return Ok(Difference::NotKept),
+                after => (None, after),
+            },
+            _ => return Ok(Difference::None),
+        };
+        if !recorded.row.texts_kept {
+            return Ok(Difference::NotKept);
+        }
+        let blobs = self.store().blobs();
+        let path = &recorded.path;
+        let unkept = |error: crate::store::BlobError| UndoError::NotKept {
+            path: path.clone(),
+            reason: error.to_string(),
+        };
+        let length = |text: Option<BlobHash>| text.map_or(Ok(0), |text| blobs.length(text));
+        let together =
+            length(before).map_err(unkept)?.saturating_add(length(after).map_err(unkept)?);
+        if together > MOST_COMPARED {
+            return Ok(Difference::TooLarge(together));
+        }
+        let text = |text: Option<BlobHash>| text.map_or(Ok(Vec::new()), |text| blobs.get(text));
+        let (before, after) = (text(before).map_err(unkept)?, text(after).map_err(unkept)?);
+        Ok(difference(&before, &after, path))
+    }
+}
+
+/// The difference between two texts.
+pub(super) fn difference(before: &[u8], after: &[u8], path: &VaultPath) -> Difference {
+    let is_text = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+    match is_text(before) && is_text(after) {
+        true => Difference::Text(diff::unified(before, after, path.as_str())),
+        false => Difference::Binary,
+    }
+}
+
+fn list(set: SetRow, steps: Vec<StepRow>) -> Result<ListedSet, StoreError> {
+    let id = ChangeSetId(set.id.cast_unsigned());
+    let fault = |reason: String| StoreError::Row { table: "change_set", row: set.id, reason };
+    let kind = match (set.kind.as_str(), set.undoes_set, set.undoes_number) {
+        ("change", ..) => SetKind::Change,
+        ("restore", ..) => SetKind::Restore,
+        ("undo", Some(undone), None) => {
+            SetKind::Undo(Target::Set(ChangeSetId(undone.cast_unsigned())))
+        }
+        ("undo", Some(undone), Some(number)) => SetKind::Undo(Target::Change(ChangeId {
+            set: ChangeSetId(undone.cast_unsigned()),
+            number: u32::try_from(number).map_err(|error| fault(error.to_string()))?,
+        })),
+        (other, ..) => return Err(fault(format!("`{other}` is no kind of change set"))),
+    };
+    let time = DateTime::from_timestamp_millis(set.began)
+        .ok_or_else(|| fault(format!("{} is no time", set.began)))?;
+    let changes = steps.into_iter().map(|step| Recorded::read(step).map(|step| change(id, step)));
+    Ok(ListedSet {
+        id,
+        kind,
+        title: set.title,
+        caller: set.caller,
+        conversation: set.conversation,
+        turn: set.turn,
+        time,
+        changes: changes.collect::<Result<_, _>>()?,
+    })
+}
+
+fn change(set: ChangeSetId, step: Recorded) -> ListedChange {
+    let Recorded { row, path, deed, detail } = step;
+    let (action, path, from, entry) = match deed {
+        Deed::Folder => (Action::FolderMade, path, None, Kind::Folder),
+        Deed::RemoveFolder => (Action::FolderRemoved, path, None, Kind::Folder),
+        Deed::Write { before: None, .. } => (Action::Created, path, None, Kind::File),
+        Deed::Write { before: Some(_), .. } => (Action::Modified, path, None, Kind::File),
+        Deed::Move { to, thing } => (Action::Moved, to, Some(path), thing.kind()),
+        Deed::Delete { thing } => (Action::Deleted, path, None, thing.kind()),
+        Deed::Restore { thing, .. } => (Action::Restored, path, None, thing.kind()),
+    };
+    ListedChange {
+        id: ChangeId { set, number: row.number },
+        action,
+        path,
+        from,
+        entry,
+        before: row.before.map(revision),
+        after: row.after.map(revision),
+        place: detail.place.as_ref().filter(|_| action == Action::Deleted).and_then(Place::shown),
+        undone_by: row.undone_by.map(|by| ChangeSetId(by.cast_unsigned())),
+        texts_kept: row.texts_kept,
+    }
 }

@@ -1,7 +1,11 @@
-//! After a crash: what was begun is finished or taken back.
+//! After a crash: what was begun is found done whole, or taken back.
 
-use super::Journal;
 use super::error::JournalError;
+use super::rollback::Rollback;
+use super::step::Recorded;
+use super::{Journal, lock, now};
+use crate::store::StoreError;
+use crate::store::journal::StepResult;
 
 /// What was found after a crash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,14 +21,84 @@ pub struct Recovered {
 }
 
 impl Journal {
-    /// Makes the store sound, then finishes or takes back what a crash left half-done. For whoever
-    /// holds the vault alone, before [`crate::vault::Vault::sweep`]; may be cut short at any moment
-    /// and called again.
+    /// Makes the store sound, then finds out how far each unfinished operation came: one that was
+    /// done whole counts as done, any other is taken back, in reverse. What somebody has changed
+    /// since is left alone.
+    ///
+    /// For whoever holds the vault alone, before [`crate::vault::Vault::sweep`]. It may be cut
+    /// short at any moment and called again.
     ///
     /// # Errors
     /// [`JournalError::Store`] if the store cannot be used.
     pub fn recover(&self) -> Result<Recovered, JournalError> {
-        let prepared = self.store().prepare()?;
-        Ok(Recovered { warnings: prepared.warnings, ..Recovered::default() })
+        let _alone = self.alone();
+        let mut recovered =
+            Recovered { warnings: self.store().prepare()?.warnings, ..Recovered::default() };
+        lock(&self.0.unrecorded).clear();
+        self.store().blobs().sweep();
+        self.recover_unfinished(&mut recovered)?;
+        // A crash after the last record leaves the displaced versions of that one operation.
+        let last: Vec<Recorded> = self
+            .store()
+            .last_applied()?
+            .into_iter()
+            .map(Recorded::read)
+            .collect::<Result<_, StoreError>>()?;
+        let rollback = Rollback { journal: self, left: &mut recovered.left };
+        last.iter().for_each(|step| rollback.clear_temp(step));
+        for warning in recovered.left.iter().chain(&recovered.warnings) {
+            tracing::warn!("{warning}");
+        }
+        Ok(recovered)
+    }
+
+    /// Newest first: a later one may rest on an earlier. The caller holds [`Self::alone`].
+    pub(super) fn recover_unfinished(&self, recovered: &mut Recovered) -> Result<(), JournalError> {
+        for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
+            let steps = rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>();
+            let steps = match steps {
+                Ok(steps) => steps,
+                Err(error) => {
+                    recovered.left.push(format!("operation {operation} is left alone: {error}"));
+                    self.store().take_back(operation, now())?;
+                    continue;
+                }
+            };
+            self.recover_one(operation, &steps, recovered)?;
+        }
+        lock(&self.0.half).clear();
+        Ok(())
+    }
+
+    fn recover_one(
+        &self,
+        operation: i64,
+        steps: &[Recorded],
+        recovered: &mut Recovered,
+    ) -> Result<(), JournalError> {
+        let mut rollback = Rollback { journal: self, left: &mut recovered.left };
+        // Each as it would look if all after it were undone; a step moved on by a later one of the
+        // same operation is seen through it.
+        let whole = rollback.is_whole(steps);
+        if let Some(details) = whole {
+            let results: Vec<StepResult> = steps
+                .iter()
+                .zip(details)
+                .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
+                .collect();
+            let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
+            let set = steps.first().map_or(0, |step| step.row.set);
+            let marks = self.marks(&undone, set)?;
+            self.store().finish(operation, &results, &marks, now())?;
+            steps.iter().for_each(|step| rollback.clear_temp(step));
+            recovered.completed += 1;
+            return Ok(());
+        }
+        for step in steps.iter().rev() {
+            rollback.one(step);
+        }
+        self.store().take_back(operation, now())?;
+        recovered.taken_back += 1;
+        Ok(())
     }
 }

@@ -1,13 +1,21 @@
 //! Taking back what was done.
+//!
+//! An undo is a change set like any other: steps that do the opposite, in the reverse order,
+//! recorded as they are done. Everything that stands in its way is found first, on a picture of the
+//! vault in which the steps planned so far are done.
 
 use super::Journal;
-use super::change::{Applied, Origin, Target};
+use super::apply::Job;
+use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
 use super::error::UndoError;
+use super::opposite::Undoing;
+use super::step::{Act, Recorded};
 
 /// An undo that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// The change set that did it, which can be undone itself.
+    /// The change set that did it, which can be undone itself. Its outcomes are those of its own
+    /// steps, in their order.
     pub applied: Applied,
     /// What a person should hear, one sentence each: "`a.md` is back as `a (restored).md`".
     pub notes: Vec<String>,
@@ -18,16 +26,58 @@ impl Journal {
     /// stands in the way is found before anything is done.
     ///
     /// With `force` a file that has changed since goes back all the same; the newer text is kept
-    /// with the undo.
+    /// with the undo, whose own undo brings it back.
     ///
     /// # Errors
     /// [`UndoError`]; nothing was changed then.
-    pub fn undo(
-        &self,
-        target: Target,
-        _force: bool,
-        _origin: &Origin,
-    ) -> Result<Undone, UndoError> {
-        Err(UndoError::Unknown(target))
+    pub fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
+        let _alone = self.alone();
+        self.ready()?;
+        let set = target.set();
+        let mut rows = self.store().steps(set.0.cast_signed())?;
+        if let Target::Change(change) = target {
+            rows.retain(|row| row.number == change.number);
+        }
+        if rows.is_empty() {
+            return Err(UndoError::Unknown(target));
+        }
+        if let Some(by) = rows.iter().filter_map(|row| row.undone_by).max()
+            && rows.iter().all(|row| row.undone_by.is_some())
+        {
+            let by = ChangeSetId(by.cast_unsigned());
+            return Err(UndoError::AlreadyUndone { target, by });
+        }
+        rows.retain(|row| row.undone_by.is_none());
+        let mut undoing = Undoing::new(self, force);
+        let mut undone = Vec::new();
+        for row in rows.into_iter().rev() {
+            let step = Recorded::read(row)?;
+            undone.push(step.row.id);
+            undoing.take_back(&step)?;
+        }
+        let title = match self.store().set(set.0.cast_signed())? {
+            Some(row) => format!("undo {target}: {}", row.title),
+            None => format!("undo {target}"),
+        };
+        let (steps, mut notes) = undoing.finish()?;
+        let job = Job {
+            kind: "undo",
+            title: &title,
+            origin,
+            joins_turn: false,
+            undoes: Some(target),
+            steps: &steps,
+            undone: &undone,
+        };
+        let (change_set, ends) = self.run(&job)?;
+        for (step, ended) in steps.iter().zip(&ends) {
+            if let (Act::RemoveFolder { path }, Outcome::FolderRemoved(false)) =
+                (&step.act, &ended.outcome)
+            {
+                notes.push(format!("the folder `{path}` stays: it is not empty"));
+            }
+        }
+        let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
+        Ok(Undone { applied: Applied { change_set, outcomes }, notes })
     }
 }

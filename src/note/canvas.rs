@@ -1,6 +1,10 @@
-//! A canvas (JSON Canvas 1.0): which files its nodes show and which links its cards hold.
+//! A canvas (JSON Canvas 1.0): which files its nodes show and which links its cards hold, and
+//! where in the JSON they are written.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
 
 use super::link::is_external;
 use super::markdown;
@@ -12,14 +16,14 @@ pub struct Canvas {
     pub links: Vec<CanvasLink>,
 }
 
-/// A file that a node shows, or a link in a card's text.
+/// A file that a node shows, a picture behind a group, or a link in a card's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanvasLink {
-    /// Which node, as a JSON path: `nodes[3].file`, `nodes[4].text`.
+    /// Which node, as a JSON path: `nodes[3].file`, `nodes[4].text`, `nodes[5].background`.
     pub node: String,
     /// The number of the node, from 0.
     pub number: usize,
-    /// What it names: for a file node the whole path from the vault's root, for a card a linkpath.
+    /// What it names: for a file the whole path from the vault's root, for a card a linkpath.
     pub path: String,
     /// The part of it meant, with its `#`; empty: all.
     pub subpath: String,
@@ -35,48 +39,138 @@ pub struct CanvasError {
     pub reason: String,
 }
 
-/// Reads a canvas. An empty file is an empty canvas, as Obsidian makes them.
+/// What a string of a canvas holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceKind {
+    /// The whole path of a file.
+    File,
+    /// The text of a card, Markdown.
+    Card,
+}
+
+/// A string of a canvas that can lead into the vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The number of its node, from 0.
+    pub number: usize,
+    /// What it holds.
+    pub kind: PieceKind,
+    /// The node's key that it is the value of.
+    pub key: &'static str,
+    /// What it says.
+    pub text: String,
+    /// The subpath that the node has beside it.
+    pub subpath: String,
+    /// Where in the JSON its content begins, behind the quote.
+    start: usize,
+    /// Behind each escape: the place in `text`, and in the JSON counted from `start`.
+    escapes: Vec<(usize, usize)>,
+}
+
+impl Piece {
+    /// Where in the JSON the byte `at` of the text is written; `at` is a character's boundary.
+    pub fn raw(&self, at: usize) -> usize {
+        let behind = self.escapes.partition_point(|(text, _)| *text <= at);
+        let (text, raw) = behind.checked_sub(1).map_or((0, 0), |last| self.escapes[last]);
+        self.start + raw + (at - text)
+    }
+}
+
+type Object<'t> = HashMap<Cow<'t, str>, &'t RawValue>;
+
+/// The strings of a canvas that can lead into the vault, in the order of the nodes. An empty file
+/// is an empty canvas, as Obsidian makes them.
 ///
 /// # Errors
-/// [`CanvasError`] if it is no JSON object. Nodes of an unknown kind are
-/// passed over.
+/// [`CanvasError`] if it is no JSON object. Nodes of an unknown kind are passed over.
+pub fn pieces(text: &str) -> Result<Vec<Piece>, CanvasError> {
+    let json = text.trim_start_matches('\u{feff}');
+    if json.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let file: Object<'_> =
+        serde_json::from_str(json).map_err(|error| CanvasError { reason: error.to_string() })?;
+    let nodes = file.get("nodes").and_then(|nodes| serde_json::from_str(nodes.get()).ok());
+    let nodes: Vec<&RawValue> = nodes.unwrap_or_default();
+    let mut pieces = Vec::new();
+    for (number, node) in nodes.into_iter().enumerate() {
+        let Ok(node) = serde_json::from_str::<Object<'_>>(node.get()) else { continue };
+        let string =
+            |key: &str| -> Option<String> { serde_json::from_str(node.get(key)?.get()).ok() };
+        let (key, kind) = match string("type").as_deref() {
+            Some("file") => ("file", PieceKind::File),
+            Some("text") => ("text", PieceKind::Card),
+            Some("group") => ("background", PieceKind::File),
+            _ => continue,
+        };
+        let Some(value) = string(key) else { continue };
+        if key == "background" && (value.is_empty() || is_external(&value)) {
+            continue;
+        }
+        let raw = node[key].get();
+        // Part of `text`, as RawValue borrows it.
+        let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
+        let subpath = string("subpath").unwrap_or_default();
+        let escapes = escapes(&raw[1..raw.len() - 1]);
+        pieces.push(Piece { number, kind, key, text: value, subpath, start, escapes });
+    }
+    Ok(pieces)
+}
+
+/// Behind each escape of a JSON string: the place in what it means, and in what is written.
+fn escapes(raw: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let (mut text, mut at) = (0, 0);
+    while let Some(offset) = raw[at..].find('\\') {
+        text += offset;
+        at += offset;
+        let unit = |at: usize| {
+            let digits = raw.get(at..at + 6)?.strip_prefix("\\u")?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let (means, length) = match (unit(at), unit(at + 6)) {
+            (None, _) => (1, 2),
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (4, 12),
+            (Some(0..0x80), _) => (1, 6),
+            (Some(0x80..0x800), _) => (2, 6),
+            (Some(_), _) => (3, 6),
+        };
+        text += means;
+        at += length;
+        found.push((text, at));
+    }
+    found
+}
+
+/// Reads a canvas.
+///
+/// # Errors
+/// As [`pieces`].
 pub fn read(text: &str) -> Result<Canvas, CanvasError> {
-    let text = text.trim_start_matches('\u{feff}');
-    if text.trim().is_empty() {
-        return Ok(Canvas::default());
-    }
-    let file: Value =
-        serde_json::from_str(text).map_err(|error| CanvasError { reason: error.to_string() })?;
-    if !file.is_object() {
-        return Err(CanvasError { reason: "it is no object".to_owned() });
-    }
     let mut links = Vec::new();
-    let nodes = file.get("nodes").and_then(Value::as_array);
-    for (number, node) in nodes.into_iter().flatten().enumerate() {
-        let field = |name: &str| node.get(name).and_then(Value::as_str);
-        match field("type") {
-            Some("file") => links.extend(field("file").map(|path| CanvasLink {
-                node: format!("nodes[{number}].file"),
-                number,
-                path: path.to_owned(),
-                subpath: field("subpath").unwrap_or_default().to_owned(),
+    for piece in pieces(text)? {
+        match piece.kind {
+            PieceKind::Card => card(&mut links, &piece),
+            PieceKind::File => links.push(CanvasLink {
+                node: format!("nodes[{}].{}", piece.number, piece.key),
+                number: piece.number,
+                path: piece.text,
+                subpath: if piece.key == "file" { piece.subpath } else { String::new() },
                 is_file: true,
-            })),
-            Some("text") => card(&mut links, number, field("text").unwrap_or_default()),
-            _ => {}
+            }),
         }
     }
     Ok(Canvas { links })
 }
 
-fn card(links: &mut Vec<CanvasLink>, number: usize, text: &str) {
+fn card(links: &mut Vec<CanvasLink>, piece: &Piece) {
+    let text = &piece.text;
     for link in markdown::read(text).links.iter().filter(|link| link.counts()) {
-        let path = link.linkpath(text);
-        if link.kind.is_wiki() || !is_external(&path) {
+        if link.kind.is_wiki() || !is_external(&text[link.path.clone()]) {
             links.push(CanvasLink {
-                node: format!("nodes[{number}].text"),
-                number,
-                path: path.into_owned(),
+                node: format!("nodes[{}].text", piece.number),
+                number: piece.number,
+                path: link.linkpath(text).into_owned(),
                 subpath: link.subpath(text).into_owned(),
                 is_file: false,
             });
@@ -110,6 +204,24 @@ mod tests {
             ]
         );
         assert_eq!(read(" \n"), Ok(Canvas::default()));
+        let group = r#"{"nodes":[{"type":"group","background":"a/b.png"},
+            {"type":"group","background":"https://x/y.png"}]}"#;
+        let found = read(group).expect("a canvas").links;
+        assert_eq!((found.len(), found[0].node.as_str()), (1, "nodes[0].background"));
         assert!(read("[]").is_err() && read("{").is_err());
+    }
+
+    #[test]
+    fn the_place_of_every_character_is_known() {
+        let json = r#"{"nodes": [{"type":"text", "text":"a\n\u00e9\ud83c\udf31\u5927\/é[[b]]"}]}"#;
+        let found = pieces(json).expect("a canvas");
+        let piece = &found[0];
+        assert_eq!(piece.text, "a\né🌱大/é[[b]]");
+        for (at, c) in piece.text.char_indices() {
+            let (from, to) = (piece.raw(at), piece.raw(at + c.len_utf8()));
+            let written: String =
+                serde_json::from_str(&format!("\"{}\"", &json[from..to])).expect("a string");
+            assert_eq!(written, c.to_string());
+        }
     }
 }

@@ -104,12 +104,17 @@ impl Link {
         self.decode(raw.unwrap_or_default())
     }
 
-    fn decode<'a>(&self, raw: &'a str) -> Cow<'a, str> {
-        let raw = match self.frontmatter {
+    /// What `raw`, a part of it, says once the quotes of its property are undone.
+    pub fn unquoted<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        match self.frontmatter {
             Some(Quotes::Single) if raw.contains("''") => Cow::Owned(raw.replace("''", "'")),
             Some(Quotes::Double) if raw.contains('\\') => Cow::Owned(unquote(raw)),
             _ => Cow::Borrowed(raw),
-        };
+        }
+    }
+
+    fn decode<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        let raw = self.unquoted(raw);
         match self.encoding {
             Encoding::Plain => raw,
             Encoding::Percent | Encoding::Angle => match decode_destination(&raw) {

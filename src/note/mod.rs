@@ -10,10 +10,10 @@
 //! - Cost is bounded by the size of the input, never by its shape.
 //! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
 //!
-//! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`]), what a note's bytes
-//! are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`]; [`canvas`] and
-//! [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]), what failures are called
-//! ([`code`]).
+//! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`], [`conflict`]), what a
+//! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
+//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]; [`relink`]
+//! for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
 
 pub mod fold;
 pub mod path;
@@ -30,11 +30,19 @@ pub mod link;
 
 pub mod tag;
 
+pub mod conflict;
+
+pub mod moment;
+
+pub mod template;
+
 pub mod frontmatter;
 
 pub mod canvas;
 
 pub mod base;
+
+pub mod relink;
 
 pub mod edit;
 

@@ -43,6 +43,8 @@ pub struct VaultState {
     pub folders: u64,
     /// Symbolic links that lead out of the vault or nowhere; listed, never followed.
     pub links: u64,
+    /// Conflict copies that sync programs left, by their names; `list_files` marks them.
+    pub conflicts: u64,
     /// How long the last scan took, in milliseconds.
     pub scanned_ms: u64,
     /// How changes from outside are noticed.

@@ -98,7 +98,7 @@ impl Database {
     pub fn fault(&self) -> Result<Option<String>, StoreError> {
         let size = std::fs::metadata(&self.place).map_or(0, |meta| meta.len());
         // The thorough look takes about a second for this much.
-        let check = if size <= 256 << 20 { "integrity_check(3)" } else { "quick_check(3)" };
+        let check = if size <= 64 << 20 { "integrity_check(3)" } else { "quick_check(3)" };
         let mut statement = self.connection.prepare(&format!("PRAGMA {check}"))?;
         let said = statement.query_map([], |row| row.get::<_, String>(0));
         let said = said.and_then(|said| said.collect::<Result<Vec<_>, _>>());

@@ -39,7 +39,9 @@ CREATE TABLE step (
     detail TEXT NOT NULL,
     undoes INTEGER,
     undone_by INTEGER,
-    texts_kept INTEGER NOT NULL DEFAULT 1
+    texts_kept INTEGER NOT NULL DEFAULT 1,
+    -- Of what the step says; SQLite's own check misses a bit flipped in a text.
+    checksum TEXT NOT NULL
 ) STRICT;
 CREATE INDEX step_operation ON step (operation);
 CREATE INDEX step_set ON step (change_set, number);

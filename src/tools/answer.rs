@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::clock::Clock;
 use crate::index::{Index, search};
 use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin, UndoError};
 use crate::note::code::ErrorCode;
@@ -33,12 +34,23 @@ pub struct Context {
     pub cancel: Cancel,
     /// Who calls.
     pub origin: Origin,
+    /// What time it is.
+    pub clock: Clock,
 }
 
 impl Context {
     /// Applies changes that go together, in the caller's name.
     pub(super) fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, ToolError> {
-        Ok(self.journal.apply(&ChangeSet { title, changes }, &self.origin)?)
+        Ok(self.try_apply(title, changes)?)
+    }
+
+    /// The same, with the journal's own error.
+    pub(super) fn try_apply(
+        &self,
+        title: String,
+        changes: Vec<Change>,
+    ) -> Result<Applied, JournalError> {
+        self.journal.apply(&ChangeSet { title, changes }, &self.origin)
     }
 }
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::Change;
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
@@ -39,6 +39,9 @@ pub struct Output {
     hunks_applied: usize,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links that had led to another file of a new file's name and were rewritten so that they
+    /// still do.
+    links: relink::Relinked,
 }
 
 /// What became of one file.
@@ -90,13 +93,22 @@ impl Tool for ApplyPatch {
             [one] => format!("patch `{}`", one.path),
             several => format!("patch {}", count(several.len(), "file")),
         };
-        let change_set = context.apply(title, changes)?.change_set.0;
+        let (applied, links) = relink::apply(context, title, changes)?;
+        let change_set = applied.change_set.0;
+        for (file, outcome) in files.iter_mut().zip(&applied.outcomes) {
+            // A link that was rewritten in it makes it another text than the patch alone.
+            if let Outcome::Written(saved) = outcome {
+                file.revision = Some(saved.revision.to_string());
+            }
+        }
         let hunks_applied = files.iter().map(|file| file.hunks).sum();
-        let lines: Vec<String> = files
+        let mut lines: Vec<String> = files
             .iter()
             .map(|file| format!("{} `{}` ({})", file.action, file.path, count(file.hunks, "hunk")))
             .collect();
-        Ok(Answer { text: lines.join("\n"), data: Output { files, hunks_applied, change_set } })
+        lines.extend(links.text(false));
+        let data = Output { files, hunks_applied, change_set, links };
+        Ok(Answer { text: lines.join("\n"), data })
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, graph, relink};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::vault::{Before, Kind, Trashed, Want};
@@ -41,6 +41,10 @@ pub struct Output {
     location: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links of other files that had led to what is deleted. They are left as they are.
+    links_lost: usize,
+    /// Files they stand in.
+    files_with_links_lost: usize,
 }
 
 impl Tool for Delete {
@@ -75,15 +79,15 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let applied = context.apply(
-            format!("delete `{}`", found.path),
-            vec![Change::Delete { path: found.path.clone(), before: Before::Any }],
-        )?;
+        let changes = vec![Change::Delete { path: found.path.clone(), before: Before::Any }];
+        graph::refresh(context)?;
+        let lost = context.index.links.lost(&relink::names(context, &changes));
+        let applied = context.apply(format!("delete `{}`", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
         let (trash, location, whereto) = match trashed {
-            Trashed::System => (
+            Trashed::System { .. } => (
                 "system",
                 None,
                 "the system's trash; restore it from there with the file manager".to_owned(),
@@ -116,7 +120,17 @@ impl Tool for Delete {
             trash,
             location,
             change_set: applied.change_set.0,
+            links_lost: lost.links,
+            files_with_links_lost: lost.files,
         };
-        Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}"), data })
+        let links = match lost.links {
+            0 => String::new(),
+            links => format!(
+                "\n{} in {} led there and now do not; list_links finds what leads nowhere",
+                count(links, "link"),
+                count(lost.files, "file")
+            ),
+        };
+        Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}{links}"), data })
     }
 }

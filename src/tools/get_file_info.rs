@@ -52,6 +52,9 @@ pub struct Output {
     other_names: u64,
     /// Where it leads, for a link.
     link_target: Option<String>,
+    /// The file that this one is a copy of, by its name: a sync program made it when two machines
+    /// had changed the file.
+    conflict_of: Option<String>,
 }
 
 /// What is in a folder.
@@ -97,9 +100,18 @@ impl Tool for GetFileInfo {
             children: children.map(|(children, _)| children),
             other_names: if meta.kind == Kind::File { meta.names.saturating_sub(1) } else { 0 },
             link_target: context.vault.link_target(path),
+            conflict_of: conflict_of(context, &found),
         };
         Ok(Answer { text: text(&data, meta), data })
     }
+}
+
+fn conflict_of(context: &Context, found: &Found) -> Option<String> {
+    let original = match found.meta.kind {
+        Kind::File => context.vault.catalogue().conflict_of(&found.path)?,
+        _ => return None,
+    };
+    Some(original.as_str().to_owned())
 }
 
 fn text_counts(context: &Context, found: &Found) -> (Option<usize>, Option<usize>) {
@@ -167,6 +179,9 @@ fn text(info: &Output, meta: &Meta) -> String {
     }
     if let Some(target) = &info.link_target {
         lines.push(format!("leads to {target}"));
+    }
+    if let Some(original) = &info.conflict_of {
+        lines.push(format!("a sync program's conflict copy of `{original}`"));
     }
     lines.join("\n")
 }

@@ -64,7 +64,10 @@ impl Tool for ListChanges {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let since = input.since.as_deref().map(|text| when::parse(text, Local::now()));
+        let since = input
+            .since
+            .as_deref()
+            .map(|text| when::parse(text, context.clock.now().with_timezone(&Local)));
         let limit = input.limit.clamp(1, MAX_SETS);
         let query = Query {
             path: input.path.as_deref().map(|path| asked(context, path)).transpose()?,

@@ -98,6 +98,10 @@ pub struct Listed {
     modified: String,
     /// Bytes; none for folders.
     size: Option<u64>,
+    /// The file that this one is a copy of, by its name: a sync program made it when two machines
+    /// had changed the file. Nothing touches either by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict_of: Option<String>,
 }
 
 impl Tool for ListFiles {
@@ -163,9 +167,20 @@ fn confirmed(context: &Context, found: &[Fit], limit: usize) -> (Vec<Listed>, us
             kind,
             modified: local(modified),
             size: (kind != Kind::Folder.word()).then_some(bytes),
+            conflict_of: None,
         });
     }
+    mark_conflicts(context, &mut entries);
     (entries, gone)
+}
+
+fn mark_conflicts(context: &Context, entries: &mut [Listed]) {
+    let catalogue = context.vault.catalogue();
+    for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::File.word()) {
+        let path = catalogue.get(&entry.path).map(|known| known.path());
+        let original = path.and_then(|path| catalogue.conflict_of(path));
+        entry.conflict_of = original.map(|original| original.as_str().to_owned());
+    }
 }
 
 pub(super) fn parse_glob(pattern: &str) -> Result<Glob, ToolError> {
@@ -241,7 +256,12 @@ fn line(entry: &Listed) -> String {
     let time = entry.modified.get(..16).unwrap_or_default().replace('T', " ");
     match (entry.kind, entry.size) {
         ("folder", _) => format!("{time}  {}/", shown(&entry.path)),
-        ("file", Some(bytes)) => format!("{time}  {}  {}", shown(&entry.path), size(bytes)),
+        ("file", Some(bytes)) => {
+            let conflict = entry.conflict_of.as_ref();
+            let conflict =
+                conflict.map_or(String::new(), |of| format!("  [conflict copy of `{of}`]"));
+            format!("{time}  {}  {}{conflict}", shown(&entry.path), size(bytes))
+        }
         (kind, _) => format!("{time}  {}  [{kind}]", shown(&entry.path)),
     }
 }

@@ -11,14 +11,17 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod clock;
 mod graph;
 mod history;
 mod registry;
+mod relink;
 mod text_file;
 mod when;
 
 mod apply_patch;
 mod create_folder;
+mod daily_note;
 mod delete;
 mod directory_tree;
 mod edit_file;
@@ -34,18 +37,22 @@ mod list_trash;
 #[path = "move.rs"]
 mod move_;
 mod read_file;
+mod rename_tag;
 mod restore;
 mod search_files;
+mod set_properties;
 mod undo;
 mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
+pub use clock::Clock;
 pub use registry::{CallError, Definition};
 pub use text_file::size;
 
 registry::tools! {
     apply_patch::ApplyPatch,
     create_folder::CreateFolder,
+    daily_note::DailyNote,
     delete::Delete,
     directory_tree::DirectoryTree,
     edit_file::EditFile,
@@ -60,8 +67,10 @@ registry::tools! {
     list_trash::ListTrash,
     move_::Move,
     read_file::ReadFile,
+    rename_tag::RenameTag,
     restore::Restore,
     search_files::SearchFiles,
+    set_properties::SetProperties,
     undo::Undo,
     write_file::WriteFile,
 }

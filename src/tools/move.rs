@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::extension_remark;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -14,7 +14,9 @@ pub(super) struct Move;
 
 /// Moves or renames a file or folder. Missing folders of the destination are made. Nothing is ever
 /// replaced: an existing destination is an error. The destination is the whole new path, name
-/// included, not the folder to move into. Changing only the case of a name works.
+/// included, not the folder to move into. Changing only the case of a name works. Links in all
+/// notes and canvases, and those in what moves, are rewritten where they would lead elsewhere, in
+/// the form that Obsidian is set to; the move and all of them are one change set.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -22,6 +24,9 @@ pub struct Input {
     source: String,
     /// Its new path, from the vault's root, with the extension.
     destination: String,
+    /// Show what would change, links included, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 /// What was moved.
@@ -34,10 +39,16 @@ pub struct Output {
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Whether anything had to be done.
+    /// Whether anything had to be done. In a dry run: would have.
     moved: bool,
+    /// Whether this only shows what would be done.
+    dry_run: bool,
     /// The change set this is part of: what `undo` takes; none where nothing had to be done.
     change_set: Option<u64>,
+    /// The links that follow.
+    links: relink::Relinked,
+    /// Lines of bases that name what moves, the first 20. Bases are never edited.
+    base_lines: Vec<relink::BaseLine>,
 }
 
 impl Tool for Move {
@@ -59,33 +70,48 @@ impl Tool for Move {
         }
         let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
         let moved = destination != source.path;
-        let mut change_set = None;
+        let (mut change_set, mut links) = (None, relink::Relinked::default());
+        let mut base_lines = Vec::new();
         if moved {
             if destination.is_within(&source.path) {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
             let (from, to) = (source.path.clone(), destination.clone());
-            let applied = context
-                .apply(format!("move `{from}` to `{to}`"), vec![Change::Move { from, to }])?;
-            change_set = Some(applied.change_set.0);
+            let title = format!("move `{from}` to `{to}`");
+            let changes = vec![Change::Move { from, to }];
+            base_lines = relink::base_lines(context, &source.path, &changes);
+            if input.dry_run {
+                links = relink::preview(context, &changes)?;
+            } else {
+                let (applied, followed) = relink::apply(context, title, changes)?;
+                (change_set, links) = (Some(applied.change_set.0), followed);
+            }
         }
         let kind = source.meta.kind.word();
-        let text = match moved {
+        let mut lines = vec![match moved {
             true => {
                 let lost = source.path.extension().is_some() && source.meta.kind == Kind::File;
                 let remark = if lost { extension_remark(&destination) } else { "" };
-                format!("moved the {kind} `{}` to `{destination}`{remark}", source.path)
+                let verb = if input.dry_run { "would move" } else { "moved" };
+                format!("{verb} the {kind} `{}` to `{destination}`{remark}", source.path)
             }
             false => format!("`{destination}` is there already under exactly this name; no change"),
-        };
+        }];
+        lines.extend(links.text(input.dry_run));
+        lines.extend(base_lines.iter().map(|line| {
+            format!("not edited, names it: {}:{}: {}", line.path, line.line, line.text)
+        }));
         let data = Output {
             source: source.path.as_str().to_owned(),
             destination: destination.as_str().to_owned(),
             kind,
             moved,
+            dry_run: input.dry_run,
             change_set,
+            links,
+            base_lines,
         };
-        Ok(Answer { text, data })
+        Ok(Answer { text: lines.join("\n"), data })
     }
 }
 

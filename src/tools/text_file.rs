@@ -3,6 +3,7 @@
 use chrono::{DateTime, Local, SecondsFormat, TimeZone};
 
 use super::ToolError;
+use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::{NotText, Text};
 use crate::vault::{FileContent, Found, Revision, Vault, Want};
@@ -25,6 +26,19 @@ impl TextFile {
     pub fn text(&self) -> Result<Text<'_>, ToolError> {
         Text::decode(&self.content.bytes, self.path.name())
             .map_err(|fault| not_text(&self.path, &fault))
+    }
+
+    /// The file as text that may be changed.
+    pub fn editable(&self) -> Result<Text<'_>, ToolError> {
+        let text = self.text()?;
+        match text.encoding().is_editable() {
+            true => Ok(text),
+            false => Err(ToolError::new(
+                ErrorCode::BinaryFile,
+                format!("`{}` is UTF-16 text, which can be read but not edited", self.path),
+                "save it as UTF-8 first",
+            )),
+        }
     }
 
     /// Refuses a change based on another version than the one that was read.
@@ -51,7 +65,7 @@ pub(super) fn fits(vault: &Vault, path: &VaultPath, bytes: usize) -> Result<(), 
 pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
     text.parse().map_err(|error: crate::vault::NoRevision| {
         let hint = "use the `revision` of the last read_file, write_file or edit_file";
-        ToolError::new(crate::note::code::ErrorCode::InvalidInput, error.to_string(), hint)
+        ToolError::new(ErrorCode::InvalidInput, error.to_string(), hint)
     })
 }
 

@@ -4,17 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, extension_remark, parse_revision};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{Change, Outcome};
-use crate::vault::{Before, Kind, Place, VaultError};
+use crate::note::code::ErrorCode;
+use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
 
 pub(super) struct WriteFile;
 
 /// Creates a file with this content, or replaces the whole content of one that exists. Missing
 /// folders are made. An existing file is found whatever the case of its path, so no twin that
-/// differs only in case is made. To change part of a note use edit_file instead. Give
+/// differs only in case is made. Links that lead to another file of a new file's name are rewritten
+/// so that they still do. To change part of a note use edit_file instead. Give
 /// `expected_revision` (from read_file) when replacing a note that was read before: the write is
-/// then refused if somebody changed it meanwhile.
+/// then refused if somebody changed it meanwhile. It must be given where the new content is empty,
+/// or less than half of the old and over 1 KB shorter.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -56,6 +59,9 @@ pub struct Output {
     previous_revision: Option<String>,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links of other files that had led to another file of this name and were rewritten so that
+    /// they still do.
+    links: relink::Relinked,
 }
 
 impl Tool for WriteFile {
@@ -75,7 +81,12 @@ impl Tool for WriteFile {
             Place::Existing(found) if input.if_exists == IfExists::Fail => {
                 return Err(VaultError::AlreadyExists { path: found.path }.into());
             }
-            Place::Existing(found) => (found.path, expected.map_or(Before::Any, Before::Revision)),
+            Place::Existing(found) => {
+                if expected.is_none() {
+                    refuse_to_shrink(&context.vault, &found, &input.content)?;
+                }
+                (found.path, expected.map_or(Before::Any, Before::Revision))
+            }
             Place::Free(path) if expected.is_some() => {
                 return Err(VaultError::Stale { path, current: None }.into());
             }
@@ -83,12 +94,13 @@ impl Tool for WriteFile {
         };
         let content = input.content.into_bytes();
         let bytes = content.len();
-        let applied = context.apply(
+        let (applied, links) = relink::apply(
+            context,
             format!("write `{path}`"),
             vec![Change::Write { path: path.clone(), content, before }],
         )?;
-        let [Outcome::Written(saved)] = &applied.outcomes[..] else {
-            unreachable!("a write has one outcome, that it was written")
+        let [Outcome::Written(saved), ..] = &applied.outcomes[..] else {
+            unreachable!("the outcome of a write is that it was written")
         };
         let created = saved.before.is_none();
         let verb = if created { "created" } else { "overwrote" };
@@ -101,8 +113,38 @@ impl Tool for WriteFile {
             revision: saved.revision.to_string(),
             previous_revision: saved.before.map(|revision| revision.to_string()),
             change_set: applied.change_set.0,
+            links,
         };
-        let text = format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision);
-        Ok(Answer { text, data })
+        let mut lines =
+            vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];
+        lines.extend(data.links.text(false));
+        Ok(Answer { text: lines.join("\n"), data })
     }
+}
+
+/// Refuses to take most of a file away from under a caller who has not shown that it was read. The
+/// revision is left out of the error on purpose: it would be given back without a look.
+fn refuse_to_shrink(vault: &Vault, found: &Found, content: &str) -> Result<(), ToolError> {
+    let (old, new) = (found.meta.size, content.len() as u64);
+    let empties = old > 0 && content.trim().is_empty();
+    let shrinks = new * 2 < old && old - new > 1024;
+    if !(empties || shrinks) {
+        return Ok(());
+    }
+    let hint = if old > vault.max_file_bytes() {
+        "it is too large to be read: delete it, which can be undone, and write it anew"
+    } else {
+        "read it first with read_file and give the `revision` that comes with it, or change only a \
+         part with edit_file"
+    };
+    let sizes = format!("{} instead of {}", text_file::size(new), text_file::size(old));
+    Err(ToolError {
+        code: ErrorCode::InvalidInput,
+        message: format!(
+            "`{}` would lose most of its text ({sizes}), and `expected_revision` is not given",
+            found.path
+        ),
+        hint: Some(hint.to_owned()),
+        data: Some(serde_json::json!({ "size": old, "new_size": new })),
+    })
 }

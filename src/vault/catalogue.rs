@@ -182,6 +182,12 @@ impl Catalogue {
             .take_while(move |entry| entry.path.is_within(folder))
     }
 
+    /// The paths of all files, in path order.
+    pub fn files(&self) -> impl Iterator<Item = &VaultPath> {
+        let entries = self.ordered.iter().map(|id| self.entry(*id));
+        entries.filter(|entry| entry.kind == Kind::File && !entry.unnameable).map(Entry::path)
+    }
+
     /// How many of each there are.
     pub fn counts(&self) -> Counts {
         self.counts

@@ -13,12 +13,13 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `suggest`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
+//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
 pub mod abilities;
 pub mod catalogue;
+mod conflicts;
 pub mod dir;
 pub mod error;
 pub mod obsidian;
@@ -45,14 +46,14 @@ use serde::{Deserialize, Serialize};
 
 pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry};
-pub use dir::{Kind, Meta};
+pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
-pub use obsidian::{ActiveNote, ObsidianSettings, TrashOption};
+pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
-pub use save::{Before, Saved, Staged, Writer};
-pub use trash::Trashed;
+pub use save::{Before, OldText, Saved, Staged, Writer, temp_name};
+pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed};
 pub use watch::Watching;
 
 use crate::note::path::VaultPath;
@@ -246,6 +247,11 @@ impl Vault {
     /// The note open in Obsidian as its workspace file has it.
     pub fn active_note(&self) -> Option<ActiveNote> {
         obsidian::active_note(&self.0.place, self.obsidian().config_folder.as_deref()?)
+    }
+
+    /// How daily notes are called here, as Obsidian's settings say now.
+    pub fn daily_notes(&self) -> DailyNotes {
+        obsidian::daily_notes(&self.0.place, self.obsidian().config_folder.as_deref())
     }
 
     /// What the vault's file system can do; probed at the first call, with two short-lived hidden

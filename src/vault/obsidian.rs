@@ -26,6 +26,18 @@ pub enum TrashOption {
     None,
 }
 
+/// How a link that is made or rewritten names its file (`newLinkFormat` in `app.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkFormat {
+    /// The name alone where the vault has one file of that name, else the whole path.
+    #[default]
+    Shortest,
+    /// The way from the folder of the note that links.
+    Relative,
+    /// The whole path.
+    Absolute,
+}
+
 /// The settings that matter outside Obsidian.
 #[derive(Debug, Clone, Default)]
 pub struct ObsidianSettings {
@@ -33,6 +45,8 @@ pub struct ObsidianSettings {
     pub config_folder: Option<String>,
     /// Where deleted files go.
     pub trash: TrashOption,
+    /// How links are written.
+    pub link_format: LinkFormat,
     /// "Excluded files" as the user wrote them: prefixes, or `/regex/`.
     pub ignore_filters: Vec<String>,
     ignored: Option<RegexSet>,
@@ -44,6 +58,22 @@ impl ObsidianSettings {
     pub fn is_ignored(&self, path: &VaultPath) -> bool {
         self.ignored.as_ref().is_some_and(|set| set.is_match(path.as_str()))
     }
+}
+
+/// How daily notes are called and what a new one holds, from `daily-notes.json`; the texts as the
+/// user wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DailyNotes {
+    /// The folder; empty: the vault's root.
+    pub folder: String,
+    /// The name, as a Moment format, in which `/` parts folders.
+    pub format: String,
+    /// The template's path, `.md` optional.
+    pub template: Option<String>,
+    /// How `{{date}}` is written, as a Moment format.
+    pub date_format: String,
+    /// How `{{time}}` is written, as a Moment format.
+    pub time_format: String,
 }
 
 /// The note open in Obsidian, from `workspace.json`.
@@ -126,6 +156,26 @@ pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote
     found(path.to_owned(), "the file opened last")
 }
 
+/// The settings of daily notes, and of templates for the formats in them.
+pub(super) fn daily_notes(root: &Path, config_folder: Option<&str>) -> DailyNotes {
+    let read = |file: &str| {
+        let folder = root.join(config_folder.unwrap_or(".obsidian"));
+        read_json(&folder.join(file)).unwrap_or_default()
+    };
+    let (daily, templates) = (read("daily-notes.json"), read("templates.json"));
+    let text = |value: &Value| -> Option<String> {
+        value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let or = |value: &Value, default: &str| text(value).unwrap_or_else(|| default.to_owned());
+    DailyNotes {
+        folder: text(&daily["folder"]).unwrap_or_default(),
+        format: or(&daily["format"], "YYYY-MM-DD"),
+        template: text(&daily["template"]),
+        date_format: or(&templates["dateFormat"], "YYYY-MM-DD"),
+        time_format: or(&templates["timeFormat"], "HH:mm"),
+    }
+}
+
 fn leaf_file(node: &Value, id: &str) -> Option<String> {
     if node["id"].as_str() == Some(id) {
         return file_of(node);
@@ -156,6 +206,11 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
         Some("none") => TrashOption::None,
         _ => TrashOption::System,
     };
+    let link_format = match app["newLinkFormat"].as_str() {
+        Some("relative") => LinkFormat::Relative,
+        Some("absolute") => LinkFormat::Absolute,
+        _ => LinkFormat::Shortest,
+    };
     let filters = app["userIgnoreFilters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ignore_filters: Vec<String> =
         filters.iter().filter_map(|filter| filter.as_str().map(str::to_owned)).collect();
@@ -169,7 +224,7 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
     let sound: Vec<String> =
         patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
     let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
-    ObsidianSettings { config_folder, trash, ignore_filters, ignored }
+    ObsidianSettings { config_folder, trash, link_format, ignore_filters, ignored }
 }
 
 fn read_json(file: &Path) -> Option<Value> {

@@ -291,6 +291,10 @@ impl Vault {
         let path = self.parse(asked)?;
         match self.find(&path, Want::File) {
             Ok(found) => return Ok(Place::Existing(found)),
+            // It would be a second file of that name once the first one is downloaded.
+            Err(VaultError::NotFound { .. }) if self.is_placeholder(&path) => {
+                return Err(VaultError::NotDownloaded { path });
+            }
             Err(VaultError::NotFound { .. }) => {}
             Err(VaultError::NotAFile { path, .. }) => {
                 let meta = self.stat(&path)?;

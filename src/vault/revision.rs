@@ -34,6 +34,11 @@ impl Revision {
         }
     }
 
+    /// The revision of bytes whose whole BLAKE3 is known.
+    pub fn of_hash(hash: &[u8; 32]) -> Self {
+        Self::short(blake3::Hash::from_bytes(*hash))
+    }
+
     fn short(hash: blake3::Hash) -> Self {
         let mut short = [0; 16];
         short.copy_from_slice(&hash.as_bytes()[..16]);

@@ -34,10 +34,17 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("list_links", json!({"kind": "orphans"})),
         ("list_tags", json!({})),
         ("get_properties", json!({"path": note})),
+        ("set_properties", json!({"path": note, "set": {"tags": [format!("round-{round}")]}})),
+        ("rename_tag", json!({"from": format!("round-{round}"), "to": "round"})),
+        ("daily_note", json!({"date": "2026-11-21", "append": "a line"})),
         ("directory_tree", json!({})),
         ("get_active_note", json!({})),
         ("move", json!({"source": note, "destination": moved})),
         ("delete", json!({"path": moved})),
+        ("list_trash", json!({})),
+        ("restore", json!({"item": moved})),
+        ("undo", json!({})),
+        ("list_changes", json!({"diff": true})),
         ("read_file", json!({"path": "../outside"})),
     ];
     let listed = client.call("tools/list", json!({}));

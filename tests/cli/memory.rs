@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use vault_steward::vault::Revision;
 
 use crate::door::Client;
 use crate::support::{Daemon, Home, Run, finish};
@@ -91,7 +92,12 @@ fn huge_files_are_worked_with_and_never_held() {
         home.run(&arguments).expect(0);
     };
     change(&["move", "--source", "lines.md", "--destination", "Big/lines.md"]);
-    change(&["write_file", "--path", "big/lines", "--content", "small"]);
+    // It is too large for anybody to have read it.
+    let write =
+        ["call", "--vault", name, "write_file", "--path", "big/lines", "--content", "small"];
+    assert!(home.run(&write).expect(1).stderr.contains("too large to be read"));
+    let revision = Revision::of(&std::fs::read(vault.join("Big/lines.md")).unwrap()).to_string();
+    change(&[&write[3..], &["--expected-revision", &revision][..]].concat());
     assert_eq!(std::fs::read(vault.join("Big/lines.md")).unwrap(), b"small");
     change(&["delete", "--path", "line"]);
     let peak = peak(&daemon);

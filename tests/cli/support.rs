@@ -38,7 +38,11 @@ impl Run {
 
 impl Home {
     pub fn new() -> Self {
-        let place = tempfile::tempdir().expect("a temporary folder can be made");
+        Self::within(tempfile::tempdir().expect("a temporary folder can be made"))
+    }
+
+    /// The same in a folder of one's own.
+    pub fn within(place: TempDir) -> Self {
         let home = Self { place };
         for folder in ["home", "vaults", "elsewhere"] {
             std::fs::create_dir(home.path(folder)).unwrap();

@@ -229,6 +229,7 @@ fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
             ],
         ),
         (G, "with_ids", vec![r#"call fc-1 read_file {"path":"a.md"}*"#, "ToolUse"]),
+        (G, "named_reason", vec![r#"call fc-1 read_file {"path":"a.md"}*"#, "ToolUse"]),
         (
             G,
             "same_function",

@@ -204,6 +204,22 @@ impl Client {
         self.answer(id)
     }
 
+    /// As [`Self::call`]; `None` if the server is gone.
+    pub fn call_if_there(&mut self, method: &str, params: Value) -> Option<Value> {
+        let id = self.next;
+        self.next += 1;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.socket.send(Message::text(request.to_string())).ok()?;
+        loop {
+            if let Message::Text(text) = self.socket.read().ok()? {
+                let answer: Value = serde_json::from_str(&text).unwrap();
+                if answer["id"] == id {
+                    return Some(answer);
+                }
+            }
+        }
+    }
+
     pub fn tool(&mut self, name: &str) -> Value {
         self.call("tools/call", json!({"name": name, "arguments": {}}))
     }

@@ -6,79 +6,51 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
 
 use serde_json::json;
-use vault_steward::note::code::ErrorCode;
 
+use crate::abilities::{Ability, can};
+use crate::races;
 use crate::vault::{TestVault, vault};
 
-const EPISODES: usize = 400;
+/// The chaos suite runs ten thousand of each.
+const EPISODES: usize = 200;
 
 /// An editor saves while the steward edits: the editor's last text is never lost.
-fn race(save: fn(&Path, &str)) {
-    let vault = Arc::new(vault(&[("note.md", "base\n")]));
-    let note = vault.place.join("note.md");
-    let (mut refused, mut applied) = (0, 0);
-    for episode in 0..EPISODES {
-        fs::write(&note, "base\n").expect("reset");
-        vault.context.vault.rescan().expect("rescanned");
-        let revision = vault.ok("read_file", json!({ "path": "note" }))["revision"].clone();
-        let typed = format!("typed {episode}\n");
-        let start = Arc::new(Barrier::new(2));
-        let editor = std::thread::spawn({
-            let (start, note, typed) = (start.clone(), note.clone(), typed.clone());
-            move || {
-                start.wait();
-                for _ in 0..episode % 50 {
-                    std::hint::spin_loop();
-                }
-                save(&note, &typed);
-            }
-        });
-        start.wait();
-        let edit = json!({ "path": "note", "content": "steward\n", "expected_revision": revision });
-        let answer = vault.call("write_file", &edit);
-        editor.join().expect("the editor ends");
-        let text = fs::read_to_string(&note).expect("there");
-        match answer {
-            Ok(_) => applied += 1,
-            Err(error) => {
-                assert_eq!(error.code, ErrorCode::StaleRevision, "{}", error.text());
-                refused += 1;
-            }
-        }
-        // The editor saved last (its text is there), or before our write replaced nothing but the
-        // base; then its text must have been kept.
-        let kept = text == typed || vault.rescued().contains(&typed) || {
-            vault.context.vault.stop();
-            vault.rescued().contains(&typed)
-        };
-        assert!(kept, "episode {episode}: `{typed}` is lost, the note holds `{text}`");
-    }
-    assert_eq!(refused + applied, EPISODES);
+fn race(save: races::Save) {
+    let vault = vault(&[]);
+    let recovery = vault.state.join("recovery");
+    let ended = races::race(&vault.context, &vault.place, &recovery, EPISODES, save);
+    let ended = ended.unwrap_or_else(|lost| panic!("{lost}"));
+    assert_eq!(ended.applied + ended.refused, EPISODES);
     let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
     assert_eq!(hidden, 0, "nothing is left behind");
 }
 
 #[test]
 fn an_editor_that_saves_in_place_loses_nothing() {
-    race(|note, text| fs::write(note, text).expect("saved"));
+    if !can(Ability::Exchange) {
+        return;
+    }
+    race(races::in_place);
 }
 
 #[test]
 fn an_editor_that_saves_by_rename_loses_nothing() {
-    race(|note, text| {
-        let temp = note.with_extension("swp");
-        fs::write(&temp, text).expect("written");
-        fs::rename(&temp, note).expect("renamed");
-    });
+    if !can(Ability::Exchange) {
+        return;
+    }
+    race(races::by_rename);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn text_written_into_the_displaced_file_is_kept() {
+    if !can(Ability::Exchange) {
+        return;
+    }
     let vault = vault(&[("note.md", "base\n")]);
     let mut editor =
         fs::File::options().append(true).open(vault.place.join("note.md")).expect("opened");
@@ -121,6 +93,9 @@ fn callers_wait_for_each_other_and_none_overwrites_unseen() {
 
 #[test]
 fn a_note_that_is_empty_for_a_moment_is_read_again() {
+    if !can(Ability::InKernel) {
+        return;
+    }
     let vault = Arc::new(vault(&[("note.md", "full\n")]));
     let note = vault.place.join("note.md");
     let stop = Arc::new(AtomicBool::new(false));

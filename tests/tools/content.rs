@@ -6,6 +6,7 @@ use vault_steward::note::code::ErrorCode::{
     PermissionDenied, StaleRevision, TooLarge,
 };
 
+use crate::abilities::{Ability, can};
 use crate::vault::vault;
 
 #[test]
@@ -67,6 +68,9 @@ fn what_is_no_text_is_named() {
 
 #[test]
 fn huge_files_are_never_read_into_memory() {
+    if !can(Ability::Sparse) {
+        return;
+    }
     let vault = vault(&[]);
     let file = std::fs::File::create(vault.place.join("huge.md")).expect("made");
     file.set_len(1 << 40).expect("sparse");
@@ -215,6 +219,9 @@ fn a_set_that_fails_half_way_is_taken_back() {
 #[cfg(unix)]
 #[test]
 fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
+    if !can(Ability::Permissions) || !can(Ability::HardLinks) {
+        return;
+    }
     use std::fs::Permissions;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let vault = vault(&[("a.md", "old"), ("twin.md", "shared"), ("locked.md", "mine")]);
@@ -273,6 +280,9 @@ fn no_edit_makes_a_file_that_cannot_be_read_again() {
 #[cfg(unix)]
 #[test]
 fn a_private_note_stays_private() {
+    if !can(Ability::Permissions) {
+        return;
+    }
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let vault = vault(&[("a.md", "old")]);
     let place = vault.place.join("a.md");

@@ -168,10 +168,10 @@ fn what_changes_is_seen_at_once() {
     // Another program's change, with nobody watching.
     vault.put("a.md", "no more links here");
     assert_eq!(sources("b"), ["new.md"]);
-    // A second file of the name steals the link, though no note changed.
+    // A second file of the name would take the link; it is rewritten.
     vault.ok("write_file", json!({"path": "c.md", "content": "x"}));
-    assert_eq!(sources("d/c"), [""; 0]);
-    assert_eq!(sources("c.md"), ["new.md"]);
+    assert_eq!(sources("d/c"), ["new.md"]);
+    assert_eq!(sources("c.md"), [""; 0]);
     vault.ok("write_file", json!({"path": "f/in.md", "content": "[[b]]"}));
     assert_eq!(sources("b"), ["f/in.md", "new.md"]);
     vault.ok("move", json!({"source": "f", "destination": "g"}));

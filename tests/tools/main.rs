@@ -1,7 +1,13 @@
 //! The tools on real folders: every case of the fault catalogue that a file tool can meet.
 
+mod changes;
 mod concurrency;
+mod conflicts;
 mod content;
+mod daily;
+mod guards;
+mod history;
+mod journal;
 mod links;
 mod listing;
 mod moving;
@@ -9,10 +15,20 @@ mod odd;
 mod paths;
 mod platform;
 mod properties;
+mod property_changes;
+mod recovery;
+mod rewriting;
 mod search;
 mod swaps;
+mod tags;
 mod vault;
 mod watching;
 
+#[path = "../support/abilities.rs"]
+mod abilities;
 #[path = "../support/machine.rs"]
 mod machine;
+#[path = "../support/races.rs"]
+mod races;
+#[path = "../support/swap.rs"]
+mod swap;

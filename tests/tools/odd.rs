@@ -4,6 +4,7 @@
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{AlreadyExists, InvalidPath, NotFound};
 
+use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
 /// All that a listing of the whole vault shows.
@@ -136,6 +137,9 @@ mod unix {
 
     #[test]
     fn a_backslash_in_a_name_is_a_slash_to_whoever_asks() {
+        if !can(Ability::AnyName) {
+            return;
+        }
         let vault = vault(&[("a\\b.md", "odd"), ("c/d.md", "plain")]);
         assert_eq!(vault.ok("read_file", json!({ "path": "c\\d" }))["path"], "c/d.md");
         assert!(listed(&vault).contains(&"a\\b.md".to_owned()));
@@ -150,6 +154,9 @@ mod unix {
 
     #[test]
     fn moving_a_link_moves_the_link_alone() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let outside = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(outside.path().join("secret.md"), "secret").expect("written");
         let vault = TestVault::new(&[("a.md", "x")], |at| {
@@ -167,6 +174,9 @@ mod unix {
 
     #[test]
     fn a_second_name_outside_the_vault_is_told_and_kept() {
+        if !can(Ability::HardLinks) {
+            return;
+        }
         use std::os::unix::fs::MetadataExt;
         let outside = tempfile::tempdir().expect("a temporary folder");
         let twin = outside.path().join("twin.md");

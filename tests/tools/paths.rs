@@ -6,6 +6,7 @@ use vault_steward::note::code::ErrorCode::{
     ProtectedPath,
 };
 
+use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
 /// The real path that `asked` is read from.
@@ -50,6 +51,9 @@ fn a_spelling_on_disk_is_kept() {
 
 #[test]
 fn the_more_exact_wins_and_a_draw_is_an_error() {
+    if !can(Ability::Case) {
+        return;
+    }
     let vault = vault(&[
         ("Note.md", "1"),
         ("note.md", "2"),
@@ -134,6 +138,9 @@ fn no_path_can_be_made_of_these() {
 
 #[test]
 fn new_names_must_fit_every_system_and_old_ones_are_tolerated() {
+    if !can(Ability::AnyName) {
+        return;
+    }
     let vault = vault(&[]);
     for name in [
         "a:b",
@@ -319,6 +326,9 @@ mod unix {
 
     #[test]
     fn links_out_of_the_vault_are_refused_and_links_within_followed() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let (vault, outside) = with_links();
         for asked in ["out.md", "Out/secret.md", "out/secret", "dangling-out.md", "absolute.md"] {
             let error = vault.err("read_file", json!({ "path": asked }), OutsideVault);
@@ -352,6 +362,9 @@ mod unix {
 
     #[test]
     fn broken_and_circular_links_are_errors() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let (vault, _outside) = with_links();
         for asked in ["dangling.md", "loop-a", "loop-b/x.md"] {
             vault.err("read_file", json!({ "path": asked }), NotFound);
@@ -362,6 +375,9 @@ mod unix {
 
     #[test]
     fn a_link_to_a_protected_folder_is_protected() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let (vault, _outside) = with_links();
         for asked in ["settings/app.json", "settings", "SETTINGS/App.json"] {
             vault.err("read_file", json!({ "path": asked }), ProtectedPath);
@@ -377,6 +393,9 @@ mod unix {
 
     #[test]
     fn deleting_a_link_deletes_the_link() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let (vault, outside) = with_links();
         for asked in ["out.md", "Out", "dangling.md", "loop-a", "Alias"] {
             vault.ok("delete", json!({ "path": asked }));
@@ -388,6 +407,9 @@ mod unix {
 
     #[test]
     fn links_are_listed_as_links_and_not_entered() {
+        if !can(Ability::SymbolicLinks) {
+            return;
+        }
         let (vault, _outside) = with_links();
         let listed = vault.ok("list_files", json!({ "pattern": "**", "sort_by": "name" }));
         let entries = listed["entries"].as_array().expect("a list");
@@ -404,6 +426,9 @@ mod unix {
 
     #[test]
     fn pipes_and_sockets_are_refused_at_once() {
+        if !can(Ability::Pipes) {
+            return;
+        }
         let vault = TestVault::new(&[("a.md", "x")], |at| {
             let pipe = std::process::Command::new("mkfifo").arg(at.join("pipe.md")).status();
             assert!(pipe.expect("mkfifo runs").success());
@@ -422,6 +447,9 @@ mod unix {
 
     #[test]
     fn names_that_are_not_utf8_are_shown_and_left_alone() {
+        if !can(Ability::AnyName) {
+            return;
+        }
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes(b"bad\xff.md");
         let vault = TestVault::new(&[], |at| std::fs::write(at.join(name), "x").expect("written"));

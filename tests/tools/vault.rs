@@ -28,7 +28,7 @@ pub fn vault(files: &[(&str, &str)]) -> TestVault {
 impl TestVault {
     /// A vault with these files, and what `prepare` adds before it is opened.
     pub fn new(files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = temporary_folder();
         let place = folder.path().join("Vault");
         fs::create_dir(&place).expect("made");
         let mut vault = Self::at(&place, files, prepare);
@@ -45,21 +45,19 @@ impl TestVault {
             put(&place, path, text);
         }
         prepare(&place);
-        let opened = Vault::open(&place, state.path(), vault::Settings::default(), &|_| ());
-        let vault = opened.expect("the vault opens");
-        let context = Context {
-            journal: Journal::open(
-                vault.clone(),
-                Store::at(state.path()),
-                journal::Settings::default(),
-            ),
-            index: Index::new(vault.clone()),
-            vault,
-            settings: tools::Settings::default(),
-            cancel: Cancel::default(),
-            origin: Origin::default(),
-        };
+        let context = context(&place, state.path());
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
+    }
+
+    /// The same vault, as another process would find it. Nothing is recovered yet.
+    pub fn reopened(self) -> Self {
+        let context = context(&self.place, &self.state);
+        Self { context, ..self }
+    }
+
+    /// A journal of this vault with other settings.
+    pub fn journal_with(&self, settings: journal::Settings) -> Journal {
+        Journal::open(self.context.vault.clone(), Store::at(&self.state), settings)
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
@@ -130,6 +128,30 @@ impl TestVault {
     pub fn rescued(&self) -> Vec<String> {
         let entries = fs::read_dir(self.state.join("recovery")).into_iter().flatten().flatten();
         entries.map(|entry| fs::read_to_string(entry.path()).expect("text")).collect()
+    }
+}
+
+/// Where a test's vault lies: below `STEWARD_TEST_VAULTS` if that is set, which is how the whole
+/// suite is run on another file system.
+pub fn temporary_folder() -> TempDir {
+    match std::env::var_os("STEWARD_TEST_VAULTS") {
+        Some(place) => tempfile::tempdir_in(place),
+        None => tempfile::tempdir(),
+    }
+    .expect("a temporary folder")
+}
+
+fn context(place: &Path, state: &Path) -> Context {
+    let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
+    let vault = opened.expect("the vault opens");
+    Context {
+        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
+        index: Index::new(vault.clone()),
+        vault,
+        settings: tools::Settings::default(),
+        cancel: Cancel::default(),
+        origin: Origin::default(),
+        clock: tools::Clock::System,
     }
 }
 

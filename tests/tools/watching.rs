@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use vault_steward::vault::{ChangeKind, VaultChange, Watching};
 
+use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
 fn watched(files: &[(&str, &str)]) -> (TestVault, Arc<Mutex<Vec<VaultChange>>>) {
@@ -30,6 +31,9 @@ fn notes(vault: &TestVault) -> Vec<String> {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_others_do_is_known_at_once() {
+    if !can(Ability::InKernel) {
+        return;
+    }
     let (vault, told) = watched(&[("a.md", "x"), ("Folder/b.md", "x")]);
     assert!(matches!(vault.context.vault.status().watching, Watching::Events { folders: 2 }));
     let at = |path: &str| vault.place.join(path);
@@ -55,6 +59,9 @@ fn what_others_do_is_known_at_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_put_into_a_new_folder_at_once_is_not_missed() {
+    if !can(Ability::InKernel) {
+        return;
+    }
     let (vault, _) = watched(&[]);
     for round in 0..100 {
         let deep = vault.place.join(format!("{round}/a/b"));
@@ -99,6 +106,9 @@ fn without_events_a_look_at_the_disk_finds_it_all_the_same() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_of_changes_is_absorbed() {
+    if !can(Ability::InKernel) {
+        return;
+    }
     let (vault, _) = watched(&[]);
     for n in 0..10_000 {
         fs::write(vault.place.join(format!("{n}.md")), "x").expect("written");

@@ -44,12 +44,30 @@ pub(super) fn look(
             "what is in it cannot be found; give yourself the right to read it",
         );
     }
+    conflicts(&vault, checks);
     abilities(vault.abilities(), checks);
     watching(&vault, served, checks);
     #[cfg(target_os = "linux")]
     super::limits::look(counts.folders, checks);
     obsidian(&vault, checks);
     vault.stop();
+}
+
+fn conflicts(vault: &Vault, checks: &mut Checks) {
+    const SHOWN: usize = 20;
+    let found = vault.conflicts();
+    let hint = "compare the two, keep what counts in one, then delete the other; nothing here \
+                touches them by itself";
+    for (copy, original) in found.iter().take(SHOWN) {
+        checks.warn(
+            "conflicts",
+            format!("`{copy}` looks like a sync program's copy of `{original}`"),
+            hint,
+        );
+    }
+    if found.len() > SHOWN {
+        checks.warn("conflicts", format!("and {} more", found.len() - SHOWN), hint);
+    }
 }
 
 fn abilities(can: Abilities, checks: &mut Checks) {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::graph::{self, is_named};
+use super::names::Files;
 use super::record::{Form, Kept, Record};
-use super::resolver::{Resolution, resolve};
+use super::resolver::{Resolution, resolve_among};
 use super::{Links, fresh};
 use crate::note::path::VaultPath;
 use crate::note::{fold, tag};
@@ -83,7 +84,7 @@ impl Links {
             let leads_there = |link: &&Kept| {
                 is_named(link, &names)
                     && !link.path.is_empty()
-                    && target_of(&catalogue, &source, link).target.as_ref() == Some(target)
+                    && target_of(&*catalogue, &source, link).target.as_ref() == Some(target)
             };
             let links: Vec<Kept> =
                 graph.get(&source)?.links.iter().filter(leads_there).cloned().collect();
@@ -147,6 +148,18 @@ impl Links {
         tags
     }
 
+    /// The notes below `folder` that have the tag `name` or one nested in it, by path.
+    pub fn tagged(&self, folder: &VaultPath, name: &str) -> Vec<VaultPath> {
+        let wanted = tag::key(name);
+        let sources = self.sources(folder);
+        let graph = self.graph();
+        let has = |path: &VaultPath| {
+            let tags = graph.get(path).map(|record| &record.tags[..]).unwrap_or_default();
+            tags.iter().flat_map(|tag| tag::with_parents(&tag.name)).any(|n| tag::key(n) == wanted)
+        };
+        sources.into_iter().filter(|path| has(path)).collect()
+    }
+
     /// The files below `folder` of which links are kept, by path.
     fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let graph = self.graph();
@@ -175,14 +188,16 @@ fn lead(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Lead {
 }
 
 /// Where a kept link leads. A file that a canvas shows is named by its whole path.
-fn target_of(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Resolution {
+pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> Resolution {
     match link.form {
         Form::CanvasFile => {
-            let entry = catalogue.get(&fold::normal(&link.path));
-            let entry = entry.or_else(|| catalogue.get(&link.path));
-            let target = entry.map(|entry| entry.path().clone());
-            Resolution { target, others: Vec::new() }
+            Resolution { target: file_at(files, &link.path).cloned(), others: Vec::new() }
         }
-        _ => resolve(catalogue, source, &link.path),
+        _ => resolve_among(files, source, &link.path),
     }
+}
+
+/// The file that a canvas means by this path.
+pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<&'f VaultPath> {
+    files.at(&fold::normal(path)).or_else(|| files.at(path))
 }

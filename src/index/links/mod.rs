@@ -14,13 +14,17 @@
 //! Invariant: nobody waits for anything of the thread pool while holding the catalogue.
 //!
 //! In reading order: this page, [`resolver`], [`record`], `graph`, `fresh` (what to read again),
-//! `answers`.
+//! `answers`; then how links survive a change of names: [`names`], `form`,
+//! [`rewrite`].
 
 mod answers;
+mod form;
 mod fresh;
 mod graph;
+pub mod names;
 pub mod record;
 pub mod resolver;
+pub mod rewrite;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 

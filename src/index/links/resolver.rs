@@ -19,9 +19,10 @@
 
 use std::cmp::Ordering;
 
+use super::names::Files;
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::VaultPath;
-use crate::vault::{Catalogue, Entry, Kind};
+use crate::vault::Catalogue;
 
 /// Where a link leads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    fn exactly(target: Option<&Entry>) -> Self {
-        Self { target: target.map(|entry| entry.path().clone()), others: Vec::new() }
+    fn exactly(target: Option<&VaultPath>) -> Self {
+        Self { target: target.cloned(), others: Vec::new() }
     }
 }
 
@@ -46,17 +47,22 @@ pub fn lower(text: &str) -> String {
 
 /// Resolves the linkpath `link` in the note `source`; see the module for the steps.
 pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolution {
+    resolve_among(catalogue, source, link)
+}
+
+/// The same among any files, such as those that there will be.
+pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
     if link.is_empty() {
         return Resolution { target: Some(source.clone()), others: Vec::new() };
     }
     let asked = lower(link);
     let name = asked.rsplit('/').next().unwrap_or_default();
-    let (found, added) = candidates(catalogue, name);
+    let (found, added) = candidates(files, name);
     let with_extension = |path: &str| format!("{path}{added}");
     if let ([only], false) = (&found[..], asked.contains('/')) {
         return Resolution::exactly(Some(only));
     }
-    let at = |path: &str| found.iter().copied().find(|entry| lower(entry.path().as_str()) == path);
+    let at = |path: &str| found.iter().copied().find(|file| lower(file.as_str()) == path);
     let mut rest = asked.as_str();
     if rest.starts_with("./") || rest.starts_with("../") {
         let (folder, below) = climb(source, rest);
@@ -76,27 +82,22 @@ pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolut
         return Resolution::exactly(Some(found));
     }
     let folder = source.parent().unwrap_or_else(VaultPath::root);
-    let mut ending: Vec<&Entry> = found
-        .iter()
-        .copied()
-        .filter(|entry| lower(entry.path().as_str()).ends_with(&wanted))
-        .collect();
+    let mut ending: Vec<&VaultPath> =
+        found.iter().copied().filter(|file| lower(file.as_str()).ends_with(&wanted)).collect();
     ending.sort_by(|a, b| {
-        let near = |entry: &Entry| !entry.path().is_within(&folder);
-        near(a).cmp(&near(b)).then_with(|| shortest(a.path(), b.path()))
+        let near = |file: &VaultPath| !file.is_within(&folder);
+        near(a).cmp(&near(b)).then_with(|| shortest(a, b))
     });
-    let mut paths = ending.into_iter().map(|entry| entry.path().clone());
+    let mut paths = ending.into_iter().cloned();
     Resolution { target: paths.next(), others: paths.collect() }
 }
 
 /// The files named `name` (in lower case), and what had to be added to the name for that.
-fn candidates<'c>(catalogue: &'c Catalogue, name: &str) -> (Vec<&'c Entry>, &'static str) {
-    let named = |name: &str| -> Vec<&'c Entry> {
-        let mut entries = catalogue.named(&fold_key(name));
-        entries.retain(|entry| {
-            entry.kind == Kind::File && !entry.unnameable && lower(entry.path().name()) == name
-        });
-        entries
+fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<&'f VaultPath>, &'static str) {
+    let named = |name: &str| -> Vec<&'f VaultPath> {
+        let mut found = files.named(&fold_key(name));
+        found.retain(|file| lower(file.name()) == name);
+        found
     };
     if name.contains('.') {
         let exact = named(name);

@@ -263,8 +263,8 @@ impl Decoder for Reader {
             "MAX_TOKENS" => Stop::MaxTokens,
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => Stop::Refusal(reason),
-            // `STOP` does not say that calls were made.
-            "STOP" if self.blocks.has_calls() => Stop::ToolUse,
+            // `STOP` does not say that calls were made; look-alikes have words of their own.
+            "STOP" | "FUNCTION_CALL" | "TOOL_USE" if self.blocks.has_calls() => Stop::ToolUse,
             "STOP" => Stop::EndTurn,
             _ => Stop::Other(reason),
         };

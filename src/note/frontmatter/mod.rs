@@ -6,8 +6,11 @@
 //! be all YAML.
 //!
 //! Keys and values are found by the YAML parser's own positions, so that an edit of one property
-//! leaves every other byte alone. In reading order: this page, `yaml`.
+//! leaves every other byte alone. In reading order: this page, `yaml` (reading), [`scalar`]
+//! (spelling a value), [`edit`].
 
+pub mod edit;
+pub mod scalar;
 mod yaml;
 
 use std::ops::Range;
@@ -28,8 +31,11 @@ pub struct Property {
     pub value: Value,
     /// The bytes of the key.
     pub key: Range<usize>,
-    /// The bytes of the value, quotes included; empty where there is none.
+    /// The bytes of the value, quotes included; empty where there is none. Those of a block list
+    /// or mapping may have comments at their end.
     pub at: Range<usize>,
+    /// The bytes of each item, where the value is a list.
+    pub items: Vec<Range<usize>>,
 }
 
 /// Why a block's properties cannot be read. The note's body is read all the same.

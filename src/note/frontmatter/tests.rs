@@ -71,6 +71,16 @@ fn places_are_the_texts_own() {
         .into_iter()
         .map(|property| (&text[property.key], &text[property.at]))
         .collect();
+    let text =
+        "---\na: 'it''s' # 'x'\nb: \"\\\"[[L]]\" # \"\nc: [x, 'y]'] # ]\nd: \"[[M]]\" # z\n---\n";
+    let found = read(text);
+    let links: Vec<_> = found.links.iter().map(|link| link.linkpath(text).into_owned()).collect();
+    assert_eq!(links, ["M"], "what trails a value is none of it");
+    let properties = found.properties.expect("valid");
+    let ends: Vec<_> = properties.iter().map(|property| &text[property.at.clone()]).collect();
+    assert_eq!(ends, ["'it''s'", "\"\\\"[[L]]\"", "[x, 'y]']", "\"[[M]]\""]);
+    let items: Vec<_> = properties[2].items.iter().map(|item| &text[item.clone()]).collect();
+    assert_eq!(items, ["x", "'y]'"]);
     assert_eq!(places, [("né", "\"größe\""), ("list", "- a\n  - ü"), ("last", "x")]);
 }
 

@@ -27,14 +27,15 @@ struct Reader<'t> {
     yaml: Range<usize>,
     /// Byte offsets of the block's characters, where they are not the same as their numbers.
     offsets: Option<Vec<usize>>,
-    open: Vec<(Open, usize)>,
+    /// Each with its anchor and the byte it begins at.
+    open: Vec<(Open, usize, usize)>,
     anchors: HashMap<usize, Value>,
     values: usize,
     properties: Vec<Property>,
     /// The key of the property being read.
     key: Option<(String, Range<usize>)>,
-    /// Where its value began.
-    began: Option<usize>,
+    /// Where the items of the list that is its value stand.
+    items: Vec<Range<usize>>,
 }
 
 /// Reads the properties in `yaml`, and the links in their values.
@@ -57,7 +58,7 @@ pub(super) fn read(
         values: 0,
         properties: Vec::new(),
         key: None,
-        began: None,
+        items: Vec::new(),
     };
     for event in Parser::new_from_str(inside) {
         let (event, span) = event.map_err(|error| reader.syntax(&error))?;
@@ -83,18 +84,20 @@ impl Reader<'_> {
                 self.begin(Open::Mapping(Map::new(), None), anchor, at)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some((open, anchor)) = self.open.pop() else { return Ok(()) };
+                let Some((open, anchor, start)) = self.open.pop() else { return Ok(()) };
                 let value = match open {
                     Open::List(values) => Value::Array(values),
                     Open::Mapping(map, _) => Value::Object(map),
                 };
                 self.keep(anchor, &value)?;
-                let began = if self.open.len() == 1 { self.began.take() } else { None };
-                let start = began.unwrap_or(at.start);
-                let end = start + self.text[start..at.end.max(start)].trim_end().len();
+                // The parser's place of a closing bracket goes on to the end of its line.
+                let closes = self.text[at.start..].starts_with([']', '}']);
+                let end = if closes { at.start + 1 } else { at.end };
+                let end = start + self.text[start..end.max(start)].trim_end().len();
                 self.put(value, start..end)?;
             }
             Event::Scalar(text, style, anchor, tag) => {
+                let at = self.quoted(at, style);
                 let is_key = self.wants_key();
                 let value = scalar(&text, style, tag.as_deref());
                 self.keep(anchor, &value)?;
@@ -138,26 +141,23 @@ impl Reader<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(FrontmatterError::TooLarge { what: "over 64 levels" });
         }
-        if self.open.len() == 1 {
-            self.began = Some(at.start);
-        }
-        self.open.push((open, anchor));
+        self.open.push((open, anchor, at.start));
         Ok(())
     }
 
     fn wants_key(&self) -> bool {
-        matches!(self.open.last(), Some((Open::Mapping(_, None), _)))
+        matches!(self.open.last(), Some((Open::Mapping(_, None), ..)))
     }
 
     /// Whether the next value is a property's own or an item in its list.
     fn may_hold_link(&self) -> bool {
-        matches!(&self.open[..], [_] | [_, (Open::List(_), _)])
+        matches!(&self.open[..], [_] | [_, (Open::List(_), ..)])
     }
 
     fn name(&mut self, name: String, at: Range<usize>) -> Result<(), FrontmatterError> {
         let top = self.open.len() == 1;
         let repeated = match self.open.last_mut() {
-            Some((Open::Mapping(map, key), _)) => {
+            Some((Open::Mapping(map, key), ..)) => {
                 let repeated = map.contains_key(&name);
                 *key = Some(name.clone());
                 repeated
@@ -178,17 +178,21 @@ impl Reader<'_> {
     fn put(&mut self, value: Value, at: Range<usize>) -> Result<(), FrontmatterError> {
         self.values += 1;
         if self.open.len() == 1 {
-            if let (Some((Open::Mapping(_, key), _)), Some((name, place))) =
+            if let (Some((Open::Mapping(_, key), ..)), Some((name, place))) =
                 (self.open.last_mut(), self.key.take())
             {
                 *key = None;
-                self.properties.push(Property { name, value, key: place, at });
+                let items = std::mem::take(&mut self.items);
+                self.properties.push(Property { name, value, key: place, at, items });
             }
             return Ok(());
         }
+        if matches!(&self.open[..], [_, (Open::List(_), ..)]) {
+            self.items.push(at);
+        }
         match self.open.last_mut() {
-            Some((Open::List(values), _)) => values.push(value),
-            Some((Open::Mapping(map, key), _)) => {
+            Some((Open::List(values), ..)) => values.push(value),
+            Some((Open::Mapping(map, key), ..)) => {
                 if let Some(key) = key.take() {
                     map.insert(key, value);
                 }
@@ -211,6 +215,24 @@ impl Reader<'_> {
         }
     }
 
+    /// The place of a scalar up to its closing quote: the parser's goes on to the end of the line,
+    /// a comment there included.
+    fn quoted(&self, at: Range<usize>, style: ScalarStyle) -> Range<usize> {
+        let raw = &self.text.as_bytes()[at.clone()];
+        let mut inside = 1;
+        while let Some(byte) = raw.get(inside) {
+            inside += match (style, byte, raw.get(inside + 1)) {
+                (ScalarStyle::DoubleQuoted, b'\\', _)
+                | (ScalarStyle::SingleQuoted, b'\'', Some(b'\'')) => 2,
+                (ScalarStyle::DoubleQuoted, b'"', _) | (ScalarStyle::SingleQuoted, b'\'', _) => {
+                    return at.start..at.start + inside + 1;
+                }
+                _ => 1,
+            };
+        }
+        at
+    }
+
     /// The link that is all of a quoted scalar on one line.
     fn link(&self, at: &Range<usize>, style: ScalarStyle) -> Option<Link> {
         let (quotes, mark) = match style {
@@ -218,8 +240,9 @@ impl Reader<'_> {
             ScalarStyle::DoubleQuoted => (Quotes::Double, '"'),
             _ => return None,
         };
-        let raw = self.text.get(at.clone())?.trim_end();
-        let inside = raw.strip_prefix(mark)?.strip_suffix(mark)?;
+        // The parser's place goes on to a comment behind the value.
+        let inside = self.text.get(at.clone())?.strip_prefix(mark)?;
+        let inside = &inside[..closing_quote(inside, quotes)?];
         let start = at.start + 1 + (inside.len() - inside.trim_start().len());
         let link = markdown::single_link(self.text, start..start + inside.trim().len())?;
         Some(Link { frontmatter: Some(quotes), ..link })
@@ -252,6 +275,19 @@ impl Reader<'_> {
     }
 }
 
+/// Where the quote stands that closes a scalar.
+fn closing_quote(inside: &str, quotes: Quotes) -> Option<usize> {
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    loop {
+        match (quotes, bytes.get(at)?, bytes.get(at + 1)) {
+            (Quotes::Single, b'\'', Some(b'\'')) | (Quotes::Double, b'\\', _) => at += 2,
+            (Quotes::Single, b'\'', _) | (Quotes::Double, b'"', _) => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
 fn size(value: &Value) -> usize {
     match value {
         Value::Array(values) => 1 + values.iter().map(size).sum::<usize>(),
@@ -269,7 +305,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
 }
 
 /// What an unquoted scalar means.
-fn plain(text: &str) -> Value {
+pub(super) fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),

@@ -191,7 +191,10 @@ impl Folder {
             // FUSE and some network file systems have no fsync for folders; nothing more is to
             // be had there, and `doctor` says so.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP) => Ok(()),
-            other => Ok(other?),
+            Err(error) => Err(error.into()),
+            // xfs answers so for a folder even after it has shut itself down and dropped the
+            // change, which only a look at the folder tells.
+            Ok(()) => Ok(fs::fstat(&self.0).map(drop)?),
         }
     }
 

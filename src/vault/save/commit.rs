@@ -9,6 +9,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use super::recovery::Rescued;
 use super::{Saved, Staged, State, Way, Writer, hash_of, rename_new, temp_name};
+use crate::chaos;
 use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::{Kind, Name};
@@ -318,8 +319,8 @@ fn restore_in_place(file: &mut File, copy: Option<&Rescued>) -> io::Result<()> {
 
 fn overwrite(file: &mut File, content: &mut impl io::Read) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
-    let length = io::copy(content, file)?;
+    let length = chaos::step("overwrite a file", || io::copy(content, file))?;
     file.flush()?;
-    file.set_len(length)?;
-    file.sync_all()
+    chaos::step("cut a file", || file.set_len(length))?;
+    chaos::step("sync a file", || file.sync_all())
 }

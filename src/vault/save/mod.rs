@@ -25,18 +25,19 @@ mod moving;
 mod recovery;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 
 pub(super) use late::LateWrites;
 use late::{LATE, Late};
-pub(super) use moving::rename_new;
+pub(super) use moving::{rename_durably, rename_durably_in_both, rename_new};
 use recovery::Rescued;
 pub(super) use recovery::sync_folder;
 
 use super::dir::{Folder, Meta, Name};
 use super::error::VaultError;
 use super::{Revision, Vault};
+use crate::chaos;
 use crate::note::path::VaultPath;
 
 /// Saves tried while another program's file is empty, half-way through its own save.
@@ -62,6 +63,28 @@ pub struct Saved {
     pub before: Option<Revision>,
     /// Whether the file has other names (hard links) and was therefore rewritten in place.
     pub in_place: bool,
+}
+
+/// A file that a write is going to replace.
+pub struct OldText {
+    file: File,
+    /// What the file system says of it.
+    pub meta: Meta,
+    /// The revision of what it holds.
+    pub revision: Revision,
+    /// Whether it would be rewritten in place: it has other names, or an owner that must stay.
+    pub in_place: bool,
+}
+
+impl OldText {
+    /// Its bytes, from the first one.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn reader(&mut self) -> io::Result<&mut File> {
+        self.file.seek(SeekFrom::Start(0))?;
+        Ok(&mut self.file)
+    }
 }
 
 /// The calls that change the vault. One at a time: `journal` sees to that.
@@ -122,11 +145,41 @@ impl<'a> Writer<'a> {
         Self { vault }
     }
 
-    fn root(&self) -> &Folder {
+    pub(super) fn root(&self) -> &Folder {
         &self.vault.0.root
     }
 
-    /// Writes `content` to disk beside `path`, durable but not yet in place.
+    /// Looks at what a write would replace; nothing is changed. `None` if nothing is there.
+    ///
+    /// # Errors
+    /// As [`Self::stage`].
+    pub fn look(&self, path: &VaultPath, before: Before) -> Result<Option<OldText>, VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(path)?;
+        let (folder, name) = match self.root().open_parent(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return match before {
+                    Before::Revision(_) => {
+                        Err(VaultError::Stale { path: path.clone(), current: None })
+                    }
+                    Before::Absent | Before::Any => Ok(None),
+                };
+            }
+            // What stands in the way of the folder is said when it is to be made.
+            Err(_) => return Ok(None),
+        };
+        let target = self.target(path, &folder, name, before)?;
+        Ok(target.map(|Target { file, meta, revision }| OldText {
+            in_place: super::dir::must_stay(&file, &meta),
+            file,
+            meta,
+            revision,
+        }))
+    }
+
+    /// Writes `content` to disk beside `path`, durable but not yet in place. `temp` is the name it
+    /// has until then, one of [`temp_name`]'s.
     ///
     /// # Errors
     /// [`VaultError::Stale`] if what is there is not `before`; [`VaultError::ReadOnly`] for a file
@@ -136,6 +189,7 @@ impl<'a> Writer<'a> {
         path: &VaultPath,
         content: &[u8],
         before: Before,
+        temp: &str,
     ) -> Result<Staged, VaultError> {
         self.vault.check_root()?;
         self.vault.allowed(path)?;
@@ -150,7 +204,7 @@ impl<'a> Writer<'a> {
         let mut staged = Staged {
             path: path.clone(),
             folder,
-            temp: temp_name(),
+            temp: temp.to_owned(),
             revision: Revision::of(content),
             content: if way == Way::InPlace { content.to_vec() } else { Vec::new() },
             target,
@@ -165,11 +219,11 @@ impl<'a> Writer<'a> {
             // What replaces a private note is never readable by others, not even for a moment.
             let private = staged.target.is_some();
             let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
-            file.write_all(content)?;
+            chaos::step("write a file", || file.write_all(content))?;
             if let Some(target) = &staged.target {
                 super::dir::copy_attributes(&target.file, &file, &target.meta)?;
             }
-            file.sync_all()
+            chaos::step("sync a file", || file.sync_all())
         })();
         if let Err(error) = written {
             staged.discard();
@@ -280,7 +334,7 @@ fn hash_of(folder: &Folder, name: Name) -> io::Result<Revision> {
 
 /// Names of our own unfinished files: hidden from Obsidian, short, known to be temporary by most
 /// sync programs.
-pub(in crate::vault) fn temp_name() -> String {
+pub fn temp_name() -> String {
     format!(".~vs-{}.tmp", random_tag())
 }
 

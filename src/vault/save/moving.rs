@@ -4,25 +4,45 @@ use std::io;
 
 use super::{Writer, temp_name};
 use crate::note::path::VaultPath;
+use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
 
 impl Writer<'_> {
     /// Makes the folder at `path` and those above it that are missing; gives the ones made,
     /// outermost first.
+    ///
+    /// # Errors
+    /// [`VaultError::NotAFolder`], as the system says. What was made on the way is gone again.
     pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         self.vault.check_root()?;
         self.vault.allowed(path)?;
+        let mut made = Vec::new();
+        if let Err(error) = self.make_folders(path, &mut made) {
+            for folder in made.iter().rev() {
+                if let Err(error) = self.remove_empty_folder(folder) {
+                    self.vault.warn(format!("the empty folder `{folder}` stays: {error}"));
+                }
+            }
+            return Err(error);
+        }
+        for folder in &made {
+            self.vault.refresh(folder);
+        }
+        Ok(made)
+    }
+
+    fn make_folders(&self, path: &VaultPath, made: &mut Vec<VaultPath>) -> Result<(), VaultError> {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let mut folder = self.root().try_clone().map_err(failed("open the folder of"))?;
-        let (mut here, mut made) = (VaultPath::root(), Vec::new());
+        let mut here = VaultPath::root();
         for component in path.components() {
             here = here.join(component).expect("a component is a name");
             let name = Name::new(component).map_err(failed("make the folder"))?;
             match folder.create_folder(name) {
                 Ok(()) => {
-                    folder.sync().map_err(failed("make durable"))?;
                     made.push(here.clone());
+                    folder.sync().map_err(failed("make durable"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(VaultError::io("make the folder", &here, error)),
@@ -34,10 +54,7 @@ impl Writer<'_> {
                 _ => VaultError::io("open the folder", &here, error),
             })?;
         }
-        for folder in &made {
-            self.vault.refresh(folder);
-        }
-        Ok(made)
+        Ok(())
     }
 
     /// Removes a folder that is empty; `false` if it is not.
@@ -49,9 +66,42 @@ impl Writer<'_> {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
-        folder.sync().map_err(failed)?;
+        if let Err(error) = folder.sync() {
+            // An error means that nothing was removed.
+            let _ = folder.create_folder(name);
+            return Err(failed(error));
+        }
         self.vault.forget(path);
         Ok(true)
+    }
+
+    /// Takes a file away that holds exactly this, for good: what the journal keeps and had made. It
+    /// goes to the hidden name `temp` first and is looked at there, so that no other text is lost.
+    ///
+    /// # Errors
+    /// [`VaultError::Stale`] if it holds something else; it is at its path then. As the system says.
+    pub fn take_away(
+        &self,
+        path: &VaultPath,
+        holds: Revision,
+        temp: &str,
+    ) -> Result<(), VaultError> {
+        self.vault.allowed(path)?;
+        let failed = |error| VaultError::io("remove", path, error);
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        let temp = Name::new(temp).map_err(failed)?;
+        rename_new(&folder, name, &folder, temp).map_err(failed)?;
+        let found = super::hash_of(&folder, temp).ok();
+        if found != Some(holds) {
+            if rename_new(&folder, temp, &folder, name).is_err() {
+                self.vault.rescue_entry(&folder, temp, path);
+            }
+            return Err(VaultError::Stale { path: path.clone(), current: found });
+        }
+        folder.remove_file(temp).map_err(failed)?;
+        folder.sync().map_err(failed)?;
+        self.vault.forget(path);
+        Ok(())
     }
 
     /// Gives a file or folder another path. Never replaces anything; a change of case alone works
@@ -94,7 +144,14 @@ impl Writer<'_> {
                 });
             }
         }
-        to_folder.sync().and_then(|()| from_folder.sync()).map_err(failed)?;
+        if let Err(error) = to_folder.sync().and_then(|()| from_folder.sync()) {
+            // An error means that nothing was moved.
+            let back = rename_new(&to_folder, to_name, &from_folder, from_name);
+            if back.is_err() && is_alias(&from_folder, to, from) {
+                let _ = to_folder.rename_replacing(to_name, &from_folder, from_name);
+            }
+            return Err(failed(error));
+        }
         self.vault.renamed(from, to);
         Ok(())
     }
@@ -108,6 +165,33 @@ fn is_alias(folder: &Folder, from: &VaultPath, to: &VaultPath) -> bool {
         && folder
             .list()
             .is_ok_and(|listed| listed.iter().all(|one| one.name.to_str() != Some(to.name())))
+}
+
+/// Renames without replacing and makes the new name durable; where that fails the thing goes back,
+/// so that an error means that it never moved.
+pub(in crate::vault) fn rename_durably(
+    from: &Folder,
+    name: Name,
+    to: &Folder,
+    to_name: Name,
+) -> io::Result<()> {
+    rename_new(from, name, to, to_name)?;
+    to.sync().inspect_err(|_| {
+        let _ = rename_new(to, to_name, from, name);
+    })
+}
+
+/// As [`rename_durably`], and that the old name is gone is durable, too.
+pub(in crate::vault) fn rename_durably_in_both(
+    from: &Folder,
+    name: Name,
+    to: &Folder,
+    to_name: Name,
+) -> io::Result<()> {
+    rename_durably(from, name, to, to_name)?;
+    from.sync().inspect_err(|_| {
+        let _ = rename_new(to, to_name, from, name);
+    })
 }
 
 /// Renames without replacing, as surely as the file system can.

@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{random_tag, rename_new};
+use super::{Writer, is_temp_name, random_tag, rename_new};
+use crate::chaos;
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
-use crate::vault::{Vault, lock};
+use crate::vault::error::VaultError;
+use crate::vault::{Revision, Vault, lock};
 
 /// A text in the recovery folder.
 pub(super) struct Rescued(PathBuf);
@@ -40,8 +42,8 @@ impl Vault {
     ) -> io::Result<Rescued> {
         let place = self.recovery_place(path, why)?;
         let mut file = File::options().write(true).create_new(true).open(&place)?;
-        io::copy(text, &mut file)?;
-        file.sync_all()?;
+        chaos::step("write a rescued text", || io::copy(text, &mut file))?;
+        chaos::step("sync a rescued text", || file.sync_all())?;
         sync_folder(&self.recovery_folder())?;
         Ok(Rescued(place))
     }
@@ -107,6 +109,36 @@ impl Vault {
         }
     }
 
+    /// Every regular file below a folder, hidden ones included, with its path below the folder;
+    /// names that are not UTF-8 are left out. Links are not followed.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn files_below(&self, folder: &VaultPath) -> Result<Vec<(VaultPath, Meta)>, VaultError> {
+        self.allowed(folder)?;
+        let failed = |error| VaultError::io("list", folder, error);
+        let top = self.0.root.open_folder_at(folder).map_err(failed)?;
+        let mut found = Vec::new();
+        let mut open = vec![(top, VaultPath::root())];
+        while let Some((here, below)) = open.pop() {
+            for entry in here.list().map_err(failed)? {
+                let Some(path) = entry.name.to_str().and_then(|name| below.join(name)) else {
+                    continue;
+                };
+                match entry.meta.kind {
+                    Kind::File => found.push((path, entry.meta)),
+                    Kind::Folder => {
+                        let name = Name::new(path.name()).map_err(failed)?;
+                        open.push((here.open_folder(name).map_err(failed)?, path));
+                    }
+                    Kind::Link | Kind::Other => {}
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
     /// Moves what an earlier run left unfinished to the recovery folder, never deletes it: after
     /// a crash between exchange and check it may be the user's own text. For whoever holds the
     /// vault alone.
@@ -119,7 +151,73 @@ impl Vault {
     }
 }
 
+impl Writer<'_> {
+    /// Removes one of our own hidden files, if it holds exactly this; `false` if it does not. For
+    /// what a crash left and the journal knows.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn remove_unfinished(&self, path: &VaultPath, holds: Revision) -> Result<bool, VaultError> {
+        let failed = |error| VaultError::io("remove", path, error);
+        if !is_temp_name(path.name()) {
+            return Ok(false);
+        }
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        let found = folder.open_file(name).and_then(|(file, _)| Revision::of_reader(file));
+        if found.map_err(failed)? != holds {
+            return Ok(false);
+        }
+        folder.remove_file(name).map_err(failed)?;
+        self.forget_unfinished(path);
+        Ok(true)
+    }
+
+    /// One of our own hidden names is no longer there to be swept.
+    pub fn forget_unfinished(&self, path: &VaultPath) {
+        lock(&self.vault.0.unfinished).retain(|unfinished| unfinished != path);
+    }
+
+    /// Gives what lies under one of our own hidden names its path again, never over anything: a
+    /// deletion that a crash cut short had put it aside.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn bring_from_aside(&self, aside: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        let failed = |error| VaultError::io("restore", to, error);
+        self.vault.allowed(to)?;
+        let (folder, name) = self.root().open_parent(aside).map_err(failed)?;
+        let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
+        rename_new(&folder, name, &to_folder, to_name).map_err(failed)?;
+        to_folder.sync().map_err(failed)?;
+        self.forget_unfinished(aside);
+        self.vault.refresh(to);
+        Ok(())
+    }
+
+    /// The folders that would have to be made for `path` to be one, outermost first.
+    pub fn missing_folders(&self, path: &VaultPath) -> Vec<VaultPath> {
+        let (mut here, mut missing) = (VaultPath::root(), Vec::new());
+        for component in path.components() {
+            here = here.join(component).expect("a component is a name");
+            let gone = || {
+                let seen = self.root().stat_at(&here);
+                seen.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            };
+            if !missing.is_empty() || gone() {
+                missing.push(here.clone());
+            }
+        }
+        missing
+    }
+}
+
 /// Makes the names in one of our own folders durable. Windows does that by itself.
 pub(in crate::vault) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        let folder = File::open(folder)?;
+        folder.sync_all()?;
+        // As in `dir`: xfs has to be asked twice.
+        folder.metadata()?;
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! It goes by absolute path, as the systems' own calls do. What it moved is looked for afterwards.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::vault::dir::{Folder, Name};
 
@@ -10,11 +10,19 @@ use crate::vault::dir::{Folder, Name};
 ///
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
-pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), String> {
+pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
     let before = folder.stat(name).map_err(|error| error.to_string())?;
     trash::delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
     match folder.stat(name) {
         Ok(there) if there.id == before.id => Err("the system's trash left it there".to_owned()),
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
+
+/// Where the system keeps what it trashed is not told.
+pub(super) fn find(_name: &str, _is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
+    None
+}
+
+/// Nothing is known of the system's own notes.
+pub(super) fn forget(_place: &Path) {}

@@ -13,17 +13,14 @@ use std::path::{Path, PathBuf};
 use super::numbered;
 use crate::note::path::MAX_NAME_BYTES;
 use crate::vault::dir::{Folder, Name};
-use crate::vault::save::rename_new;
+use crate::vault::save::rename_durably;
 
 /// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
 ///
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
-pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), String> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir());
-    let home = home.ok_or("there is no home folder for the system's trash")?;
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let data = data.filter(|data| data.is_absolute()).unwrap_or(home.join(".local/share"));
+pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
+    let data = data_folder().ok_or("there is no home folder for the system's trash")?;
     let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device);
     let above = data.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("/"));
     let there = Folder::open_root(above).and_then(|above| disk(&above));
@@ -34,10 +31,34 @@ pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<(), Strin
         io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
         _ => format!("the system's trash refused: {error}"),
     };
-    move_in(folder, name, place, &data.join("Trash")).map_err(refused)
+    move_in(folder, name, place, &data.join("Trash")).map(Some).map_err(refused)
 }
 
-fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<()> {
+fn data_folder() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir())?;
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    Some(data.filter(|data| data.is_absolute()).unwrap_or(home.join(".local/share")))
+}
+
+/// The trashed thing called `name`, or that with a number, of which `is` says that it is the one.
+pub(super) fn find(name: &str, is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
+    let files = data_folder()?.join("Trash/files");
+    let folder = Folder::open_root(&files).ok()?;
+    super::places::numbered_in(&folder, name, is).map(|found| files.join(found))
+}
+
+/// Removes the description of what was taken out of the trash again.
+pub(super) fn forget(place: &Path) {
+    let (Some(trash), Some(name)) = (place.parent().and_then(Path::parent), place.file_name())
+    else {
+        return;
+    };
+    let mut told = name.to_owned();
+    told.push(".trashinfo");
+    let _ = std::fs::remove_file(trash.join("info").join(told));
+}
+
+fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<PathBuf> {
     let [files, info] = ["files", "info"].map(|part| -> io::Result<Folder> {
         let part = trash.join(part);
         std::fs::create_dir_all(&part)?;
@@ -60,9 +81,10 @@ fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Resul
         let moved = description
             .write_all(describe(place).as_bytes())
             .and_then(|()| description.sync_all())
-            .and_then(|()| rename_new(folder, name, &files, to));
+            .and_then(|()| info.sync())
+            .and_then(|()| rename_durably(folder, name, &files, to));
         match moved {
-            Ok(()) => return files.sync().and_then(|()| info.sync()),
+            Ok(()) => return Ok(trash.join("files").join(&free)),
             Err(error) => {
                 info.remove_file(told)?;
                 if error.kind() != io::ErrorKind::AlreadyExists {

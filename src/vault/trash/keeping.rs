@@ -7,7 +7,31 @@ use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, random_tag, rename_new, sync_folder, temp_name};
+use crate::vault::save::{Writer, random_tag, rename_durably, rename_new, sync_folder, temp_name};
+
+/// The names that a deletion into the steward's own keeping uses, chosen beforehand so that what a
+/// crash leaves can be found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keeping {
+    /// The folder in the keeping that is made for it.
+    pub folder: String,
+    /// The hidden name that it has in the vault while it is carried to another disk.
+    pub aside: String,
+}
+
+impl Keeping {
+    /// Names that nothing has.
+    pub fn new() -> Self {
+        let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
+        Self { folder: format!("{time}-{}", random_tag()), aside: temp_name() }
+    }
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Writer<'_> {
     /// Moves something into the steward's own folder, one numbered folder a deletion.
@@ -16,20 +40,19 @@ impl Writer<'_> {
         path: &VaultPath,
         folder: &Folder,
         name: Name,
+        keeping: &Keeping,
     ) -> Result<PathBuf, VaultError> {
         let failed = |error| VaultError::io("move to the steward's keeping", path, error);
-        let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
-        let above = self.vault.kept_folder().join(format!("{time}-{}", random_tag()));
+        let aside = Name::new(&keeping.aside).map_err(failed)?;
+        let above = self.vault.kept_folder().join(&keeping.folder);
         std::fs::create_dir_all(&above).map_err(failed)?;
-        let keeping = Folder::open_root(&above).map_err(failed)?;
+        sync_folder(&self.vault.kept_folder()).map_err(failed)?;
+        let kept = Folder::open_root(&above).map_err(failed)?;
         let place = above.join(path.name());
-        match rename_new(folder, name, &keeping, name) {
-            Ok(()) => {
-                keeping.sync().map_err(failed)?;
-                Ok(place)
-            }
+        match rename_durably(folder, name, &kept, name) {
+            Ok(()) => Ok(place),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                carry_over(folder, name, &above, &place).map_err(failed)?;
+                carry_over(folder, name, aside, &above, &place).map_err(failed)?;
                 Ok(place)
             }
             Err(error) => Err(failed(error)),
@@ -39,9 +62,13 @@ impl Writer<'_> {
 
 /// To another disk: out of the way first, so that nothing comes to it while it is copied; removed
 /// name by name, each after its copy was compared.
-fn carry_over(folder: &Folder, name: Name, above: &Path, place: &Path) -> io::Result<()> {
-    let aside = temp_name();
-    let aside = Name::new(&aside)?;
+fn carry_over(
+    folder: &Folder,
+    name: Name,
+    aside: Name,
+    above: &Path,
+    place: &Path,
+) -> io::Result<()> {
     rename_new(folder, name, folder, aside)?;
     let copied = copy_out(folder, aside, place).and_then(|()| sync_folder(above));
     if let Err(error) = copied {
@@ -129,7 +156,8 @@ mod tests {
         std::os::unix::fs::symlink("y.md", vault.join("a/deep/l.txt")).expect("linked");
         let handle = Folder::open_root(&vault).expect("opened");
         let name = Name::new("a").expect("a name");
-        carry_over(&handle, name, &kept, &kept.join("a")).expect("carried");
+        let aside = Name::new(".~vs-1.tmp").expect("a name");
+        carry_over(&handle, name, aside, &kept, &kept.join("a")).expect("carried");
         assert_eq!(std::fs::read_dir(&vault).expect("listed").count(), 0);
         let read = |path: &str| std::fs::read_to_string(kept.join(path)).expect("kept");
         assert_eq!(read("a/deep/x.md"), "x");

@@ -9,6 +9,10 @@ mod system;
 mod system;
 
 mod keeping;
+mod places;
+
+pub use keeping::Keeping;
+pub use places::InTrash;
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +21,7 @@ use super::Revision;
 use super::dir::{Folder, Kind, Name};
 use super::error::VaultError;
 use super::obsidian::TrashOption;
-use super::save::{Before, Writer, rename_new};
+use super::save::{Before, Writer, rename_durably};
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 
 /// The vault's own trash.
@@ -34,8 +38,11 @@ pub enum Trashed {
         /// Why the system's trash was not used, if it should have been.
         instead: Option<String>,
     },
-    /// In the system's trash, under the name it had.
-    System,
+    /// In the system's trash.
+    System {
+        /// Where on this machine, as far as the system tells.
+        place: Option<PathBuf>,
+    },
     /// In the steward's own folder, because the vault keeps no trash.
     Kept {
         /// Where on this machine.
@@ -51,7 +58,12 @@ impl Writer<'_> {
     /// [`VaultError::Stale`] if `before` names a revision that the file does not have;
     /// [`VaultError::Protected`] for a folder that holds a protected one; as the system says. The
     /// thing is where it was then.
-    pub fn delete(&self, path: &VaultPath, before: Before) -> Result<Trashed, VaultError> {
+    pub fn delete(
+        &self,
+        path: &VaultPath,
+        before: Before,
+        keeping: &Keeping,
+    ) -> Result<Trashed, VaultError> {
         self.vault.check_root()?;
         self.vault.allowed(path)?;
         self.vault.holds_nothing_protected(path)?;
@@ -70,10 +82,10 @@ impl Writer<'_> {
         let trashed = match self.vault.obsidian().trash {
             TrashOption::Local => self.to_local(path, &folder, name, None)?,
             TrashOption::System => match system::put(&folder, name, &place()) {
-                Ok(()) => Trashed::System,
+                Ok(place) => Trashed::System { place },
                 Err(reason) => self.to_local(path, &folder, name, Some(reason))?,
             },
-            TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name)? },
+            TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name, keeping)? },
         };
         let synced = folder.sync();
         self.vault.forget(path);
@@ -83,21 +95,6 @@ impl Writer<'_> {
                 .warn(format!("the deletion of `{path}` may not outlast a power cut: {error}"));
         }
         Ok(trashed)
-    }
-
-    /// Brings something back from `.trash/`, never over anything.
-    ///
-    /// # Errors
-    /// As the system says; it is still in the trash then.
-    pub fn restore(&self, trashed: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
-        let failed = |error| VaultError::io("restore", to, error);
-        self.vault.allowed(to)?;
-        let (from, name) = self.vault.0.root.open_parent(trashed).map_err(failed)?;
-        let (folder, to_name) = self.vault.0.root.open_parent(to).map_err(failed)?;
-        rename_new(&from, name, &folder, to_name).map_err(failed)?;
-        folder.sync().and_then(|()| from.sync()).map_err(failed)?;
-        self.vault.refresh(to);
-        Ok(())
     }
 
     /// `.trash/` is flat: the name, then `name 2.ext`, `name 3.ext`, the extension being what
@@ -121,9 +118,8 @@ impl Writer<'_> {
         for number in 1..10_000_u32 {
             let free = numbered(path.name(), number);
             let to = Name::new(&free).map_err(failed)?;
-            match rename_new(folder, name, &trash, to) {
+            match rename_durably(folder, name, &trash, to) {
                 Ok(()) => {
-                    trash.sync().map_err(failed)?;
                     let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{free}"));
                     let path = path.expect("two names make a path");
                     return Ok(Trashed::Local { path, instead });

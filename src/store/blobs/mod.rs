@@ -4,21 +4,16 @@
 //! `VSB1`, how it is packed, three zeros, and how long the bytes are unpacked. It is written under
 //! another name, made durable, renamed, and the folder made durable: what has its name is whole.
 
+mod packing;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use self::packing::{HEADER, PLAIN, ZSTD, header, parse_header, write_packed};
 use crate::chaos;
-
-const MAGIC: &[u8; 4] = b"VSB1";
-const HEADER: usize = 16;
-const PLAIN: u8 = 0;
-const ZSTD: u8 = 1;
-
-/// Below this many bytes nothing is packed: the file takes a block of the disk either way.
-const SMALL: usize = 512;
 
 /// From how many new files on they are made durable by one call for the whole file system, where
 /// the system has one.
@@ -33,6 +28,11 @@ impl BlobHash {
     /// The hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// Its 32 bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 
@@ -438,108 +438,5 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-fn header(packing: u8, length: u64) -> [u8; HEADER] {
-    let mut head = [0; HEADER];
-    head[..4].copy_from_slice(MAGIC);
-    head[4] = packing;
-    head[8..].copy_from_slice(&length.to_le_bytes());
-    head
-}
-
-fn parse_header(head: &[u8; HEADER]) -> Option<(u8, u64)> {
-    let sound = &head[..4] == MAGIC && matches!(head[4], PLAIN | ZSTD) && head[5..8] == [0; 3];
-    let length = head[8..].try_into().expect("eight bytes follow");
-    sound.then(|| (head[4], u64::from_le_bytes(length)))
-}
-
-fn write_packed(file: &mut File, text: &[u8]) -> io::Result<()> {
-    let packed = match text.len() < SMALL {
-        true => None,
-        // Packed where that saves an eighth; a picture stays as it is.
-        false => Some(zstd::bulk::compress(text, 3)?)
-            .filter(|packed| packed.len() < text.len() - text.len() / 8),
-    };
-    let length = text.len() as u64;
-    match packed {
-        Some(packed) => {
-            file.write_all(&header(ZSTD, length))?;
-            file.write_all(&packed)
-        }
-        None => {
-            file.write_all(&header(PLAIN, length))?;
-            file.write_all(text)
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn blobs() -> (tempfile::TempDir, Blobs) {
-        let folder = tempfile::tempdir().unwrap();
-        let blobs = Blobs::at(&folder.path().join("blobs"));
-        (folder, blobs)
-    }
-
-    #[test]
-    fn what_is_put_is_what_is_fetched() {
-        let (_folder, blobs) = blobs();
-        let noise: Vec<u8> =
-            (0..5_000_u32).flat_map(|n| BlobHash::of(&n.to_le_bytes()).0).collect();
-        let texts: Vec<Vec<u8>> = (0..20_usize)
-            .map(|n| "line of a note\n".repeat(n * n).into_bytes())
-            .chain([noise.clone()])
-            .collect();
-        let given: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-        let hashes = blobs.put(&given).unwrap();
-        for (hash, text) in hashes.iter().zip(&texts) {
-            assert_eq!(blobs.get(*hash).unwrap(), *text);
-        }
-        let stored = blobs.list().unwrap();
-        assert_eq!(stored.len(), 21, "the empty text is one of them");
-        let size = |text: &[u8]| {
-            let hash = BlobHash::of(text);
-            stored.iter().find(|one| one.hash == hash).unwrap().bytes as usize
-        };
-        assert!(size(&texts[19]) < texts[19].len() / 10);
-        assert_eq!(size(&noise), noise.len() + HEADER, "what does not pack is not packed");
-        assert_eq!(blobs.put(&given).unwrap(), hashes);
-        let (hash, length) = blobs.put_reader(&mut &texts[19][..]).unwrap();
-        assert_eq!((hash, length), (hashes[19], texts[19].len() as u64));
-        blobs.verify(hash).unwrap();
-    }
-
-    #[test]
-    fn every_flipped_bit_is_seen() {
-        let (_folder, blobs) = blobs();
-        for text in ["short".to_owned(), "a longer text, ".repeat(100)] {
-            let hash = blobs.put(&[text.as_bytes()]).unwrap()[0];
-            let place = blobs.place(hash);
-            let whole = std::fs::read(&place).unwrap();
-            for bit in 0..whole.len() * 8 {
-                let mut flipped = whole.clone();
-                flipped[bit / 8] ^= 1 << (bit % 8);
-                std::fs::write(&place, &flipped).unwrap();
-                match blobs.get(hash) {
-                    Err(BlobError::Damaged { .. }) => {}
-                    // A bit of the packing's own frame that changes nothing.
-                    Ok(bytes) => assert_eq!(bytes, text.as_bytes(), "bit {bit}"),
-                    Err(error) => panic!("bit {bit}: {error}"),
-                }
-            }
-            for length in 0..whole.len() {
-                std::fs::write(&place, &whole[..length]).unwrap();
-                assert!(matches!(blobs.get(hash), Err(BlobError::Damaged { .. })), "{length}");
-            }
-            // Put again over a cut one: it is whole again.
-            assert_eq!(blobs.put(&[text.as_bytes()]).unwrap()[0], hash);
-            if text.len() < SMALL {
-                assert_eq!(blobs.get(hash).unwrap(), text.as_bytes());
-            }
-            blobs.remove(hash).unwrap();
-            blobs.remove(hash).unwrap();
-            assert!(matches!(blobs.get(hash), Err(BlobError::Missing { .. })));
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,8 @@
 //! In text it follows a blank or begins the line. Case does not count; nested tags (`a/b`) are also
 //! their parents.
 
+pub mod rename;
+
 use serde_json::Value;
 
 /// How many bytes of `text` from its beginning are a tag's name (what follows `#`), if any.

@@ -1,0 +1,76 @@
+//! What a rewritten link says: the form that the vault's settings ask for, if that leads to the
+//! file, else the whole path.
+
+use super::names::Files;
+use super::resolver::{lower, resolve_among};
+use crate::note::fold::{fold_key, normal};
+use crate::note::path::VaultPath;
+use crate::note::relink::Goal;
+use crate::vault::LinkFormat;
+
+/// The linkpaths that lead from `source` to `target` among `files`, the one wanted most first.
+/// Every one does; there may be none.
+pub(super) fn linkpaths(
+    files: &dyn Files,
+    format: LinkFormat,
+    source: &VaultPath,
+    target: &VaultPath,
+    extension: bool,
+) -> Vec<String> {
+    let (path, name) = (normal(target.as_str()), normal(target.name()));
+    let spelt = |text: &str| match target.is_note() && !extension {
+        true => text[..text.len() - ".md".len()].to_owned(),
+        false => text.to_owned(),
+    };
+    let preferred = match format {
+        LinkFormat::Shortest if is_unique(files, &name) => name.to_string(),
+        LinkFormat::Relative => relative(source, &path),
+        LinkFormat::Shortest | LinkFormat::Absolute => path.to_string(),
+    };
+    let mut found = Vec::new();
+    // With the extension where a note's bare name means another file: `v1.2` beside `v1.2.md`.
+    for spelling in [spelt(&preferred), spelt(&path), preferred, path.to_string()] {
+        let leads = || resolve_among(files, source, &spelling).target.as_ref() == Some(target);
+        if !found.contains(&spelling) && leads() {
+            found.push(spelling);
+        }
+    }
+    found
+}
+
+/// What a link to `old`, which is now at `new`, is to become.
+pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal {
+    let bare = |path: &VaultPath| {
+        let text = path.as_str();
+        if path.is_note() { text[..text.len() - ".md".len()].to_owned() } else { text.to_owned() }
+    };
+    let pair = |old: &str, new: &str| (old != new).then(|| (old.to_owned(), new.to_owned()));
+    let shown = [
+        pair(old.stem(), new.stem()),
+        pair(old.name(), new.name()),
+        pair(old.as_str(), new.as_str()),
+        pair(&bare(old), &bare(new)),
+    ];
+    Goal {
+        paths,
+        shown: shown.into_iter().flatten().collect(),
+        alias: pair(old.stem(), new.stem()),
+    }
+}
+
+/// Whether at most one file has this name.
+fn is_unique(files: &dyn Files, name: &str) -> bool {
+    let wanted = lower(name);
+    let named = files.named(&fold_key(name));
+    named.into_iter().filter(|file| lower(file.name()) == wanted).nth(1).is_none()
+}
+
+/// The way from the folder of `source` to `path`, without `./` at its beginning.
+fn relative(source: &VaultPath, path: &str) -> String {
+    let folder = source.parent().unwrap_or_else(VaultPath::root);
+    let from: Vec<&str> = folder.components().collect();
+    let to: Vec<&str> = path.split('/').collect();
+    let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(a, b)| normal(a) == **b).count();
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    up.chain(to[shared..].iter().copied()).collect::<Vec<_>>().join("/")
+}

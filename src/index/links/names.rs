@@ -1,0 +1,152 @@
+//! The names of a vault's files: as they are, and as they will be once a change is made.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::graph::names_of;
+use crate::note::fold::fold_key;
+use crate::note::path::VaultPath;
+use crate::vault::catalogue::tree_order;
+use crate::vault::{Catalogue, Entry, Kind};
+
+/// Files by name and path: all that a link's meaning depends on.
+pub trait Files {
+    /// The files whose name has this [fold key](crate::note::fold::fold_key), in path order.
+    fn named(&self, key: &str) -> Vec<&VaultPath>;
+
+    /// The file at exactly this path.
+    fn at(&self, path: &str) -> Option<&VaultPath>;
+}
+
+impl Files for Catalogue {
+    fn named(&self, key: &str) -> Vec<&VaultPath> {
+        self.named(key).into_iter().filter(|entry| can_be_led_to(entry)).map(Entry::path).collect()
+    }
+
+    fn at(&self, path: &str) -> Option<&VaultPath> {
+        self.get(path).filter(|entry| can_be_led_to(entry)).map(Entry::path)
+    }
+}
+
+fn can_be_led_to(entry: &Entry) -> bool {
+    entry.kind == Kind::File && !entry.unnameable
+}
+
+/// A change of the vault's names: files that move, come or go.
+#[derive(Debug, Clone, Default)]
+pub struct NameChange {
+    moved: HashMap<VaultPath, VaultPath>,
+    gone: HashSet<VaultPath>,
+    /// Where files will be that are not there now, by the fold key of the name.
+    added: HashMap<String, Vec<VaultPath>>,
+    /// Last components by which links can name a file that moves, comes or goes, in lower case.
+    names: BTreeSet<String>,
+}
+
+impl NameChange {
+    /// The file at `from`, or every file below it, gets a path at `to`.
+    pub fn moves(&mut self, catalogue: &Catalogue, from: &VaultPath, to: &VaultPath) {
+        for path in files_at(catalogue, from) {
+            let below = path.relative_to(from).unwrap_or_default();
+            let new = match below.is_empty() {
+                true => Some(to.clone()),
+                false => VaultPath::from_disk(&format!("{to}/{below}", to = to.as_str())),
+            };
+            let Some(new) = new else { continue };
+            self.names.extend(names_of(&path));
+            self.comes(new.clone());
+            self.moved.insert(path, new);
+        }
+    }
+
+    /// A file will be at `path` where none is.
+    pub fn comes(&mut self, path: VaultPath) {
+        self.names.extend(names_of(&path));
+        self.added.entry(fold_key(path.name())).or_default().push(path);
+    }
+
+    /// The file at `path`, or every file below it, goes.
+    pub fn goes(&mut self, catalogue: &Catalogue, path: &VaultPath) {
+        for path in files_at(catalogue, path) {
+            self.names.extend(names_of(&path));
+            self.gone.insert(path);
+        }
+    }
+
+    /// Whether no name changes.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether all it does is that files come, and no link of the vault can mean another file for
+    /// that: none has, or stands for, a name like theirs.
+    pub fn only_adds_new_names(&self, catalogue: &Catalogue) -> bool {
+        let free = |name: &str| Files::named(catalogue, &fold_key(name)).is_empty();
+        let mut added = self.added.values().flatten();
+        self.moved.is_empty()
+            && self.gone.is_empty()
+            && added.all(|path| {
+                let name = path.name();
+                // A file `v1.2` takes what the note `v1.2.md` was meant by.
+                free(name) && free(&format!("{name}.md"))
+            })
+    }
+
+    /// Where the file at `path` will be; `None` if it goes.
+    pub fn after<'a>(&'a self, path: &'a VaultPath) -> Option<&'a VaultPath> {
+        match self.moved.get(path) {
+            Some(new) => Some(new),
+            None if self.gone.contains(path) => None,
+            None => Some(path),
+        }
+    }
+
+    /// Each file that moves, and where to.
+    pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
+        &self.moved
+    }
+
+    /// Last components by which links can name a file that moves, comes or goes, in lower case.
+    pub(super) fn names(&self) -> &BTreeSet<String> {
+        &self.names
+    }
+}
+
+fn files_at(catalogue: &Catalogue, path: &VaultPath) -> Vec<VaultPath> {
+    let here = catalogue.get(path.as_str()).into_iter();
+    let files = here.chain(catalogue.within(path)).filter(|entry| can_be_led_to(entry));
+    files.map(|entry| entry.path().clone()).collect()
+}
+
+/// The files as they will be.
+pub struct After<'a> {
+    /// The files as they are.
+    pub catalogue: &'a Catalogue,
+    /// What will happen to them.
+    pub change: &'a NameChange,
+}
+
+impl After<'_> {
+    fn stays(&self, path: &VaultPath) -> bool {
+        !self.change.moved.contains_key(path) && !self.change.gone.contains(path)
+    }
+}
+
+impl Files for After<'_> {
+    fn named(&self, key: &str) -> Vec<&VaultPath> {
+        let mut found = Files::named(self.catalogue, key);
+        found.retain(|path| self.stays(path));
+        if let Some(added) = self.change.added.get(key) {
+            found.extend(added);
+            found.sort_unstable_by(|a, b| tree_order(a.as_str(), b.as_str()));
+            found.dedup();
+        }
+        found
+    }
+
+    fn at(&self, path: &str) -> Option<&VaultPath> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let added = self.change.added.get(&fold_key(name)).into_iter().flatten();
+        let mut added = added.filter(|new| new.as_str() == path);
+        added.next().or_else(|| self.catalogue.at(path).filter(|path| self.stays(path)))
+    }
+}

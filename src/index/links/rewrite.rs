@@ -1,0 +1,283 @@
+//! How links survive a change of names: snapshot, then compare.
+//!
+//! Where a link leads now, with its file's new path put in, is where it must lead afterwards. Each
+//! link is resolved twice, among the files as they are and as they will be, by the one resolver;
+//! where the outcomes differ the link gets another linkpath, in the form the vault's settings ask
+//! for, and only one that then leads to the very file. So links in moved notes, links that a
+//! second file of a name would take, and links that a file's going would hand to its namesake are
+//! all the same case. Links that lead nowhere, or to a file that goes, are left.
+//!
+//! Nothing is written here: a [`Plan`] holds the new bytes of each file and the revision they rest
+//! on. Finding the links looks at no disk, since the write compares the revision.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::answers::{file_at, target_of};
+use super::graph::last;
+use super::names::{After, Files, NameChange};
+use super::record::{Kept, is_canvas};
+use super::resolver::{lower, resolve_among};
+use super::{Links, form};
+use crate::note::path::VaultPath;
+use crate::note::relink::{self, Asked, Goal, Rewritten};
+use crate::note::text::Text;
+use crate::vault::{LinkFormat, Revision, Vault};
+
+/// Changed lines told of one file.
+const MAX_LINES: usize = 10;
+
+/// Characters told of one line.
+const MAX_CHARACTERS: usize = 200;
+
+/// What has to be written so that every link leads where it led.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Files with new links, by path.
+    pub rewrites: Vec<Rewrite>,
+    /// Links that cannot be made to lead where they led.
+    pub stuck: Vec<Stuck>,
+}
+
+/// A file with new links.
+#[derive(Debug, Clone)]
+pub struct Rewrite {
+    /// Its path before the change.
+    pub path: VaultPath,
+    /// What it must be to be rewritten; `None` for a text that the change writes itself.
+    pub revision: Option<Revision>,
+    /// All of its new bytes.
+    pub content: Vec<u8>,
+    /// How many links are changed.
+    pub links: usize,
+    /// The first lines with changed links; none for canvases.
+    pub lines: Vec<ChangedLine>,
+}
+
+/// A line with changed links, cut where it is long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// As it is.
+    pub before: String,
+    /// As it will be.
+    pub after: String,
+}
+
+/// A link that will lead elsewhere, and why that cannot be helped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// The file it stands in, by its path before the change.
+    pub path: VaultPath,
+    /// Its line, in a canvas the node's number from 0; none if the whole file is meant.
+    pub place: Option<usize>,
+    /// Its linkpath; empty if the whole file is meant.
+    pub link: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// How many links a change leaves without their file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The links.
+    pub links: usize,
+    /// The files they stand in.
+    pub files: usize,
+}
+
+impl Links {
+    /// The files with links that would lead elsewhere after `change`, by path. Looks at no disk.
+    pub fn affected(&self, change: &NameChange) -> Vec<VaultPath> {
+        let mut found = Vec::new();
+        self.each_turned(change, |source, turned| {
+            if turned.iter().any(|wanted| wanted.is_some()) {
+                found.push(source.clone());
+            }
+        });
+        found
+    }
+
+    /// How many links of files that stay lead to files that go. Looks at no disk.
+    pub fn lost(&self, change: &NameChange) -> Lost {
+        let mut lost = Lost::default();
+        self.each_turned(change, |_, turned| {
+            let links = turned.iter().filter(|wanted| wanted.is_none()).count();
+            lost.links += links;
+            lost.files += usize::from(links > 0);
+        });
+        lost
+    }
+
+    /// For each file that stays and has any: where each of its links that would lead elsewhere
+    /// should lead; `None` for one to a file that goes.
+    fn each_turned(
+        &self,
+        change: &NameChange,
+        mut each: impl FnMut(&VaultPath, &[Option<VaultPath>]),
+    ) {
+        let names: Vec<String> = change.names().iter().cloned().collect();
+        let graph = self.graph();
+        let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
+        sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
+        let catalogue = self.0.vault.catalogue();
+        let after = After { catalogue: &catalogue, change };
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        for source in &sources {
+            let (Some(record), Some(new_source)) = (graph.get(source), change.after(source)) else {
+                continue;
+            };
+            let moves = new_source != source;
+            let touched = |link: &&Kept| {
+                !link.path.is_empty() && (moves || names.contains(&*lower(last(&link.path))))
+            };
+            let turned: Vec<Option<VaultPath>> = record
+                .links
+                .iter()
+                .filter(touched)
+                .filter_map(|link| {
+                    let target = target_of(&*catalogue, source, link).target?;
+                    let wanted = change.after(&target);
+                    let now = target_of(&after, new_source, link).target;
+                    let turned = wanted.is_none() || now.as_ref() != wanted;
+                    turned.then(|| wanted.cloned())
+                })
+                .collect();
+            if !turned.is_empty() {
+                each(source, &turned);
+            }
+        }
+    }
+
+    /// What has to be written so that links lead where they led, in the form that `format` asks
+    /// for. `written` gives the text that the change itself writes into a file that is there: of
+    /// that, links are followed that were in the file before.
+    pub fn follow(
+        &self,
+        change: &NameChange,
+        format: LinkFormat,
+        written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
+    ) -> Plan {
+        let mut plan = Plan::default();
+        let vault = &self.0.vault;
+        for path in self.affected(change) {
+            let text = match written(&path) {
+                Some(bytes) => Ok((bytes, None, Some(self.known_paths(&path)))),
+                None => vault.read(&path).map(|c| (c.bytes, Some(c.revision), None)),
+            };
+            let whole =
+                |reason| Stuck { path: path.clone(), place: None, link: String::new(), reason };
+            let (bytes, revision, known) = match text {
+                Ok(text) => text,
+                Err(error) => {
+                    plan.stuck.push(whole(error.to_string()));
+                    continue;
+                }
+            };
+            let only = |link: &str| known.as_ref().is_none_or(|known| known.contains(link));
+            match rewrite(vault, change, format, &path, &bytes, &only) {
+                Ok((mut found, mut stuck)) => {
+                    plan.stuck.append(&mut stuck);
+                    found.revision = revision;
+                    plan.rewrites.extend((found.links > 0).then_some(found));
+                }
+                Err(reason) => plan.stuck.push(whole(reason)),
+            }
+        }
+        plan
+    }
+
+    fn known_paths(&self, path: &VaultPath) -> HashSet<Box<str>> {
+        let graph = self.graph();
+        let links = graph.get(path).map(|record| &record.links);
+        links.into_iter().flatten().map(|link| link.path.clone()).collect()
+    }
+}
+
+/// The file at `path` with its links followed, its revision left open; or why it cannot be edited.
+fn rewrite(
+    vault: &Vault,
+    change: &NameChange,
+    format: LinkFormat,
+    path: &VaultPath,
+    bytes: &[u8],
+    only: &dyn Fn(&str) -> bool,
+) -> Result<(Rewrite, Vec<Stuck>), String> {
+    let text = Text::decode(bytes, path.name()).map_err(|fault| format!("it is {fault}"))?;
+    if !text.encoding().is_editable() {
+        return Err("it is UTF-16, which is read and never edited".to_owned());
+    }
+    let rewritten = {
+        let catalogue = vault.catalogue();
+        let after = After { catalogue: &catalogue, change };
+        let source = change.after(path).unwrap_or(path);
+        let mut decide = |asked: Asked<'_>| -> Option<Goal> {
+            if !only(asked.path) {
+                return None;
+            }
+            let target = |files: &dyn Files, source| match asked.is_file {
+                true => file_at(files, asked.path).cloned(),
+                false => resolve_among(files, source, asked.path).target,
+            };
+            let old = target(&*catalogue, path)?;
+            let new = change.after(&old)?;
+            if target(&after, source).as_ref() == Some(new) {
+                return None;
+            }
+            let paths = match asked.is_file {
+                true => vec![new.as_str().to_owned()],
+                false => form::linkpaths(&after, format, source, new, asked.extension),
+            };
+            Some(form::goal(paths, &old, new))
+        };
+        match is_canvas(path) {
+            true => relink::rewrite_canvas(text.body(), &mut decide),
+            false => relink::rewrite_note(text.body(), &mut decide),
+        }
+    };
+    let new = relink::replaced(text.body(), &rewritten.edits);
+    let lines = match is_canvas(path) {
+        true => Vec::new(),
+        false => changed_lines(text.body(), &new, &rewritten),
+    };
+    let stuck = rewritten.stuck.into_iter().map(|(place, link)| Stuck {
+        path: path.clone(),
+        place: Some(place),
+        link,
+        reason: "no link of its kind can say the new path".to_owned(),
+    });
+    let content = [text.lead(), new.as_bytes()].concat();
+    let links = rewritten.links;
+    let found = Rewrite { path: path.clone(), revision: None, content, links, lines };
+    Ok((found, stuck.collect()))
+}
+
+/// The first lines that edits change. No edit holds a newline, so lines keep their numbers.
+fn changed_lines(old: &str, new: &str, rewritten: &Rewritten) -> Vec<ChangedLine> {
+    let mut lines = Vec::new();
+    let mut edits = rewritten.edits.iter().peekable();
+    let mut start = 0;
+    for (number, (before, after)) in old.split('\n').zip(new.split('\n')).enumerate() {
+        let end = start + before.len();
+        let mut changed = false;
+        while edits.next_if(|edit| edit.range.start <= end).is_some() {
+            changed = true;
+        }
+        if changed {
+            lines.push(ChangedLine { line: number + 1, before: cut(before), after: cut(after) });
+        }
+        if lines.len() == MAX_LINES || edits.peek().is_none() {
+            break;
+        }
+        start = end + 1;
+    }
+    lines
+}
+
+fn cut(line: &str) -> String {
+    let line = line.trim_end_matches('\r');
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,306 @@
+//! What was deleted: listed, brought back, emptied.
+
+use chrono::{DateTime, Utc};
+
+use super::Journal;
+use super::apply::Job;
+use super::change::{Applied, ChangeId, ChangeSetId, Origin};
+use super::error::{JournalError, UndoError};
+use super::opposite::Undoing;
+use super::step::{Deed, Place, Recorded, Thing};
+use crate::note::path::VaultPath;
+use crate::vault::{InTrash, Kind, Trashed};
+
+/// Where a deleted thing lies.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrashPlace {
+    /// In the vault's `.trash/`.
+    Local,
+    /// In the system's trash.
+    System,
+    /// In the steward's own keeping.
+    Kept,
+    /// In no trash any more; its text is still kept by the journal.
+    Text,
+}
+
+impl TrashPlace {
+    /// The word for it: `local`, `system`, `kept`, `text`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::System => "system",
+            Self::Kept => "kept",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A deleted thing that can be brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashItem {
+    /// What names it to [`Journal::restore`] and [`Journal::empty_trash`]: `.trash/Note 2.md` for
+    /// what lies there, else the change that deleted it, as `17.2`.
+    pub id: String,
+    /// Where it lies.
+    pub place: TrashPlace,
+    /// Where exactly: a path in the vault or on this machine; none where it lies in no trash.
+    pub location: Option<String>,
+    /// Where it was in the vault; none for what others put into `.trash/`.
+    pub was: Option<VaultPath>,
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes of a file; 0 for folders.
+    pub size: u64,
+    /// When it was deleted, as far as that is known.
+    pub deleted: Option<DateTime<Utc>>,
+    /// The change that deleted it; none for what others put into `.trash/`.
+    pub change: Option<ChangeId>,
+}
+
+/// Something that was brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The change set that did it, which can be undone.
+    pub applied: Applied,
+    /// Where it is now.
+    pub path: VaultPath,
+    /// What a person should hear, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What is to be removed for good.
+#[derive(Debug, Clone)]
+pub enum Empty {
+    /// These, by [`TrashItem::id`], however new.
+    Named(Vec<String>),
+    /// All that was deleted before this time.
+    Older(DateTime<Utc>),
+}
+
+/// What was removed for good.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Emptied {
+    /// The things.
+    pub items: Vec<TrashItem>,
+    /// Bytes that they had on the disk.
+    pub bytes: u64,
+    /// What could not be removed, one sentence each.
+    pub left: Vec<String>,
+}
+
+impl Journal {
+    /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
+    /// whatever else lies in `.trash/`.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn trash(&self) -> Result<Vec<TrashItem>, JournalError> {
+        Ok(self.deleted()?.into_iter().map(|(item, ..)| item).collect())
+    }
+
+    /// The items, each with the step that deleted it and where it lies.
+    fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
+        let writer = self.vault().writer();
+        let mut lying = writer.trashed();
+        let mut found: Vec<Deleted> = Vec::new();
+        for row in self.store().deletions()? {
+            let step = Recorded::read(row)?;
+            let Deed::Delete { thing } = step.deed else { continue };
+            let place = self.lies(&step, thing, &lying);
+            if let Some(place) = &place {
+                lying.retain(|one| one.place != *place);
+            }
+            let known = |one: &Deleted| match &one.1 {
+                Some(other) => other.path == step.path && other.row.before == step.row.before,
+                None => false,
+            };
+            let has_text = step.row.texts_kept && step.row.before.is_some();
+            if place.is_none() && (!has_text || found.iter().any(known)) {
+                continue;
+            }
+            found.push((item(&step, thing, place.as_ref()), Some(step), place));
+        }
+        // What Obsidian or a person put there; our own keeping holds nothing of theirs.
+        for one in lying {
+            let Trashed::Local { path, .. } = &one.place else { continue };
+            let item = TrashItem {
+                id: path.as_str().to_owned(),
+                place: TrashPlace::Local,
+                location: Some(path.as_str().to_owned()),
+                was: None,
+                kind: one.meta.kind,
+                size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
+                deleted: one.since.and_then(|since| DateTime::from_timestamp(since, 0)),
+                change: None,
+            };
+            found.push((item, None, Some(one.place)));
+        }
+        found.sort_by_key(|one| std::cmp::Reverse(one.0.deleted));
+        Ok(found)
+    }
+
+    /// Where a deleted thing lies, by what is lying about.
+    fn lies(&self, step: &Recorded, thing: Thing, lying: &[InTrash]) -> Option<Trashed> {
+        let known = step.detail.place.as_ref().and_then(Place::trashed)?;
+        if let Trashed::System { .. } = known {
+            return self.find_deleted(step, thing);
+        }
+        let one = lying.iter().find(|one| one.place == known)?;
+        let same = thing.is(&one.meta)
+            || (thing.kind() == one.meta.kind
+                && (thing.kind() != Kind::File || thing.size == one.meta.size));
+        same.then_some(known)
+    }
+
+    /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
+    /// is taken it comes beside it, as `name (restored).md`. What others put into `.trash/` comes
+    /// to the vault's root, since nobody knows where it was.
+    ///
+    /// # Errors
+    /// [`UndoError`]; it is where it was then.
+    pub fn restore(
+        &self,
+        item: &str,
+        to: Option<&VaultPath>,
+        origin: &Origin,
+    ) -> Result<Restored, UndoError> {
+        let _alone = self.alone();
+        self.ready()?;
+        let unknown = || UndoError::NotInTrash {
+            path: VaultPath::from_disk(item).unwrap_or_else(VaultPath::root),
+        };
+        let found = self.deleted()?.into_iter().find(|(one, ..)| one.is_called(item));
+        let (item, step, place) = found.ok_or_else(unknown)?;
+        let mut undoing = Undoing::new(self, false);
+        let mut undone = Vec::new();
+        let path = match (step, place) {
+            (Some(step), _) => {
+                undone.push(step.row.id);
+                undoing.undelete(&step, to)?
+            }
+            (None, Some(place)) => {
+                let meta = self.vault().writer().look_at_trashed(&place).ok_or_else(unknown)?;
+                let root = VaultPath::root();
+                let name = match &place {
+                    Trashed::Local { path, .. } => path.name(),
+                    _ => return Err(unknown()),
+                };
+                let wanted = match to {
+                    Some(to) => to.clone(),
+                    None => {
+                        undoing.notes.push(
+                            "where it was is not known, so it is in the vault's root".to_owned(),
+                        );
+                        root.join(name).ok_or_else(unknown)?
+                    }
+                };
+                undoing.bring_back(place.clone(), Thing::of(&meta), &wanted)
+            }
+            (None, None) => return Err(unknown()),
+        };
+        let (steps, notes) = undoing.finish()?;
+        let title = match &item.was {
+            Some(was) => format!("restore `{was}`"),
+            None => format!("restore `{}`", item.id),
+        };
+        let job = Job {
+            kind: "restore",
+            title: &title,
+            origin,
+            joins_turn: false,
+            undoes: None,
+            steps: &steps,
+            undone: &undone,
+        };
+        let (change_set, ends) = self.run(&job)?;
+        let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
+        Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
+    }
+
+    /// Removes deleted things for good: the one act that cannot be undone, but for the texts that
+    /// the journal keeps until their time is over. Never what is in the system's trash, and by age
+    /// only what is known to be old enough.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
+        let _alone = self.alone();
+        self.ready()?;
+        let mut emptied = Emptied::default();
+        let all = self.deleted()?;
+        if let Empty::Named(names) = what {
+            for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
+                emptied.left.push(format!("`{name}` is not in the trash"));
+            }
+        }
+        for (item, _, place) in all {
+            let named = match what {
+                Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
+                Empty::Older(than) => item.deleted.is_some_and(|deleted| deleted < *than),
+            };
+            if !named {
+                continue;
+            }
+            let place = match place {
+                Some(place @ (Trashed::Local { .. } | Trashed::Kept { .. })) => place,
+                other => {
+                    if matches!(what, Empty::Named(_)) {
+                        let why = match other {
+                            Some(_) => "lies in the system's trash, which is emptied there",
+                            None => "is in no trash; its text is let go when its time is over",
+                        };
+                        emptied.left.push(format!("`{}` {why}", item.id));
+                    }
+                    continue;
+                }
+            };
+            match self.vault().writer().remove_trashed(&place) {
+                Ok(bytes) => {
+                    tracing::info!(item = item.id, bytes, "removed from the trash for good");
+                    emptied.bytes += bytes;
+                    emptied.items.push(item);
+                }
+                Err(error) => emptied.left.push(error.to_string()),
+            }
+        }
+        Ok(emptied)
+    }
+}
+
+/// A deleted thing, the step that deleted it, and where it lies.
+type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
+
+impl TrashItem {
+    /// Whether this is what a caller means: its id, or the change that deleted it.
+    fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.change.is_some_and(|change| change.to_string() == name)
+    }
+}
+
+fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
+    let set = ChangeSetId(step.row.set.cast_unsigned());
+    let change = ChangeId { set, number: step.row.number };
+    let (id, place, location) = match place {
+        Some(Trashed::Local { path, .. }) => {
+            (path.as_str().to_owned(), TrashPlace::Local, Some(path.as_str().to_owned()))
+        }
+        Some(other @ Trashed::System { .. }) => {
+            (change.to_string(), TrashPlace::System, Place::of(other).shown())
+        }
+        Some(other @ Trashed::Kept { .. }) => {
+            (change.to_string(), TrashPlace::Kept, Place::of(other).shown())
+        }
+        None => (change.to_string(), TrashPlace::Text, None),
+    };
+    TrashItem {
+        id,
+        place,
+        location,
+        was: Some(step.path.clone()),
+        kind: thing.kind(),
+        size: if thing.kind() == Kind::Folder { 0 } else { thing.size },
+        deleted: step.row.ended.and_then(DateTime::from_timestamp_millis),
+        change: Some(change),
+    }
+}

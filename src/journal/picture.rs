@@ -1,0 +1,187 @@
+//! How the vault would look in the middle of an undo: what is on the disk, seen through the steps
+//! that are planned. So everything that stands in the way is found before anything is done.
+
+use super::Journal;
+use super::step::{Act, Step};
+use crate::note::path::VaultPath;
+use crate::store::BlobHash;
+use crate::vault::{Kind, Meta, Revision};
+
+/// What is at a path.
+#[derive(Debug, Clone)]
+pub(super) enum There {
+    /// Nothing.
+    Nothing,
+    /// A file with this content. `disk`: where it lies now, if it is on the disk already.
+    File { revision: Revision, disk: Option<VaultPath> },
+    /// A folder.
+    Folder,
+    /// A link or the like.
+    Other,
+}
+
+/// The vault with a plan applied to it in thought.
+pub(super) struct Picture<'a> {
+    journal: &'a Journal,
+    edits: Vec<Edit>,
+}
+
+enum Edit {
+    Set(VaultPath, There),
+    Move(VaultPath, VaultPath),
+    /// A folder that comes back, with its files.
+    Back(VaultPath, Vec<(String, Option<BlobHash>)>),
+}
+
+/// Where a path leads once the plan is looked through.
+enum Seen {
+    Known(There),
+    Disk(VaultPath),
+}
+
+impl<'a> Picture<'a> {
+    pub fn new(journal: &'a Journal) -> Self {
+        Self { journal, edits: Vec::new() }
+    }
+
+    fn seen(&self, path: &VaultPath) -> Seen {
+        let mut path = path.clone();
+        for edit in self.edits.iter().rev() {
+            match edit {
+                Edit::Set(at, there) if *at == path => return Seen::Known(there.clone()),
+                Edit::Set(at, There::Nothing) if path.is_within(at) => {
+                    return Seen::Known(There::Nothing);
+                }
+                Edit::Move(from, to) if path == *to || path.is_within(to) => {
+                    match below(&path, to, from) {
+                        Some(before) => path = before,
+                        None => return Seen::Known(There::Nothing),
+                    }
+                }
+                Edit::Move(from, _) if path == *from || path.is_within(from) => {
+                    return Seen::Known(There::Nothing);
+                }
+                Edit::Back(at, files) if path == *at || path.is_within(at) => {
+                    return Seen::Known(in_folder(&path, at, files));
+                }
+                _ => {}
+            }
+        }
+        Seen::Disk(path)
+    }
+
+    /// What is at `path` by then.
+    pub fn at(&self, path: &VaultPath) -> There {
+        match self.seen(path) {
+            Seen::Known(there) => there,
+            Seen::Disk(disk) => {
+                let vault = self.journal.vault();
+                match vault.stat(&disk).map(|meta| meta.kind) {
+                    Err(_) => There::Nothing,
+                    Ok(Kind::Folder) => There::Folder,
+                    Ok(Kind::Link | Kind::Other) => There::Other,
+                    Ok(Kind::File) => {
+                        let opened = vault.open_file(&disk).ok();
+                        let revision = opened.and_then(|(file, _)| Revision::of_reader(file).ok());
+                        match revision {
+                            Some(revision) => There::File { revision, disk: Some(disk) },
+                            None => There::Other,
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the file system says of what will be at `path`, if it is on the disk already.
+    pub fn meta(&self, path: &VaultPath) -> Option<Meta> {
+        match self.seen(path) {
+            Seen::Known(There::File { disk: Some(disk), .. }) | Seen::Disk(disk) => {
+                self.journal.vault().stat(&disk).ok()
+            }
+            Seen::Known(_) => None,
+        }
+    }
+
+    /// Whether anything is at `path` by then.
+    pub fn is_free(&self, path: &VaultPath) -> bool {
+        match self.seen(path) {
+            Seen::Known(there) => matches!(there, There::Nothing),
+            Seen::Disk(disk) => self.journal.vault().stat(&disk).is_err(),
+        }
+    }
+
+    /// The folders that have to be made so that `path` is one, outermost first.
+    pub fn missing(&self, path: &VaultPath) -> Vec<VaultPath> {
+        let (mut here, mut missing) = (VaultPath::root(), Vec::new());
+        for name in path.components() {
+            here = here.join(name).expect("a component is a name");
+            if self.is_free(&here) {
+                missing.push(here.clone());
+            }
+        }
+        missing
+    }
+
+    /// Takes a planned step as done. `files`: those of a folder that comes back.
+    pub fn add(&mut self, step: &Step, files: Vec<(String, Option<BlobHash>)>) {
+        let nothing = |path: &VaultPath| Edit::Set(path.clone(), There::Nothing);
+        self.edits.push(match &step.act {
+            Act::Folder { path } => Edit::Set(path.clone(), There::Folder),
+            // It stays where it is not empty, which changes nothing for what comes.
+            Act::RemoveFolder { path } => match self.at(path) {
+                There::Folder if self.is_empty(path) => nothing(path),
+                there => Edit::Set(path.clone(), there),
+            },
+            Act::Write { path, content, .. } => {
+                let revision = Revision::of(content);
+                Edit::Set(path.clone(), There::File { revision, disk: None })
+            }
+            Act::Move { from, to, .. } => Edit::Move(from.clone(), to.clone()),
+            Act::Delete(deletion) => nothing(&deletion.path),
+            Act::Restore { to, text, thing, .. } => match (thing.kind(), text) {
+                (Kind::Folder, _) => Edit::Back(to.clone(), files),
+                (_, Some(text)) => {
+                    let revision = super::step::revision(*text);
+                    Edit::Set(to.clone(), There::File { revision, disk: None })
+                }
+                (_, None) => Edit::Set(to.clone(), There::Other),
+            },
+        });
+    }
+
+    fn is_empty(&self, path: &VaultPath) -> bool {
+        match self.seen(path) {
+            Seen::Known(_) => true,
+            Seen::Disk(disk) => {
+                self.journal.vault().files_below(&disk).is_ok_and(|files| files.is_empty())
+            }
+        }
+    }
+}
+
+/// `path` below `above`, as it is called below `instead`.
+fn below(path: &VaultPath, above: &VaultPath, instead: &VaultPath) -> Option<VaultPath> {
+    let rest = if path == above { "" } else { path.relative_to(above)? };
+    let mut parts = rest.split('/').filter(|part| !part.is_empty());
+    parts.try_fold(instead.clone(), |at, name| at.join(name))
+}
+
+fn in_folder(path: &VaultPath, at: &VaultPath, files: &[(String, Option<BlobHash>)]) -> There {
+    if path == at {
+        return There::Folder;
+    }
+    let below = path.relative_to(at).unwrap_or_default();
+    for (file, text) in files {
+        if file == below {
+            return match text {
+                Some(text) => There::File { revision: super::step::revision(*text), disk: None },
+                None => There::Other,
+            };
+        }
+        if file.strip_prefix(below).is_some_and(|rest| rest.starts_with('/')) {
+            return There::Folder;
+        }
+    }
+    There::Nothing
+}

@@ -1,0 +1,236 @@
+//! From a change set to steps: what is there now is looked at, what would be lost is kept.
+
+use std::collections::HashMap;
+
+use super::Journal;
+use super::change::{Change, ChangeSet};
+use super::error::JournalError;
+use super::step::{Act, Deletion, Old, Step, Thing};
+use crate::note::path::VaultPath;
+use crate::store::{BlobHash, Blobs, StoreError};
+use crate::vault::{Before, Keeping, Kind, VaultError, Writer, temp_name};
+
+/// Bytes of a folder's files that are kept beside what the trash holds, at most.
+const MOST_OF_A_FOLDER: u64 = 256 << 20;
+
+/// Texts on their way into the store, put there many at once: making a hundred durable together
+/// costs little more than one.
+pub(super) struct Texts<'a> {
+    blobs: &'a Blobs,
+    waiting: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl<'a> Texts<'a> {
+    pub fn new(blobs: &'a Blobs) -> Self {
+        Self { blobs, waiting: Vec::new(), bytes: 0 }
+    }
+
+    /// Takes a text; it is durable after [`Self::finish`].
+    pub fn keep(&mut self, text: Vec<u8>) -> Result<BlobHash, StoreError> {
+        let hash = BlobHash::of(&text);
+        self.bytes += text.len();
+        self.waiting.push(text);
+        if self.bytes > 32 << 20 {
+            self.flush()?;
+        }
+        Ok(hash)
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        let texts: Vec<&[u8]> = self.waiting.iter().map(Vec::as_slice).collect();
+        self.blobs.put(&texts)?;
+        self.waiting.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Makes durable what was taken, and these beside it.
+    pub fn finish(mut self, steps: &[Step]) -> Result<(), StoreError> {
+        let written = steps.iter().filter_map(|step| match &step.act {
+            Act::Write { content, .. } => Some(content.as_slice()),
+            _ => None,
+        });
+        let texts: Vec<&[u8]> = self.waiting.iter().map(Vec::as_slice).chain(written).collect();
+        self.blobs.put(&texts)?;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// The steps of a change set, in the order in which they are done. Old texts are handed to `texts`.
+///
+/// # Errors
+/// What stands in the way; nothing was changed.
+pub(super) fn steps(
+    journal: &Journal,
+    set: &ChangeSet,
+    texts: &mut Texts,
+) -> Result<Vec<Step>, JournalError> {
+    let writer = journal.vault().writer();
+    let (mut first, mut writes, mut moves, mut deletions) = (vec![], vec![], vec![], vec![]);
+    let mut folders = Folders { writer: &writer, planned: Vec::new() };
+    // What a step that comes later finds where an earlier one has been.
+    let mut written: HashMap<&VaultPath, (BlobHash, u64)> = HashMap::new();
+    let mut moved: HashMap<&VaultPath, Thing> = HashMap::new();
+    for (change, asked) in set.changes.iter().enumerate() {
+        let step = |act| Step { change, act, undoes: None };
+        match asked {
+            Change::CreateFolder { path } => {
+                first.extend(folders.make(path).into_iter().map(step));
+            }
+            Change::Write { path, content, before } => {
+                let old = match writer.look(path, *before)? {
+                    None => None,
+                    Some(mut old) => {
+                        let in_place = old.in_place;
+                        Some(Old { text: keep_old(journal, path, &mut old, texts)?, in_place })
+                    }
+                };
+                first.extend(folders.make_parent(path).into_iter().map(step));
+                written.insert(path, (BlobHash::of(content), content.len() as u64));
+                writes.push(step(Act::Write {
+                    path: path.clone(),
+                    old,
+                    content: content.clone(),
+                    temp: temp_name(),
+                }));
+            }
+            Change::Move { from, to } => {
+                let (thing, text) = match (written.get(from), moved.get(from)) {
+                    (Some((text, size)), _) => (Thing::written(*size), Some(*text)),
+                    (None, Some(thing)) => (*thing, None),
+                    (None, None) => (Thing::of(&journal.vault().stat(from)?), None),
+                };
+                first.extend(folders.make_parent(to).into_iter().map(step));
+                moved.insert(to, thing);
+                let notes = notes(journal, from, thing.kind());
+                let (from, to) = (from.clone(), to.clone());
+                moves.push(step(Act::Move { from, to, thing, text, notes }));
+            }
+            Change::Delete { path, before } => {
+                let deletion = match written.get(path) {
+                    Some((text, size)) => Deletion {
+                        path: path.clone(),
+                        before: *before,
+                        thing: Thing::written(*size),
+                        text: Some(*text),
+                        files: Vec::new(),
+                        notes: notes(journal, path, Kind::File),
+                        keeping: Keeping::new(),
+                    },
+                    None => deletion(journal, path, *before, texts)?,
+                };
+                deletions.push(step(Act::Delete(Box::new(deletion))));
+            }
+        }
+    }
+    first.extend(writes.into_iter().chain(moves).chain(deletions));
+    Ok(first)
+}
+
+/// A deletion of what is at `path` now, its texts kept.
+pub(super) fn deletion(
+    journal: &Journal,
+    path: &VaultPath,
+    before: Before,
+    texts: &mut Texts,
+) -> Result<Deletion, JournalError> {
+    let vault = journal.vault();
+    let meta = vault.stat(path)?;
+    let limit = vault.max_file_bytes();
+    let (mut text, mut files) = (None, Vec::new());
+    match meta.kind {
+        Kind::File if meta.size <= limit => text = Some(texts.keep(vault.read(path)?.bytes)?),
+        Kind::Folder => {
+            let mut room = MOST_OF_A_FOLDER;
+            for (below, meta) in vault.files_below(path)? {
+                let whole = below.components().try_fold(path.clone(), |at, name| at.join(name));
+                let kept = match whole {
+                    Some(whole) if meta.size <= limit.min(room) => {
+                        // What cannot be read goes to the trash all the same.
+                        vault.read(&whole).ok().map(|content| texts.keep(content.bytes))
+                    }
+                    _ => None,
+                };
+                room = room.saturating_sub(meta.size);
+                files.push((below.as_str().to_owned(), kept.transpose()?));
+            }
+        }
+        Kind::File | Kind::Link | Kind::Other => {}
+    }
+    Ok(Deletion {
+        path: path.clone(),
+        before,
+        thing: Thing::of(&meta),
+        text,
+        files,
+        notes: notes(journal, path, meta.kind),
+        keeping: Keeping::new(),
+    })
+}
+
+/// Keeps the text that a write replaces, whatever its size.
+fn keep_old(
+    journal: &Journal,
+    path: &VaultPath,
+    old: &mut crate::vault::OldText,
+    texts: &mut Texts,
+) -> Result<BlobHash, JournalError> {
+    use std::io::Read;
+    let limit = journal.vault().max_file_bytes();
+    let failed = |source| VaultError::Io { action: "read", path: path.to_string(), source };
+    let (size, revision) = (old.meta.size, old.revision);
+    let reader = old.reader().map_err(failed)?;
+    let hash = match size <= limit {
+        true => {
+            let mut bytes = Vec::new();
+            reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+            texts.keep(bytes)?
+        }
+        false => journal.store().blobs().put_reader(reader).map_err(StoreError::from)?.0,
+    };
+    match super::step::revision(hash) == revision {
+        true => Ok(hash),
+        // Written to between the look and this one.
+        false => {
+            let current = Some(super::step::revision(hash));
+            Err(VaultError::Stale { path: path.clone(), current }.into())
+        }
+    }
+}
+
+/// How many notes something is, or holds.
+pub(super) fn notes(journal: &Journal, path: &VaultPath, kind: Kind) -> usize {
+    match kind {
+        Kind::Folder => {
+            let catalogue = journal.vault().catalogue();
+            let inside = catalogue.within(path);
+            inside.filter(|entry| entry.kind == Kind::File && entry.path().is_note()).count()
+        }
+        Kind::File => usize::from(path.is_note()),
+        Kind::Link | Kind::Other => 0,
+    }
+}
+
+/// The folders that a set makes, each once.
+pub(super) struct Folders<'a> {
+    pub writer: &'a Writer<'a>,
+    pub planned: Vec<VaultPath>,
+}
+
+impl Folders<'_> {
+    /// Steps that make a folder and those above it.
+    pub fn make(&mut self, path: &VaultPath) -> Vec<Act> {
+        let missing = self.writer.missing_folders(path);
+        let new: Vec<VaultPath> =
+            missing.into_iter().filter(|folder| !self.planned.contains(folder)).collect();
+        self.planned.extend(new.iter().cloned());
+        new.into_iter().map(|path| Act::Folder { path }).collect()
+    }
+
+    /// Steps that make the folder that will hold `path`.
+    pub fn make_parent(&mut self, path: &VaultPath) -> Vec<Act> {
+        path.parent().map(|parent| self.make(&parent)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,372 @@
+//! How far a recorded step came, and taking it back: by what is on the disk, so that it can be
+//! asked again and again.
+
+use std::io::Read;
+
+use super::Journal;
+use super::step::{Deed, Detail, Place, Recorded, Thing, revision};
+use crate::note::path::VaultPath;
+use crate::store::BlobHash;
+use crate::vault::{Before, Kind, Revision, Trashed, VaultError, Writer, temp_name};
+
+/// How far a step came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// All the way; its detail, with what was not known when it was intended.
+    Done(String),
+    /// Not all the way.
+    Open,
+}
+
+/// Taking back what a crash left.
+pub(super) struct Rollback<'a> {
+    pub journal: &'a Journal,
+    /// What was left alone, one sentence each.
+    pub left: &'a mut Vec<String>,
+}
+
+impl Rollback<'_> {
+    fn writer(&self) -> Writer<'_> {
+        self.journal.vault().writer()
+    }
+
+    /// The details of all steps, if every one of them was done.
+    pub fn is_whole(&self, steps: &[Recorded]) -> Option<Vec<String>> {
+        let each = steps.iter().enumerate().map(|(at, step)| {
+            match self.standing(step, &steps[at + 1..]) {
+                Standing::Done(detail) => Some(detail),
+                Standing::Open => None,
+            }
+        });
+        each.collect()
+    }
+
+    /// How far a step came, seen through those that came after it in its operation.
+    fn standing(&self, step: &Recorded, later: &[Recorded]) -> Standing {
+        let done = || Standing::Done(step.row.detail.clone());
+        let vault = self.journal.vault();
+        let whether = |done_so: bool| if done_so { done() } else { Standing::Open };
+        match &step.deed {
+            Deed::Folder => match now_at(&step.path, later) {
+                Some(now) => whether(vault.stat(&now).is_ok_and(|meta| meta.kind == Kind::Folder)),
+                None => done(),
+            },
+            // One that is not empty was to stay.
+            Deed::RemoveFolder => whether(
+                vault.stat(&step.path).is_err()
+                    || vault.files_below(&step.path).is_ok_and(|files| !files.is_empty()),
+            ),
+            Deed::Write { before, after } => {
+                // Something that nobody has seen may lie under the hidden name.
+                if let Some(content) = step.temp().and_then(|temp| self.bytes(&temp))
+                    && !self.is_ours(&content, *before, *after)
+                {
+                    return Standing::Open;
+                }
+                match now_at(&step.path, later) {
+                    Some(now) => whether(self.holds(&now) == Some(revision(*after))),
+                    None => done(),
+                }
+            }
+            Deed::Move { to, thing } => match now_at(to, later) {
+                Some(now) => {
+                    let apart = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta));
+                    whether(apart && self.is_there(&now, *thing, step.row.after))
+                }
+                None => done(),
+            },
+            Deed::Delete { thing } => {
+                let gone = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta));
+                let aside = step.temp().is_some_and(|aside| vault.stat(&aside).is_ok());
+                if !gone || aside {
+                    return Standing::Open;
+                }
+                let place = self.find(step, *thing).as_ref().map(Place::of);
+                Standing::Done(Detail { place, ..step.detail.clone() }.json())
+            }
+            Deed::Restore { thing, .. } => match now_at(&step.path, later) {
+                Some(now) => whether(self.is_there(&now, *thing, step.row.after)),
+                None => done(),
+            },
+        }
+    }
+
+    /// Takes one step back as far as it came. The steps after it are taken back already.
+    pub fn one(&mut self, step: &Recorded) {
+        let result = match &step.deed {
+            Deed::Folder => match self.writer().remove_empty_folder(&step.path) {
+                Err(VaultError::NotFound { .. }) => Ok(()),
+                other => other.map(|_| ()),
+            },
+            Deed::RemoveFolder => self.writer().create_folders(&step.path).map(|_| ()),
+            Deed::Write { before, after } => self.write(step, *before, *after),
+            Deed::Move { to, thing } => self.move_back(step, to, *thing),
+            Deed::Delete { thing } => self.undelete(step, *thing),
+            Deed::Restore { from, thing } => match from {
+                Some(from)
+                    if self.writer().look_at_trashed(from).is_none()
+                        && self.is_there(&step.path, *thing, step.row.after) =>
+                {
+                    self.writer().put_back(&step.path, from)
+                }
+                _ => Ok(()),
+            },
+        };
+        if let Err(error) = result {
+            self.left.push(format!("`{}` could not be taken back: {error}", step.path));
+        }
+    }
+
+    fn write(
+        &mut self,
+        step: &Recorded,
+        before: Option<BlobHash>,
+        after: BlobHash,
+    ) -> Result<(), VaultError> {
+        let path = &step.path;
+        let (old, new) = (before.map(revision), revision(after));
+        let again = step.detail.temp.as_deref().map_or_else(temp_name, second);
+        let displaced = step.temp().and_then(|temp| Some((self.bytes(&temp)?, temp)));
+        let displaced = displaced.filter(|(bytes, _)| !self.is_ours(bytes, before, after));
+        let now = self.holds(path);
+        self.clear_temp(step);
+        if now == old {
+            return Ok(());
+        }
+        if now == Some(new) {
+            if let Some((bytes, temp)) = displaced {
+                // Saved by another program in the moment before the exchange: that comes back.
+                self.put(path, &bytes, Before::Revision(new), &again)?;
+                self.writer().remove_unfinished(&temp, Revision::of(&bytes))?;
+                self.left.push(format!(
+                    "`{path}` was saved by another program at the same moment; that text is in place"
+                ));
+                return Ok(());
+            }
+            return match before {
+                None => self.writer().take_away(path, new, &again),
+                Some(before) => match self.text(path, before) {
+                    Some(bytes) => self.put(path, &bytes, Before::Revision(new), &again),
+                    None => Ok(()),
+                },
+            };
+        }
+        if step.detail.in_place
+            && let (Some(before), Some(torn)) = (before, self.bytes(path))
+            && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
+            && is_mixed(&torn, &before, &after)
+        {
+            return self.put(path, &before, Before::Revision(Revision::of(&torn)), &again);
+        }
+        self.left.push(format!("`{path}` was changed since the crash and is left as it is"));
+        Ok(())
+    }
+
+    fn put(
+        &self,
+        path: &VaultPath,
+        content: &[u8],
+        before: Before,
+        temp: &str,
+    ) -> Result<(), VaultError> {
+        let writer = self.writer();
+        let mut staged = writer.stage(path, content, before, temp)?;
+        writer.commit(&mut staged)?;
+        writer.finish(staged);
+        Ok(())
+    }
+
+    fn move_back(
+        &mut self,
+        step: &Recorded,
+        to: &VaultPath,
+        thing: Thing,
+    ) -> Result<(), VaultError> {
+        let from = &step.path;
+        let vault = self.journal.vault();
+        let there = self.is_there(to, thing, step.row.after);
+        match (vault.stat(from), there) {
+            (Err(_), true) => self.writer().rename(to, from),
+            // One name in two spellings: whichever it has, it gets the first one.
+            (Ok(_), true) if from.fold_key() == to.fold_key() => {
+                match self.writer().rename(to, from) {
+                    Err(VaultError::AlreadyExists { .. }) => Ok(()),
+                    other => other,
+                }
+            }
+            (Ok(_), _) => Ok(()),
+            (Err(_), false) => {
+                self.left.push(format!("`{from}` is neither there nor at `{to}`"));
+                Ok(())
+            }
+        }
+    }
+
+    fn undelete(&mut self, step: &Recorded, thing: Thing) -> Result<(), VaultError> {
+        let (path, writer) = (&step.path, self.journal.vault().writer());
+        let vault = self.journal.vault();
+        if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
+            writer.bring_from_aside(&aside, path)?;
+            return self.fill(step);
+        }
+        if vault.stat(path).is_ok() {
+            return Ok(());
+        }
+        if let Some(found) = self.find(step, thing) {
+            writer.bring_back(&found, path)?;
+            writer.forget_trashed(&found);
+            return Ok(());
+        }
+        if let Some(content) = step.row.before.and_then(|text| self.text(path, text)) {
+            return self.put(path, &content, Before::Absent, &temp_name());
+        }
+        self.left.push(format!("`{path}` was deleted and is in no trash"));
+        Ok(())
+    }
+
+    /// Puts back the files of a folder that had been carried off one by one.
+    fn fill(&mut self, step: &Recorded) -> Result<(), VaultError> {
+        let files = match self.journal.store().files(step.row.id) {
+            Ok(files) => files,
+            Err(error) => {
+                self.left.push(format!("`{}` may lack files: {error}", step.path));
+                return Ok(());
+            }
+        };
+        for (below, text) in files {
+            let path = below.split('/').try_fold(step.path.clone(), |at, name| at.join(name));
+            let Some(path) = path.filter(|path| self.journal.vault().stat(path).is_err()) else {
+                continue;
+            };
+            match text.and_then(|text| self.text(&path, text)) {
+                Some(content) => {
+                    if let Some(parent) = path.parent() {
+                        self.writer().create_folders(&parent)?;
+                    }
+                    self.put(&path, &content, Before::Absent, &temp_name())?;
+                }
+                None => self.left.push(format!("`{path}` is in `kept` in the state folder")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a deleted thing went.
+    fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
+        let by_number =
+            self.writer().find_trashed(&step.path, &step.keeping(), &|meta| thing.is(meta));
+        if by_number.is_some() {
+            return by_number;
+        }
+        let text = step.row.before?;
+        let alike = |meta: &crate::vault::Meta| {
+            meta.kind == Kind::File && thing.kind() == Kind::File && meta.size == thing.size
+        };
+        let found = self.writer().find_trashed(&step.path, &step.keeping(), &alike)?;
+        let same = self.writer().read_trashed(&found).is_some_and(|b| BlobHash::of(&b) == text);
+        same.then_some(found)
+    }
+
+    /// Removes the hidden files of a write, where they hold what is kept elsewhere or the beginning
+    /// of it.
+    pub fn clear_temp(&self, step: &Recorded) {
+        let Deed::Write { before, after } = step.deed else { return };
+        let Some(first) = step.temp() else { return };
+        let again = first.parent().unwrap_or_else(VaultPath::root).join(&second(first.name()));
+        for temp in [Some(first), again].into_iter().flatten() {
+            let Some(content) = self.bytes(&temp) else { continue };
+            if self.is_ours(&content, before, after) {
+                // Where that fails the sweep moves it out of the vault.
+                let _ = self.writer().remove_unfinished(&temp, Revision::of(&content));
+            }
+        }
+    }
+
+    fn is_ours(&self, content: &[u8], before: Option<BlobHash>, after: BlobHash) -> bool {
+        let hash = BlobHash::of(content);
+        if hash == after || Some(hash) == before {
+            return true;
+        }
+        let blobs = self.journal.store().blobs();
+        let begins = |text| blobs.get(text).is_ok_and(|whole| whole.starts_with(content));
+        begins(after) || before.is_some_and(begins)
+    }
+
+    fn is_there(&self, path: &VaultPath, thing: Thing, text: Option<BlobHash>) -> bool {
+        let Ok(meta) = self.journal.vault().stat(path) else { return false };
+        let by_text = || text.is_some_and(|text| self.holds(path) == Some(revision(text)));
+        thing.is(&meta) || (meta.kind == thing.kind() && (meta.kind == Kind::Folder || by_text()))
+    }
+
+    fn holds(&self, path: &VaultPath) -> Option<Revision> {
+        let (file, _) = self.journal.vault().open_file(path).ok()?;
+        Revision::of_reader(file).ok()
+    }
+
+    fn bytes(&self, path: &VaultPath) -> Option<Vec<u8>> {
+        let (mut file, _) = self.journal.vault().open_file(path).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok().map(|_| bytes)
+    }
+
+    fn text(&mut self, path: &VaultPath, text: BlobHash) -> Option<Vec<u8>> {
+        match self.journal.store().blobs().get(text) {
+            Ok(bytes) => Some(bytes),
+            Err(error) => {
+                self.left.push(format!("`{path}` is left as it is: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// The hidden name that taking a write back uses: told from the first, so that a second crash
+/// leaves nothing unknown.
+fn second(temp: &str) -> String {
+    format!("{}-b.tmp", temp.strip_suffix(".tmp").unwrap_or(temp))
+}
+
+/// Where a path is after these steps; none if they have taken it away or written over it.
+fn now_at(path: &VaultPath, later: &[Recorded]) -> Option<VaultPath> {
+    let mut now = path.clone();
+    for step in later {
+        match &step.deed {
+            Deed::Move { to, .. } if now.is_within(&step.path) || now == step.path => {
+                let rest = now.relative_to(&step.path).unwrap_or_default();
+                let mut parts = rest.split('/').filter(|part| !part.is_empty());
+                now = parts.try_fold(to.clone(), |at, name| at.join(name))?;
+            }
+            Deed::Delete { .. } if now == step.path || now.is_within(&step.path) => return None,
+            Deed::Write { .. } | Deed::RemoveFolder if now == step.path => return None,
+            _ => {}
+        }
+    }
+    Some(now)
+}
+
+/// Whether a text is what a crash leaves of rewriting `before` to `after` in place.
+fn is_mixed(torn: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let lengths = before.len().min(after.len())..=before.len().max(after.len());
+    lengths.contains(&torn.len())
+        && torn
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| before.get(at) == Some(byte) || after.get(at) == Some(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_crash_tears_is_told_from_what_a_person_writes() {
+        let (before, after) = (b"old text here".as_slice(), b"new and longer text".as_slice());
+        for cut in 0..=after.len() {
+            let mut torn = after[..cut].to_vec();
+            torn.extend_from_slice(before.get(cut..).unwrap_or_default());
+            assert!(is_mixed(&torn, before, after), "{cut}");
+        }
+        assert!(!is_mixed(b"a person's text", before, after));
+        assert!(!is_mixed(b"", before, after));
+    }
+}

@@ -1,0 +1,183 @@
+//! Changing properties as text: the lines of one property change, every other byte stays.
+//!
+//! Comments, order, quotes, indentation and line endings are the note's own. What was made is read
+//! again before it is given back: it has to hold exactly the properties it should, so whatever
+//! this page does not foresee (anchors, odd layouts) ends as an error and never as damage. What
+//! cannot be read is never repaired.
+//!
+//! In reading order: this page, `value` (what a property may hold), `block` (where a property's
+//! lines are), `list`.
+
+mod block;
+mod error;
+mod list;
+mod value;
+
+pub use error::PropertyError;
+
+use serde_json::Value;
+
+use super::{Frontmatter, Property, find};
+use crate::note::fold::fold_key;
+use crate::note::text::Eol;
+use block::Block;
+
+/// The longest name a property may be given, in bytes.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// One property's new state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PropertyChange {
+    /// Its name; a property that is there is found whatever its case, and keeps its spelling.
+    pub name: String,
+    /// Its value; `None` takes it away.
+    pub value: Option<Value>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edited {
+    /// The whole new text.
+    pub text: String,
+    /// The properties that have another value now, as they are spelt.
+    pub set: Vec<String>,
+    /// Those that are gone.
+    pub removed: Vec<String>,
+    /// Those that were so already, or were not there to be removed.
+    pub unchanged: Vec<String>,
+}
+
+/// Changes properties of a note's text, in the order given.
+///
+/// # Errors
+/// [`PropertyError`]; all changes are made or none.
+pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyError> {
+    let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
+    for change in changes {
+        let name = value::checked_name(&change.name)?;
+        let wanted = change.value.as_ref().map(|wanted| value::normal(name, wanted)).transpose()?;
+        one(&mut edited, name, wanted)?;
+    }
+    Ok(edited)
+}
+
+/// Makes one change, with the value as it is given: tags are not checked, nothing becomes a list.
+///
+/// # Errors
+/// [`PropertyError`]
+pub(in crate::note) fn apply_exactly(
+    text: &str,
+    change: &PropertyChange,
+) -> Result<Edited, PropertyError> {
+    let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
+    one(&mut edited, &change.name, change.value.clone())?;
+    Ok(edited)
+}
+
+/// Makes one change; `edited` stays as it is if it cannot be made.
+fn one(edited: &mut Edited, name: &str, wanted: Option<Value>) -> Result<(), PropertyError> {
+    let text = &edited.text;
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let found = find(text, start);
+    let properties = properties(found.as_ref())?;
+    let place = position(properties, name)?;
+    let was = place.map(|at| &properties[at]);
+    let spelt = was.map_or(name, |was| &was.name).to_owned();
+    if was.map(|was| &was.value) == wanted.as_ref() {
+        edited.unchanged.push(spelt);
+        return Ok(());
+    }
+    let new = match (&found, place, &wanted) {
+        (None, _, Some(wanted)) => made(text, start, name, wanted)?,
+        (Some(found), None, Some(wanted)) => Block::new(text, found)?.add(name, wanted)?,
+        (Some(found), Some(at), Some(wanted)) => Block::new(text, found)?.set(at, wanted)?,
+        (Some(found), Some(at), None) => Block::new(text, found)?.remove(at)?,
+        (_, None, None) => unreachable!("what is not there is as it should be"),
+        (None, Some(_), _) => unreachable!("a property stands in a block"),
+    };
+    let mut expected: Vec<(String, Value)> =
+        properties.iter().map(|p| (p.name.clone(), p.value.clone())).collect();
+    match (place, wanted) {
+        (Some(at), Some(wanted)) => {
+            expected[at].1 = wanted;
+            edited.set.push(spelt.clone());
+        }
+        (Some(at), None) => {
+            expected.remove(at);
+            edited.removed.push(spelt.clone());
+        }
+        (None, wanted) => {
+            expected.extend(wanted.map(|wanted| (spelt.clone(), wanted)));
+            edited.set.push(spelt.clone());
+        }
+    }
+    let body = found.as_ref().map_or(&text[start..], |found| &text[found.range.end..]);
+    check(&new, start, &expected, body)
+        .map_err(|reason| PropertyError::Unsafe { name: spelt, reason })?;
+    edited.text = new;
+    Ok(())
+}
+
+fn properties(found: Option<&Frontmatter>) -> Result<&[Property], PropertyError> {
+    match found.map(|found| &found.properties) {
+        None => Ok(&[]),
+        Some(Ok(properties)) => Ok(properties),
+        Some(Err(error)) => Err(PropertyError::Unreadable(error.clone())),
+    }
+}
+
+/// Which property is meant: the one spelt so, else the one that differs only in case.
+fn position(properties: &[Property], name: &str) -> Result<Option<usize>, PropertyError> {
+    if let Some(exact) = properties.iter().position(|property| property.name == name) {
+        return Ok(Some(exact));
+    }
+    let key = fold_key(name);
+    let mut alike = (0..properties.len()).filter(|at| fold_key(&properties[*at].name) == key);
+    match (alike.next(), alike.next()) {
+        (Some(first), Some(second)) => Err(PropertyError::Several {
+            name: name.to_owned(),
+            first: properties[first].name.clone(),
+            second: properties[second].name.clone(),
+        }),
+        (first, _) => Ok(first),
+    }
+}
+
+/// The text with a block of one property before it.
+fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, PropertyError> {
+    let mut lines = text[start..].lines();
+    let opens = lines.next().is_some_and(|line| line.trim_end() == "---");
+    let next = lines.find(|line| !line.trim().is_empty());
+    if opens && next.is_some_and(|line| line.contains(": ") || line.trim_end().ends_with(':')) {
+        return Err(PropertyError::Unclosed);
+    }
+    let eol = Eol::first_in(&text[start..]).unwrap_or(Eol::Lf).as_str();
+    let lines = block::property_lines("", name, wanted, "  ", eol);
+    Ok(format!("{}---{eol}{lines}---{eol}{}", &text[..start], &text[start..]))
+}
+
+/// Reads what was made; an error says what is not as it should be.
+fn check(new: &str, start: usize, expected: &[(String, Value)], body: &str) -> Result<(), String> {
+    let found = find(new, start);
+    let properties = match found.as_ref().map(|found| &found.properties) {
+        None => &[][..],
+        Some(Ok(properties)) => properties,
+        Some(Err(error)) => return Err(error.to_string()),
+    };
+    let same = properties.len() == expected.len()
+        && properties
+            .iter()
+            .zip(expected)
+            .all(|(p, (name, value))| p.name == *name && p.value == *value);
+    if !same {
+        return Err("the other properties would not stay what they are".to_owned());
+    }
+    let rest = found.as_ref().map_or(&new[start..], |found| &new[found.range.end..]);
+    match rest == body {
+        true => Ok(()),
+        false => Err("the text below would not stay what it is".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

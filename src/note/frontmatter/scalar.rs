@@ -1,0 +1,209 @@
+//! A value as YAML, spelt so that every reader takes it for the same: what YAML 1.1 or 1.2 could
+//! take for something else than text is quoted.
+
+use serde_json::Value;
+
+use super::yaml;
+
+/// How a text is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Not at all where that is safe, else as [`Style::Double`].
+    #[default]
+    Plain,
+    /// `'…'`, where the text allows it, else as [`Style::Double`].
+    Single,
+    /// `"…"`.
+    Double,
+}
+
+impl Style {
+    /// The style of a scalar as it stands in a text.
+    pub fn of(raw: &str) -> Self {
+        match raw.as_bytes().first() {
+            Some(b'\'') => Self::Single,
+            Some(b'"') => Self::Double,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Where a scalar stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On a line of its own, after its key or the dash of its item.
+    Block,
+    /// Between brackets or braces, where commas part.
+    Flow,
+    /// In JSON, where every text is in double quotes.
+    Json,
+}
+
+/// A text, number, checkbox or nothing as one line of YAML. What is a list or a mapping comes out
+/// as JSON, which is YAML too.
+pub fn spell(value: &Value, style: Style, place: Place) -> String {
+    match value {
+        Value::String(text) => text_as(text, style, place),
+        Value::Null if place == Place::Block => String::new(),
+        Value::Array(items) => {
+            let items: Vec<String> =
+                items.iter().map(|item| spell(item, style, within(place))).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The place of an item of a list in one line.
+fn within(place: Place) -> Place {
+    if place == Place::Json { Place::Json } else { Place::Flow }
+}
+
+fn text_as(text: &str, style: Style, place: Place) -> String {
+    match style {
+        _ if place == Place::Json => double(text),
+        Style::Plain if is_plain(text, place) => text.to_owned(),
+        Style::Single if !text.contains(needs_escape) => format!("'{}'", text.replace('\'', "''")),
+        _ => double(text),
+    }
+}
+
+fn double(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            _ if needs_escape(c) && u32::from(c) <= 0xffff => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// What YAML does not allow as it is, or takes for the end of a line.
+fn needs_escape(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a text without quotes is read as this very text.
+pub fn is_plain(text: &str, place: Place) -> bool {
+    let begins_as_other = text.starts_with(|c: char| {
+        matches!(
+            c,
+            '-' | '?'
+                | ':'
+                | ','
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '#'
+                | '&'
+                | '*'
+                | '!'
+                | '|'
+                | '>'
+                | '\''
+                | '"'
+                | '%'
+                | '@'
+                | '`'
+                | '.'
+                | '='
+                | '~'
+        )
+    });
+    let ends_or_parts = text.contains(": ")
+        || text.ends_with(':')
+        || text.contains(" #")
+        || text.contains(needs_escape)
+        || (place != Place::Block && text.contains([',', '[', ']', '{', '}', ':', '#']));
+    // All kinds of blanks, since readers differ in what they trim.
+    text.trim() == text
+        && !text.is_empty()
+        && place != Place::Json
+        && !begins_as_other
+        && !ends_or_parts
+        && !is_other_type(text)
+}
+
+/// Whether some reader of YAML takes this for a number, a checkbox or nothing.
+fn is_other_type(text: &str) -> bool {
+    const WORDS: [&str; 11] =
+        ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "nan"];
+    !matches!(yaml::plain(text), Value::String(_))
+        || WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+        || (looks_like_number(text) && !looks_like_date(text))
+}
+
+/// Numbers of YAML 1.1 too: `1_000`, `0b1`, `12:30`, and more digits than fit.
+fn looks_like_number(text: &str) -> bool {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits.chars().all(|c| c.is_ascii_hexdigit() || "xXoO_.,:+-".contains(c))
+}
+
+/// `2026-11-21` and `2026-11-21T10:30:00`: dates stand without quotes, as Obsidian writes them.
+fn looks_like_date(text: &str) -> bool {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    matches!(&*shape, "0000-00-00" | "0000-00-00T00:00" | "0000-00-00T00:00:00")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_could_be_taken_for_something_else_is_quoted() {
+        for (text, block, flow) in [
+            ("plain text", "plain text", "plain text"),
+            ("a, b", "a, b", "\"a, b\""),
+            ("https://x.org/a#b", "https://x.org/a#b", "\"https://x.org/a#b\""),
+            ("yes", "\"yes\"", "\"yes\""),
+            ("No", "\"No\"", "\"No\""),
+            ("1.0", "\"1.0\"", "\"1.0\""),
+            ("1_000", "\"1_000\"", "\"1_000\""),
+            ("12:30", "\"12:30\"", "\"12:30\""),
+            ("123456789012345678901", "\"123456789012345678901\"", "\"123456789012345678901\""),
+            ("2026-11-21", "2026-11-21", "2026-11-21"),
+            ("2026-11-21T10:30:00", "2026-11-21T10:30:00", "\"2026-11-21T10:30:00\""),
+            ("a: b", "\"a: b\"", "\"a: b\""),
+            ("[[Link]]", "\"[[Link]]\"", "\"[[Link]]\""),
+            ("see [[Link]]", "see [[Link]]", "\"see [[Link]]\""),
+            ("#tag", "\"#tag\"", "\"#tag\""),
+            ("a #b", "\"a #b\"", "\"a #b\""),
+            ("two\nlines", "\"two\\nlines\"", "\"two\\nlines\""),
+            (" x", "\" x\"", "\" x\""),
+            ("say \"hi\"", "say \"hi\"", "say \"hi\""),
+            ("- x", "\"- x\"", "\"- x\""),
+            ("", "\"\"", "\"\""),
+            ("null", "\"null\"", "\"null\""),
+        ] {
+            assert_eq!(spell(&json!(text), Style::Plain, Place::Block), block);
+            assert_eq!(spell(&json!(text), Style::Plain, Place::Flow), flow);
+        }
+    }
+
+    #[test]
+    fn quotes_stay_where_they_can() {
+        let spelt = |text: &str, style| spell(&json!(text), style, Place::Block);
+        assert_eq!(spelt("it's", Style::Single), "'it''s'");
+        assert_eq!(spelt("a\tb", Style::Single), "\"a\\tb\"");
+        assert_eq!(spelt("plain", Style::Double), "\"plain\"");
+        assert_eq!(spell(&json!(5), Style::Double, Place::Block), "5");
+        assert_eq!(spell(&json!(null), Style::Plain, Place::Block), "");
+        assert_eq!(
+            spell(&json!(["a", null, "b, c"]), Style::Plain, Place::Block),
+            "[a, null, \"b, c\"]"
+        );
+        assert_eq!(spell(&json!("a"), Style::Plain, Place::Json), "\"a\"");
+    }
+}

@@ -1,0 +1,166 @@
+//! Writing another path into links that stand in a text, and nothing else.
+//!
+//! Whoever calls says for each link where it is to lead, as one or more spellings of a linkpath;
+//! here it is written in the link's own syntax: wikilinks stay wikilinks, percent-encoding, angle
+//! brackets, `\|`, quotes, subpath, title and alias stay as they are. What was written is read
+//! again: a spelling that the scanner would not read back is not used.
+//!
+//! In reading order: this page, `spell` (one link), `card` (canvases).
+
+mod card;
+mod spell;
+
+use std::ops::Range;
+
+pub use card::rewrite_canvas;
+
+use super::link::{Link, is_external};
+use super::markdown;
+
+/// Edits that are tried one by one where they do not go together.
+const MAX_TRIED: usize = 100;
+
+/// A link, as far as it decides where it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// Its linkpath, decoded; for a canvas's file the whole path.
+    pub path: &'a str,
+    /// Whether it is a canvas's file, which is named by its whole path.
+    pub is_file: bool,
+    /// Whether the name of a note is written with its extension in it.
+    pub extension: bool,
+}
+
+/// What a link is to become.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Goal {
+    /// Linkpaths, the one wanted most first.
+    pub paths: Vec<String>,
+    /// Texts that follow if they are what a Markdown link shows: the old one and the new one.
+    pub shown: Vec<(String, String)>,
+    /// The same for the alias of a wikilink.
+    pub alias: Option<(String, String)>,
+}
+
+/// Bytes of a text and what is to stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// The bytes.
+    pub range: Range<usize>,
+    /// The new text.
+    pub text: String,
+}
+
+/// What became of the links of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// In the order of the text; they do not overlap.
+    pub edits: Vec<Replacement>,
+    /// How many links were changed.
+    pub links: usize,
+    /// Links for which no spelling would do: the line (in a canvas the node) and the linkpath.
+    pub stuck: Vec<(usize, String)>,
+}
+
+/// Decides what a link is to become; `None` leaves it.
+pub type Decide<'d> = &'d mut dyn FnMut(Asked<'_>) -> Option<Goal>;
+
+/// Rewrites the links of a note.
+pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
+    let links = markdown::read(text).links;
+    let mut wanted: Vec<Option<String>> = vec![None; links.len()];
+    let mut edits: Vec<(usize, Vec<Replacement>)> = Vec::new();
+    let mut rewritten = Rewritten::default();
+    for (number, link) in links.iter().enumerate().filter(|(_, link)| link.counts()) {
+        let raw = &text[link.path.clone()];
+        if raw.is_empty() || (!link.kind.is_wiki() && is_external(raw)) {
+            continue;
+        }
+        let path = link.linkpath(text);
+        let extension = !link.kind.is_wiki() || ends_with_extension(&path);
+        let asked = Asked { path: &path, is_file: false, extension };
+        let Some(goal) = decide(asked) else { continue };
+        let spelt = goal.paths.iter().find_map(|path| {
+            let edits = spell::edits(text, link, path, &goal)?;
+            Some((path.clone(), edits))
+        });
+        match spelt {
+            None => rewritten.stuck.push((link.line, path.into_owned())),
+            Some((path, replacements)) => {
+                wanted[number] = Some(path);
+                edits.push((number, replacements));
+            }
+        }
+    }
+    if edits.is_empty() {
+        return rewritten;
+    }
+    if !holds(text, &links, &edits, &wanted) {
+        // Names with backticks and the like can change how the text around them reads.
+        let (mut kept, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
+        for edit in edits {
+            kept.push(edit);
+            if !tried || !holds(text, &links, &kept, &wanted) {
+                let (number, _) = kept.pop().expect("just pushed");
+                let link = &links[number];
+                rewritten.stuck.push((link.line, link.linkpath(text).into_owned()));
+            }
+        }
+        edits = kept;
+    }
+    rewritten.links = edits.len();
+    rewritten.edits = edits.into_iter().flat_map(|(_, replacements)| replacements).collect();
+    rewritten.edits.sort_by_key(|edit| edit.range.start);
+    rewritten.stuck.sort();
+    rewritten
+}
+
+/// A text with these replacements, which are in order and do not overlap.
+pub fn replaced(text: &str, edits: &[Replacement]) -> String {
+    let mut new = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for edit in edits {
+        new.push_str(&text[at..edit.range.start]);
+        new.push_str(&edit.text);
+        at = edit.range.end;
+    }
+    new + &text[at..]
+}
+
+/// Whether the edited text reads as the same links, those edited with their new paths.
+fn holds(
+    text: &str,
+    links: &[Link],
+    edits: &[(usize, Vec<Replacement>)],
+    wanted: &[Option<String>],
+) -> bool {
+    let mut all: Vec<Replacement> = edits.iter().flat_map(|(_, e)| e.clone()).collect();
+    all.sort_by_key(|edit| edit.range.start);
+    if all.windows(2).any(|pair| pair[0].range.end > pair[1].range.start) {
+        return false;
+    }
+    let new = replaced(text, &all);
+    let found = markdown::read(&new).links;
+    let edited = |number: usize| edits.iter().any(|(at, _)| *at == number);
+    found.len() == links.len()
+        && links.iter().zip(&found).enumerate().all(|(number, (old, now))| {
+            let path = match &wanted[number] {
+                Some(path) if edited(number) => path.as_str().into(),
+                _ => old.linkpath(text),
+            };
+            old.kind == now.kind
+                && now.linkpath(&new) == path
+                && now.subpath(&new) == old.subpath(text)
+        })
+}
+
+fn ends_with_extension(path: &str) -> bool {
+    path.len().checked_sub(3).and_then(|at| path.get(at..)).is_some_and(is_note_extension)
+}
+
+fn is_note_extension(end: &str) -> bool {
+    end.eq_ignore_ascii_case(".md")
+}
+
+#[cfg(test)]
+mod tests;

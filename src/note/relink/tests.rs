@@ -1,0 +1,48 @@
+//! Spellings, and texts in which one link changes how another reads.
+
+use super::*;
+
+/// Every link that says `old` is to say `new`.
+fn turned(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
+    let mut decide = |asked: Asked<'_>| {
+        let goal = Goal { paths: vec![new.to_owned()], ..Goal::default() };
+        (asked.path == old).then_some(goal)
+    };
+    let rewritten = match text.starts_with('{') {
+        true => rewrite_canvas(text, &mut decide),
+        false => rewrite_note(text, &mut decide),
+    };
+    (replaced(text, &rewritten.edits), rewritten.stuck)
+}
+
+#[test]
+fn a_path_is_written_as_its_link_can_hold_it() {
+    for (text, new, expected) in [
+        ("[x](a)", "b c", "[x](b%20c)"),
+        ("[x](<a>)", "b c", "[x](<b c>)"),
+        ("[x](a)", "b(c)", "[x](b(c))"),
+        ("[x](a)", "b)c", "[x](b%29c)"),
+        ("[x](a)", "b#c", "[x](b%23c)"),
+        ("[x](a)", "n: b", "[x](n%3A%20b)"),
+        ("[x](a)", "b`c", "[x](b%60c)"),
+        ("[[a]]", "b(c) 'd'", "[[b(c) 'd']]"),
+        ("---\nx: \"[[a]]\"\n---\n", "b \"c\"", "---\nx: \"[[b \\\"c\\\"]]\"\n---\n"),
+        ("---\nx: '[[a]]' # c\n---\n", "b's", "---\nx: '[[b''s]]' # c\n---\n"),
+        (
+            "{\"nodes\":[{\"type\":\"file\",\"file\":\"a\"}]}",
+            "b\"c",
+            "{\"nodes\":[{\"type\":\"file\",\"file\":\"b\\\"c\"}]}",
+        ),
+    ] {
+        assert_eq!(turned(text, "a", new), (expected.to_owned(), Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_said_is_left_and_told() {
+    for (text, new) in [("[[a]]", "b#c"), ("[[a]]", "b|c"), ("[[a]]", "b]]c"), ("x` [[a]]", "b`c")]
+    {
+        let stuck = vec![(1, "a".to_owned())];
+        assert_eq!(turned(text, "a", new), (text.to_owned(), stuck), "{text}");
+    }
+}

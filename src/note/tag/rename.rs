@@ -1,0 +1,258 @@
+//! Another name for a tag, in the text and in the `tags` property: exactly the tag's bytes change.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{is_name, key};
+use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
+use crate::note::frontmatter::scalar::{Place, Style, is_plain, spell};
+use crate::note::frontmatter::{self, Property};
+use crate::note::markdown;
+
+/// A note in which a tag has another name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Renamed {
+    /// The whole new text.
+    pub text: String,
+    /// Tags of the text that were renamed.
+    pub inline: usize,
+    /// Tags of the property that were renamed.
+    pub properties: usize,
+    /// Tags that were taken out of the property, which had them already.
+    pub dropped: usize,
+}
+
+/// A tag's name as people give it, with or without `#`; `None` if no tag can be called so.
+pub fn name_of(asked: &str) -> Option<&str> {
+    let asked = asked.trim();
+    let name = asked.strip_prefix('#').unwrap_or(asked);
+    let whole = !name.starts_with('/') && !name.ends_with('/') && !name.contains("//");
+    (whole && is_name(name)).then_some(name)
+}
+
+/// Whether `name` is the tag `from` or nested in it; then how many of its bytes say so, and where
+/// they begin.
+fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
+    let start = name.len() - name.trim_start_matches('/').len();
+    let mut end = start;
+    let mut parts = name[start..].split('/');
+    for wanted in from.split('/') {
+        let part = parts.next().filter(|part| !part.is_empty() && key(part) == key(wanted))?;
+        end += part.len() + usize::from(end > start);
+    }
+    Some(start..end)
+}
+
+/// Renames the tag `from`, and what is nested in it, to `to`; both as [`name_of`] gives them. What
+/// is in code, math or links is no tag, and where the properties cannot be read they have none.
+///
+/// # Errors
+/// [`PropertyError`] where a tag stands twice in the property afterwards and cannot be taken out.
+pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError> {
+    let document = markdown::read(text);
+    let mut renamed = Renamed::default();
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    if let Some(tags) = document.frontmatter.as_ref().and_then(|found| found.get("tags")) {
+        renamed.properties = in_property(text, tags, from, to, &mut edits);
+    }
+    for tag in &document.tags {
+        if let Some(part) = part_of(&text[tag.name.clone()], from) {
+            let start = tag.name.start;
+            edits.push((start + part.start..start + part.end, to.to_owned()));
+            renamed.inline += 1;
+        }
+    }
+    renamed.text = with(text, edits);
+    if renamed.properties > 0 {
+        drop_repeated(&mut renamed)?;
+    }
+    Ok(renamed)
+}
+
+fn with(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut new = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, put) in edits {
+        new.push_str(&text[at..range.start]);
+        new.push_str(&put);
+        at = range.end;
+    }
+    new.push_str(&text[at..]);
+    new
+}
+
+/// Collects the edits of the property, and counts the tags they rename.
+fn in_property(
+    text: &str,
+    tags: &Property,
+    from: &str,
+    to: &str,
+    edits: &mut Vec<(Range<usize>, String)>,
+) -> usize {
+    let before = edits.len();
+    match &tags.value {
+        Value::Array(items) => {
+            let flow = text[tags.at.clone()].starts_with('[');
+            let place = if flow { Place::Flow } else { Place::Block };
+            for (item, at) in items.iter().zip(&tags.items) {
+                let Some(item) = item.as_str() else { continue };
+                let name = item.trim().strip_prefix('#').unwrap_or(item.trim());
+                let lead = item.find(name).unwrap_or_default();
+                let part = part_of(name, from).filter(|_| is_name(name));
+                let Some(part) = part else { continue };
+                let part = lead + part.start..lead + part.end;
+                edits.push(respelt(text, at, item, &[part], to, place));
+            }
+            edits.len() - before
+        }
+        Value::String(all) => {
+            let mut parts = Vec::new();
+            let mut at = 0;
+            for entry in all.split_inclusive([',', ' ', '\t', '\n']) {
+                let name = entry.trim_end_matches([',', ' ', '\t', '\n']);
+                let bare = name.strip_prefix('#').unwrap_or(name);
+                let start = at + name.len() - bare.len();
+                if let Some(part) = part_of(bare, from).filter(|_| is_name(bare)) {
+                    parts.push(start + part.start..start + part.end);
+                }
+                at += entry.len();
+            }
+            if !parts.is_empty() {
+                edits.push(respelt(text, &tags.at, all, &parts, to, Place::Block));
+            }
+            parts.len()
+        }
+        _ => 0,
+    }
+}
+
+/// The edit of one scalar that puts `to` for each of `parts` of its value.
+fn respelt(
+    text: &str,
+    at: &Range<usize>,
+    value: &str,
+    parts: &[Range<usize>],
+    to: &str,
+    place: Place,
+) -> (Range<usize>, String) {
+    let raw = text[at.clone()].trim_end();
+    let at = at.start..at.start + raw.len();
+    let new = with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect());
+    let style = Style::of(raw);
+    let quote = usize::from(style != Style::Plain);
+    // Without escapes the value stands in the text as it is.
+    let verbatim = raw.len() >= 2 * quote && &raw[quote..raw.len() - quote] == value;
+    let fits = style != Style::Plain || is_plain(&new, place);
+    match verbatim && fits {
+        true => {
+            let mark = &raw[..quote];
+            (at, format!("{mark}{new}{mark}"))
+        }
+        false => (at, spell(&Value::String(new), Style::Double, place)),
+    }
+}
+
+/// Takes tags out of the list of the property that are in it before.
+fn drop_repeated(renamed: &mut Renamed) -> Result<(), PropertyError> {
+    let text = &renamed.text;
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let Some(found) = frontmatter::find(text, start) else { return Ok(()) };
+    let Some(tags) = found.get("tags") else { return Ok(()) };
+    let Value::Array(items) = &tags.value else { return Ok(()) };
+    let mut known = Vec::new();
+    let mut kept = Vec::new();
+    for item in items {
+        let name = item.as_str().map(|item| key(item.trim().trim_start_matches('#')));
+        if name.as_ref().is_some_and(|name| known.contains(name)) {
+            continue;
+        }
+        known.extend(name);
+        kept.push(item.clone());
+    }
+    if kept.len() == items.len() {
+        return Ok(());
+    }
+    let dropped = items.len() - kept.len();
+    let change = PropertyChange { name: tags.name.clone(), value: Some(Value::Array(kept)) };
+    renamed.text = edit::apply_exactly(text, &change)?.text;
+    renamed.dropped = dropped;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn gives(text: &str, from: &str, to: &str, new: &str, counts: (usize, usize, usize)) {
+        let renamed = rename(text, from, to).expect("it can be renamed");
+        assert_eq!(renamed.text, new);
+        assert_eq!((renamed.inline, renamed.properties, renamed.dropped), counts);
+    }
+
+    #[test]
+    fn in_the_text_only_the_tag_changes() {
+        gives(
+            "#Garden #garden/soil, #gardening #x/garden `#garden` $#garden$ [[a#garden]] \
+             https://x.org/#garden x#garden\r\n```\n#garden\n```\n(#garden) #GARDEN.",
+            "garden",
+            "plot/27",
+            "#plot/27 #plot/27/soil, #gardening #x/garden `#garden` $#garden$ [[a#garden]] \
+             https://x.org/#garden x#garden\r\n```\n#garden\n```\n(#garden) #plot/27.",
+            (3, 0, 0),
+        );
+        gives("#größe/a #GRÖSSE #GRÖßE", "größe", "g", "#g/a #GRÖSSE #g", (2, 0, 0));
+        gives("#a/b #a #a/b/c", "a/b", "x", "#x #a #x/c", (2, 0, 0));
+        gives("#a", "a", "a/b", "#a/b", (1, 0, 0));
+        gives("nothing", "a", "b", "nothing", (0, 0, 0));
+    }
+
+    #[test]
+    fn in_the_property_quotes_and_comments_stay() {
+        let text =
+            "---\n# t\ntags:\n  - a # one\n  - \"A/x\"\n  - '#a/y'\n  - ab\nother: a\n---\n#a\n";
+        let new =
+            "---\n# t\ntags:\n  - b # one\n  - \"b/x\"\n  - '#b/y'\n  - ab\nother: a\n---\n#b\n";
+        gives(text, "a", "b", new, (1, 3, 0));
+        gives(
+            "---\ntags: [a, 'b', c] # x\n---\n",
+            "b",
+            "yes",
+            "---\ntags: [a, 'yes', c] # x\n---\n",
+            (0, 1, 0),
+        );
+        gives("---\ntags: [a]\n---\n", "a", "yes", "---\ntags: [\"yes\"]\n---\n", (0, 1, 0));
+        gives(
+            "---\nTags: 'a, #a/b c'\n---\n",
+            "a",
+            "d",
+            "---\nTags: 'd, #d/b c'\n---\n",
+            (0, 2, 0),
+        );
+        gives("---\ntags: \"\\u0061\"\n---\n", "a", "b", "---\ntags: \"b\"\n---\n", (0, 1, 0));
+        gives("---\ntags: a\n---\n", "a", "1e3", "---\ntags: \"1e3\"\n---\n", (0, 1, 0));
+        gives("---\ntags: [x\n---\n#x", "x", "y", "---\ntags: [x\n---\n#y", (1, 0, 0));
+    }
+
+    #[test]
+    fn what_stands_twice_then_is_dropped() {
+        gives(
+            "---\ntags:\n  - b # kept\n  - x\n  - a # gone\n---\n#a #b",
+            "a",
+            "B",
+            "---\ntags:\n  - b # kept\n  - x\n---\n#B #b",
+            (1, 1, 1),
+        );
+        gives("---\ntags: [a, 2020, b]\n---\n", "a", "b", "---\ntags: [b, 2020]\n---\n", (0, 1, 1));
+    }
+
+    #[test]
+    fn names_people_give() {
+        assert_eq!(name_of(" #a/b "), Some("a/b"));
+        for bad in ["", "#", "a b", "2026", "a/", "/a", "a//b", "##a", "a.b"] {
+            assert_eq!(name_of(bad), None, "{bad}");
+        }
+    }
+}

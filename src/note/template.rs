@@ -1,0 +1,70 @@
+//! A template's text for a new note: `{{title}}`, `{{date}}` and `{{time}}` as Obsidian fills them.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, FixedOffset};
+use regex::{Captures, Regex};
+
+use super::moment::{self, Formatted};
+
+/// Case of the names does not count; behind a colon may stand a Moment format.
+static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\{\{\s*(title|date|time)\s*(?::([^}\n]*))?\}\}").expect("a valid pattern")
+});
+
+/// What a template is filled with.
+#[derive(Debug, Clone, Copy)]
+pub struct Variables<'a> {
+    /// The new note's name, without its extension.
+    pub title: &'a str,
+    /// The day that the note is for, with the time of day.
+    pub time: DateTime<FixedOffset>,
+    /// How `{{date}}` is written, as a Moment format.
+    pub date_format: &'a str,
+    /// How `{{time}}` is written, as a Moment format.
+    pub time_format: &'a str,
+}
+
+/// Fills a template. Other words in braces stay, since other programs read them.
+pub fn fill(template: &str, variables: &Variables<'_>) -> Formatted {
+    let mut unknown: Vec<char> = Vec::new();
+    let text = VARIABLE.replace_all(template, |found: &Captures<'_>| {
+        let name = found[1].to_ascii_lowercase();
+        let default = match &*name {
+            "title" => return variables.title.to_owned(),
+            "date" => variables.date_format,
+            _ => variables.time_format,
+        };
+        let format = found.get(2).map(|format| format.as_str().trim());
+        let format = format.filter(|format| !format.is_empty()).unwrap_or(default);
+        let written = moment::format(&variables.time, format);
+        unknown.extend(written.unknown.iter().filter(|c| !unknown.contains(c)).collect::<Vec<_>>());
+        written.text
+    });
+    Formatted { text: text.into_owned(), unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_and_what_is_none() {
+        let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").expect("a time");
+        let variables =
+            Variables { title: "$1 day", time, date_format: "YYYY-MM-DD", time_format: "HH:mm" };
+        for (template, text) in [
+            ("# {{title}}\r\n{{DATE}} {{ Time }}", "# $1 day\r\n2026-11-21 09:05"),
+            ("{{date:dddd, Do MMMM}} {{time:h:mm a}}", "Saturday, 21st November 9:05 am"),
+            ("{{date:}} {{date: YYYY }}", "2026-11-21 2026"),
+            (
+                "{{titles}} {title} {{tp.date}} {{date\n}}",
+                "{{titles}} {title} {{tp.date}} 2026-11-21",
+            ),
+            ("{{date:[{{]}} {{", "{{ {{"),
+        ] {
+            assert_eq!(fill(template, &variables).text, text, "{template}");
+        }
+        assert_eq!(fill("{{date:J}}{{time:JR}}", &variables).unknown, ['J', 'R']);
+    }
+}

@@ -1,0 +1,276 @@
+//! What is asked of the journal.
+
+use rusqlite::params;
+
+use super::rows::{SET, STEP, SetRow, StepRow, column, rows};
+use crate::store::blobs::BlobHash;
+use crate::store::{Store, StoreError};
+
+/// Which change sets are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Those that touch one of these paths, or what lies below it: path, and the newest step that
+    /// counts. Empty: all.
+    pub paths: Vec<(String, i64)>,
+    /// Those begun at or after this time, in milliseconds since the Unix epoch.
+    pub since: Option<i64>,
+    /// Those before this number.
+    pub before: Option<i64>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+impl Store {
+    /// The operations that were intended and never ended, oldest first, each with its steps.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unfinished(&self) -> Result<Vec<(i64, Vec<StepRow>)>, StoreError> {
+        self.with(|database| {
+            let connection = database.read();
+            let mut operations = connection
+                .prepare("SELECT id FROM operation WHERE state = 'intended' ORDER BY id")?;
+            let ids: Vec<i64> =
+                operations.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation = ?1 ORDER BY step.id"
+            );
+            let mut steps = connection.prepare(&query)?;
+            ids.into_iter().map(|id| Ok((id, rows(steps.query([id])?, StepRow::read)?))).collect()
+        })
+    }
+
+    /// The steps of the operation that was done last.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn last_applied(&self) -> Result<Vec<StepRow>, StoreError> {
+        self.steps_where(
+            "step.operation = (SELECT max(id) FROM operation WHERE state = 'applied')",
+            &[],
+        )
+    }
+
+    /// The notes that a turn has deleted and moved so far.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn notes_of_turn(&self, turn: &str) -> Result<(usize, usize), StoreError> {
+        self.with(|database| {
+            let sum = |kind: &str| -> Result<usize, StoreError> {
+                let sum: i64 = database.read().query_row(
+                    "SELECT coalesce(sum(step.notes), 0) FROM step
+                     JOIN operation ON operation.id = step.operation
+                     JOIN change_set ON change_set.id = step.change_set
+                     WHERE change_set.turn = ?1 AND step.kind = ?2
+                       AND operation.state = 'applied'",
+                    params![turn, kind],
+                    |row| row.get(0),
+                )?;
+                Ok(usize::try_from(sum).unwrap_or(0))
+            };
+            Ok((sum("delete")?, sum("move")?))
+        })
+    }
+
+    /// Change sets in which something was done, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sets(&self, wanted: &Wanted) -> Result<Vec<SetRow>, StoreError> {
+        self.with(|database| {
+            let touched = match wanted.paths.len() {
+                0 => "1".to_owned(),
+                count => {
+                    let one = |at: usize| {
+                        let (path, newest) = (3 * at + 4, 3 * at + 6);
+                        let below = 3 * at + 5;
+                        format!(
+                            "step.id <= ?{newest} AND (step.path = ?{path} OR step.other = ?{path} \
+                             OR (step.path >= ?{path} || '/' AND step.path < ?{below}) \
+                             OR (step.other >= ?{path} || '/' AND step.other < ?{below}))"
+                        )
+                    };
+                    let any: Vec<String> = (0..count).map(one).collect();
+                    format!("({})", any.join(" OR "))
+                }
+            };
+            let query = format!(
+                "SELECT {SET} FROM change_set WHERE began >= ?1 AND id < ?2 AND EXISTS (
+                     SELECT 1 FROM step JOIN operation ON operation.id = step.operation
+                     WHERE step.change_set = change_set.id AND operation.state = 'applied'
+                       AND {touched})
+                 ORDER BY id DESC LIMIT ?3"
+            );
+            let limit = i64::try_from(wanted.limit).unwrap_or(i64::MAX);
+            let mut values: Vec<rusqlite::types::Value> = vec![
+                wanted.since.unwrap_or(i64::MIN).into(),
+                wanted.before.unwrap_or(i64::MAX).into(),
+                limit.into(),
+            ];
+            for (path, newest) in &wanted.paths {
+                values.push(path.clone().into());
+                // `0` follows `/`, so this is the end of all that begins with the folder.
+                values.push(format!("{path}0").into());
+                values.push((*newest).into());
+            }
+            let mut statement = database.read().prepare(&query)?;
+            rows(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+        })
+    }
+
+    /// One change set.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
+        self.with(|database| {
+            let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
+            let mut statement = database.read().prepare(&query)?;
+            Ok(rows(statement.query([id])?, SetRow::read)?.pop())
+        })
+    }
+
+    /// What was done in a change set, in order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn steps(&self, set: i64) -> Result<Vec<StepRow>, StoreError> {
+        self.steps_where("step.change_set = ?1", &[&set])
+    }
+
+    /// Steps of this kind that were done after the step `after`, in order, whose path is this one
+    /// or a folder above it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn later_steps(
+        &self,
+        kind: &str,
+        path: &str,
+        after: i64,
+    ) -> Result<Vec<StepRow>, StoreError> {
+        let met = "step.kind = ?1 AND step.id > ?3 AND \
+                   (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
+        self.steps_where(met, &[&kind, &path, &after])
+    }
+
+    /// Moves that led to this path or a folder above it, newest first, before the step `before`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn moves_to(&self, path: &str, before: i64) -> Result<Vec<StepRow>, StoreError> {
+        let met = "step.kind = 'move' AND step.id < ?2 AND \
+                   (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')";
+        let mut steps = self.steps_where(met, &[&path, &before])?;
+        steps.reverse();
+        Ok(steps)
+    }
+
+    /// What was deleted and not brought back, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn deletions(&self) -> Result<Vec<StepRow>, StoreError> {
+        let mut steps = self.steps_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
+        steps.reverse();
+        Ok(steps)
+    }
+
+    fn steps_where(
+        &self,
+        met: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<StepRow>, StoreError> {
+        self.with(|database| {
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation.state = 'applied' AND {met} ORDER BY step.id"
+            );
+            let mut statement = database.read().prepare(&query)?;
+            rows(statement.query(values)?, StepRow::read)
+        })
+    }
+
+    /// One step, if it was done.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn step(&self, id: i64) -> Result<Option<StepRow>, StoreError> {
+        Ok(self.steps_where("step.id = ?1", &[&id])?.pop())
+    }
+
+    /// The files that went with a step: path below its own, and text.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn files(&self, step: i64) -> Result<Vec<(String, Option<BlobHash>)>, StoreError> {
+        self.with(|database| {
+            let mut statement = database
+                .read()
+                .prepare("SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path")?;
+            rows(statement.query([step])?, |row| {
+                let fault =
+                    |reason: String| StoreError::Row { table: "step_file", row: step, reason };
+                let path = row.get(0).map_err(|error| fault(error.to_string()))?;
+                let text: Option<String> = row.get(1).map_err(|error| fault(error.to_string()))?;
+                Ok((path, text.map(|text| text.parse()).transpose().map_err(fault)?))
+            })
+        })
+    }
+
+    /// The newest step there is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn newest_step(&self) -> Result<i64, StoreError> {
+        self.with(|database| {
+            let query = "SELECT coalesce(max(id), 0) FROM step";
+            Ok(database.read().query_row(query, [], |row| row.get(0))?)
+        })
+    }
+
+    /// Every text that is kept, with the step that names it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
+        self.with(|database| {
+            let mut statement = database.read().prepare(
+                "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
+                 UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
+                 UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
+                     WHERE text IS NOT NULL AND texts_kept",
+            )?;
+            rows(statement.query([])?, |row| {
+                let id = column(row, "step", 0)?;
+                let text: String = column(row, "step", 1)?;
+                let read = text.parse();
+                let fault = |reason| StoreError::Row { table: "step", row: id, reason };
+                Ok((id, read.map_err(fault)?))
+            })
+        })
+    }
+
+    /// Steps whose texts are beyond the limits: of operations that ended before `ended`
+    /// (milliseconds since the Unix epoch), or with at least `versions` newer steps of the same
+    /// path. 0 versions: only the time counts.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn outlived(&self, ended: i64, versions: usize) -> Result<Vec<i64>, StoreError> {
+        self.with(|database| {
+            let versions = i64::try_from(versions).unwrap_or(i64::MAX);
+            let mut statement = database.read().prepare(
+                "WITH done AS (
+                     SELECT step.id, operation.ended,
+                            row_number() OVER (PARTITION BY step.path ORDER BY step.id DESC) AS age
+                     FROM step JOIN operation ON operation.id = step.operation
+                     WHERE operation.state <> 'intended' AND step.texts_kept)
+                 SELECT id FROM done WHERE ended < ?1 OR (?2 > 0 AND age > ?2) ORDER BY id",
+            )?;
+            rows(statement.query(params![ended, versions])?, |row| column(row, "step", 0))
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! `daily_note`
+
+use chrono::{DateTime, Days, FixedOffset, NaiveDate, TimeZone};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text_file::{TextFile, fits};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use crate::journal::{Change, Outcome};
+use crate::note::code::ErrorCode;
+use crate::note::edit::{Edit, apply_edit};
+use crate::note::moment::{self, Formatted};
+use crate::note::path::VaultPath;
+use crate::note::template::{self, Variables};
+use crate::note::text::Text;
+use crate::vault::{Before, DailyNotes, Found, Kind, Place, VaultError, Want};
+
+/// How often the note is looked at again because it changed meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// Bytes of the note's text in an answer.
+const MAX_CONTENT_BYTES: usize = 20 << 10;
+
+pub(super) struct DailyNote;
+
+/// Opens the daily note of a day as Obsidian's settings name it (folder, date format, template),
+/// makes it if it is not there yet, and adds text at its end. The answer holds the note's path and
+/// text. Use it for "today's note", journals and quick notes; it is the same note that Obsidian's
+/// own command opens.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The day: `today`, `tomorrow`, `yesterday`, or a date such as `2026-11-21`. Left out: today.
+    #[serde(default)]
+    date: Option<String>,
+    /// Lines to add at the end of the note.
+    #[serde(default)]
+    append: Option<String>,
+    /// Make the note if it is not there. If not, and there is none, the answer only says what it
+    /// would be called.
+    #[serde(default = "yes")]
+    create: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The note.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Its real path, or the one it would have.
+    path: String,
+    /// The day: `2026-11-21`.
+    date: String,
+    /// Whether it is there now.
+    exists: bool,
+    /// Whether this call made it.
+    created: bool,
+    /// Whether text was added.
+    appended: bool,
+    /// Its text, if it is there; at most 20 KB.
+    content: Option<String>,
+    /// Whether there is more of it: read_file reads on.
+    truncated: bool,
+    /// Identity of what is there now.
+    revision: Option<String>,
+    /// What a person should know of the settings: letters that mean nothing, a template that is
+    /// missing.
+    remarks: Vec<String>,
+    /// The change set this is part of: what `undo` takes. None if nothing changed.
+    change_set: Option<u64>,
+}
+
+/// Which day, and what the settings make of it.
+struct Day {
+    settings: DailyNotes,
+    /// The day, at the present time of day.
+    time: DateTime<FixedOffset>,
+    remarks: Vec<String>,
+}
+
+impl Tool for DailyNote {
+    const NAME: &'static str = "daily_note";
+    const TITLE: &'static str = "Open the daily note";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        if input.append.as_ref().is_some_and(String::is_empty) {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "`append` is empty",
+                "give the lines to add, or leave it out",
+            ));
+        }
+        let time = day(input.date.as_deref().unwrap_or("today"), context.clock.now())?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let settings = context.vault.daily_notes();
+            let mut day = Day { settings, time, remarks: Vec::new() };
+            match once(context, &input, &mut day) {
+                // Somebody made or changed it in this very moment: look again.
+                Err(error)
+                    if attempts < ATTEMPTS
+                        && matches!(
+                            error.code,
+                            ErrorCode::StaleRevision | ErrorCode::AlreadyExists
+                        ) => {}
+                done => return done.map(|data| Answer { text: words(&data), data }),
+            }
+        }
+    }
+}
+
+/// The day that `asked` names, at the present time of day.
+fn day(asked: &str, now: DateTime<FixedOffset>) -> Result<DateTime<FixedOffset>, ToolError> {
+    let today = now.date_naive();
+    let date = match asked.trim().to_lowercase().as_str() {
+        "today" => Some(today),
+        "tomorrow" => today.checked_add_days(Days::new(1)),
+        "yesterday" => today.checked_sub_days(Days::new(1)),
+        date if date.len() == 10 => NaiveDate::parse_from_str(date, "%Y-%m-%d").ok(),
+        _ => None,
+    };
+    let time = date
+        .and_then(|date| now.timezone().from_local_datetime(&date.and_time(now.time())).single());
+    time.ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("`{asked}` is no day"),
+            "give a date as `2026-11-21`, or `today`, `tomorrow`, `yesterday`",
+        )
+    })
+}
+
+fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
+    let asked = day.path();
+    match context.vault.resolve_new(&asked)? {
+        Place::Existing(Found { path, meta }) if meta.kind == Kind::File => {
+            existing(context, input, day, path)
+        }
+        Place::Existing(Found { path, meta }) => {
+            Err(VaultError::NotAFile { path, kind: meta.kind }.into())
+        }
+        Place::Free(path) if input.create => {
+            let mut bytes = day.template(context, &path)?;
+            if let Some(append) = &input.append {
+                bytes = appended(&path, &bytes, append)?;
+            }
+            write(context, day, path, bytes, Before::Absent, input.append.is_some())
+        }
+        Place::Free(path) if input.append.is_some() => Err(ToolError::new(
+            ErrorCode::NotFound,
+            format!("the daily note `{path}` does not exist"),
+            "leave `create` out to make it",
+        )),
+        Place::Free(path) => Ok(day.output(&path)),
+    }
+}
+
+fn existing(
+    context: &Context,
+    input: &Input,
+    day: &mut Day,
+    path: VaultPath,
+) -> Result<Output, ToolError> {
+    let content = context.vault.read(&path)?;
+    let file = TextFile { path, content };
+    let Some(append) = &input.append else {
+        let mut data = day.output(&file.path);
+        data.exists = true;
+        data.revision = Some(file.content.revision.to_string());
+        show(&mut data, file.text()?.body());
+        return Ok(data);
+    };
+    file.editable()?;
+    let bytes = appended(&file.path, &file.content.bytes, append)?;
+    let before = Before::Revision(file.content.revision);
+    write(context, day, file.path, bytes, before, true)
+}
+
+fn write(
+    context: &Context,
+    day: &mut Day,
+    path: VaultPath,
+    bytes: Vec<u8>,
+    before: Before,
+    appended: bool,
+) -> Result<Output, ToolError> {
+    fits(&context.vault, &path, bytes.len())?;
+    let verb = if before == Before::Absent { "make" } else { "add to" };
+    let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
+    let title = format!("{verb} the daily note `{path}`");
+    // A new name can turn links that lead to another note of that name.
+    let (applied, _) = relink::apply(context, title, vec![change])?;
+    let Some(Outcome::Written(saved)) = applied.outcomes.first() else {
+        unreachable!("a write has one outcome, that it was written")
+    };
+    let mut data = day.output(&path);
+    data.exists = true;
+    data.created = saved.before.is_none();
+    data.appended = appended;
+    data.revision = Some(saved.revision.to_string());
+    data.change_set = Some(applied.change_set.0);
+    if let Ok(text) = Text::decode(&bytes, path.name()) {
+        show(&mut data, text.body());
+    }
+    Ok(data)
+}
+
+/// The bytes with lines at their end. The last line ends as it did; in an empty note, with a
+/// newline.
+fn appended(path: &VaultPath, bytes: &[u8], lines: &str) -> Result<Vec<u8>, ToolError> {
+    let content = match lines.ends_with('\n') || !bytes.is_empty() {
+        true => lines.to_owned(),
+        false => format!("{lines}\n"),
+    };
+    let edited = apply_edit(bytes, &Edit::InsertAfter { line: -1, content });
+    let edited = edited.map_err(|error| ToolError {
+        code: error.code(),
+        message: format!("could not add to `{path}`: {error}"),
+        hint: error.hint().map(str::to_owned),
+        data: None,
+    })?;
+    Ok(edited.bytes)
+}
+
+fn show(data: &mut Output, text: &str) {
+    let fits = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=MAX_CONTENT_BYTES.min(text.len())).rev().find(fits).unwrap_or(0);
+    data.truncated = end < text.len();
+    data.content = Some(text[..end].to_owned());
+}
+
+impl Day {
+    /// The note's path as the settings name it.
+    fn path(&mut self) -> String {
+        let Formatted { text, unknown } = moment::format(&self.time, &self.settings.format);
+        self.remark_on(&unknown, "the daily note's date format");
+        let folder = self.settings.folder.replace('\\', "/");
+        let name = text.trim_matches('/');
+        let extension = if name.to_lowercase().ends_with(".md") { "" } else { ".md" };
+        format!("{}/{name}{extension}", folder.trim_matches('/')).trim_start_matches('/').to_owned()
+    }
+
+    fn remark_on(&mut self, unknown: &[char], what: &str) {
+        if !unknown.is_empty() {
+            let letters: Vec<String> = unknown.iter().map(|c| format!("`{c}`")).collect();
+            let letters = letters.join(", ");
+            self.remarks.push(format!("{letters} in {what} means nothing and stands as it is"));
+        }
+    }
+
+    /// What a new note at `path` holds.
+    fn template(&mut self, context: &Context, path: &VaultPath) -> Result<Vec<u8>, ToolError> {
+        let Some(asked) = self.settings.template.clone() else { return Ok(Vec::new()) };
+        let found = match context.vault.resolve(&asked, Want::File) {
+            Ok(found) => found.path,
+            Err(error) => {
+                self.remarks.push(format!("made without the template `{asked}`: {error}"));
+                return Ok(Vec::new());
+            }
+        };
+        let file = TextFile { content: context.vault.read(&found)?, path: found };
+        let variables = Variables {
+            title: path.stem(),
+            time: self.time,
+            date_format: &self.settings.date_format,
+            time_format: &self.settings.time_format,
+        };
+        let filled = template::fill(file.text()?.body(), &variables);
+        self.remark_on(&filled.unknown, &format!("the template `{}`", file.path));
+        Ok(filled.text.into_bytes())
+    }
+
+    fn output(&self, path: &VaultPath) -> Output {
+        Output {
+            path: path.as_str().to_owned(),
+            date: self.time.format("%Y-%m-%d").to_string(),
+            exists: false,
+            created: false,
+            appended: false,
+            content: None,
+            truncated: false,
+            revision: None,
+            remarks: self.remarks.clone(),
+            change_set: None,
+        }
+    }
+}
+
+fn words(data: &Output) -> String {
+    let what = match (data.exists, data.created, data.appended) {
+        (false, ..) => "is not there yet",
+        (_, true, true) => "was made, with the lines added",
+        (_, true, false) => "was made",
+        (_, false, true) => "has the lines added",
+        (_, false, false) => "is there",
+    };
+    let revision = data.revision.as_ref().map_or(String::new(), |id| format!(", revision {id}"));
+    let mut lines = vec![format!("the daily note `{}` {what}{revision}", data.path)];
+    lines.extend(data.remarks.iter().map(|remark| format!("[{remark}]")));
+    lines.extend(data.content.clone().filter(|content| !content.is_empty()));
+    if data.truncated {
+        lines.push("[there is more of it; read_file reads on]".to_owned());
+    }
+    lines.join("\n")
+}

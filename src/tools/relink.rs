@@ -1,0 +1,293 @@
+//! Changes of names with the links that follow them, as one change set.
+//!
+//! Whatever tool moves, creates or brings back files applies its changes through [`apply`].
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::text_file::count;
+use super::{Context, ToolError, graph};
+use crate::index::links::names::NameChange;
+use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
+use crate::journal::{Applied, Change, JournalError};
+use crate::note::base;
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::vault::{Before, Kind, VaultError};
+
+/// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
+/// when Obsidian rewrites the same links.
+const ATTEMPTS: usize = 6;
+
+/// Files, links or lines named in an answer.
+const MAX_NAMED: usize = 20;
+
+/// Names looked for in bases.
+const MAX_NAMES: usize = 50;
+
+/// What became of the links of other files.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Relinked {
+    /// Links rewritten so that they lead where they led.
+    pub links: usize,
+    /// Files they stand in.
+    pub files: usize,
+    /// The first 20 of these files.
+    pub rewritten: Vec<RelinkedFile>,
+    /// Links that now lead elsewhere and could not be rewritten; the first 20.
+    pub not_rewritten: Vec<LeftLink>,
+    /// How many of those there are.
+    pub total_not_rewritten: usize,
+    /// Files of the vault whose links are not, or not all, known.
+    pub unknown_files: usize,
+}
+
+/// A file whose links were rewritten.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RelinkedFile {
+    /// Its path, afterwards.
+    pub path: String,
+    /// How many of its links.
+    pub links: usize,
+    /// The first changed lines.
+    pub lines: Vec<RelinkedLine>,
+}
+
+/// A line with rewritten links.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RelinkedLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its text before, cut where it is long.
+    pub before: String,
+    /// Its text afterwards.
+    pub after: String,
+}
+
+/// A link that could not be rewritten.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeftLink {
+    /// The file it stands in.
+    pub path: String,
+    /// Its line, from 1, in a canvas the node's number, from 0; none if the file cannot be edited.
+    pub line: Option<usize>,
+    /// What it names; empty if the file cannot be edited.
+    pub link: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Applies changes that go together, and with them the rewriting of every link that would lead
+/// elsewhere for them. The outcomes of `changes` come first in what was applied.
+///
+/// # Errors
+/// As [`Context::apply`]; all is as it was.
+pub(super) fn apply(
+    context: &Context,
+    title: String,
+    changes: Vec<Change>,
+) -> Result<(Applied, Relinked), ToolError> {
+    for _ in 1..ATTEMPTS {
+        let (change, plan) = plan(context, &changes)?;
+        let relinked = tell(context, &change, &plan);
+        let ours: HashSet<VaultPath> = plan.rewrites.iter().map(|r| r.path.clone()).collect();
+        let merged = merge(changes.clone(), plan.rewrites);
+        match context.try_apply(title.clone(), merged) {
+            Ok(applied) => return Ok((applied, relinked)),
+            Err(JournalError::Change(VaultError::Stale { path, .. }))
+                if ours.contains(&path) && !writes(&changes, &path) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let (change, plan) = plan(context, &changes)?;
+    let relinked = tell(context, &change, &plan);
+    Ok((context.apply(title, merge(changes, plan.rewrites))?, relinked))
+}
+
+/// What [`apply`] would do to links; nothing is changed.
+///
+/// # Errors
+/// The caller withdrew.
+pub(super) fn preview(context: &Context, changes: &[Change]) -> Result<Relinked, ToolError> {
+    let (change, plan) = plan(context, changes)?;
+    Ok(tell(context, &change, &plan))
+}
+
+/// The change of names that these changes are.
+pub(super) fn names(context: &Context, changes: &[Change]) -> NameChange {
+    let catalogue = context.vault.catalogue();
+    let mut names = NameChange::default();
+    for change in changes {
+        match change {
+            Change::Write { path, .. } if catalogue.get(path.as_str()).is_none() => {
+                names.comes(path.clone());
+            }
+            Change::Move { from, to } => names.moves(&catalogue, from, to),
+            Change::Delete { path, .. } => names.goes(&catalogue, path),
+            Change::Write { .. } | Change::CreateFolder { .. } => {}
+        }
+    }
+    names
+}
+
+fn plan(context: &Context, changes: &[Change]) -> Result<(NameChange, Plan), ToolError> {
+    let change = names(context, changes);
+    // The vault is not read for the sake of a new note with a new name.
+    if change.is_empty() || change.only_adds_new_names(&context.vault.catalogue()) {
+        return Ok((change, Plan::default()));
+    }
+    graph::refresh(context)?;
+    let written = |wanted: &VaultPath| {
+        changes.iter().find_map(|change| match change {
+            Change::Write { path, content, .. } if path == wanted => Some(content.clone()),
+            _ => None,
+        })
+    };
+    let format = context.vault.obsidian().link_format;
+    let plan = context.index.links.follow(&change, format, &written);
+    Ok((change, plan))
+}
+
+/// The changes with the rewritten texts put in: into those that they write themselves, or beside.
+fn merge(mut changes: Vec<Change>, rewrites: Vec<Rewrite>) -> Vec<Change> {
+    for rewrite in rewrites {
+        let Some(revision) = rewrite.revision else {
+            let mut written = changes.iter_mut().filter_map(|change| match change {
+                Change::Write { path, content, .. } if *path == rewrite.path => Some(content),
+                _ => None,
+            });
+            if let Some(content) = written.next() {
+                *content = rewrite.content;
+            }
+            continue;
+        };
+        changes.push(Change::Write {
+            path: rewrite.path,
+            content: rewrite.content,
+            before: Before::Revision(revision),
+        });
+    }
+    changes
+}
+
+fn writes(changes: &[Change], wanted: &VaultPath) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Write { path, .. } if path == wanted))
+}
+
+fn tell(context: &Context, change: &NameChange, plan: &Plan) -> Relinked {
+    let now = |path: &VaultPath| change.after(path).unwrap_or(path).as_str().to_owned();
+    let file = |rewrite: &Rewrite| RelinkedFile {
+        path: now(&rewrite.path),
+        links: rewrite.links,
+        lines: rewrite
+            .lines
+            .iter()
+            .map(|line| RelinkedLine {
+                line: line.line,
+                before: line.before.clone(),
+                after: line.after.clone(),
+            })
+            .collect(),
+    };
+    let left = |stuck: &Stuck| LeftLink {
+        path: now(&stuck.path),
+        line: stuck.place,
+        link: stuck.link.clone(),
+        reason: stuck.reason.clone(),
+    };
+    let looked = !(change.is_empty() || change.only_adds_new_names(&context.vault.catalogue()));
+    Relinked {
+        links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),
+        files: plan.rewrites.len(),
+        rewritten: plan.rewrites.iter().take(MAX_NAMED).map(file).collect(),
+        not_rewritten: plan.stuck.iter().take(MAX_NAMED).map(left).collect(),
+        total_not_rewritten: plan.stuck.len(),
+        unknown_files: if looked { context.index.links.gaps().len() } else { 0 },
+    }
+}
+
+impl Relinked {
+    /// One line for each thing that a reader should know; `shows` says whether with changed lines.
+    pub fn text(&self, shows: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.links > 0 {
+            let verb = if shows { "would be rewritten" } else { "rewritten" };
+            let (links, files) = (count(self.links, "link"), count(self.files, "file"));
+            lines.push(format!("{links} in {files} {verb}:"));
+        }
+        for file in &self.rewritten {
+            lines.push(format!("  {} ({})", file.path, count(file.links, "link")));
+            for line in file.lines.iter().filter(|_| shows) {
+                lines.push(format!("    {}: - {}", line.line, line.before));
+                lines.push(format!("    {}: + {}", line.line, line.after));
+            }
+        }
+        if self.files > self.rewritten.len() {
+            lines.push(format!("  [{} more]", self.files - self.rewritten.len()));
+        }
+        if self.total_not_rewritten > 0 {
+            let what = if self.total_not_rewritten == 1 { "this" } else { "these" };
+            lines.push(format!("[{what} could not be rewritten: {}]", self.total_not_rewritten));
+        }
+        for left in &self.not_rewritten {
+            let line = left.line.map_or(String::new(), |line| format!(":{line}"));
+            let link =
+                if left.link.is_empty() { String::new() } else { format!(" `{}`", left.link) };
+            lines.push(format!("  {}{line}{link}: {}", left.path, left.reason));
+        }
+        if self.unknown_files > 0 {
+            let files = count(self.unknown_files, "file");
+            lines.push(format!("[the links of {files} are not, or not all, known]"));
+        }
+        lines
+    }
+}
+
+/// A line of a base that names a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BaseLine {
+    /// The base.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+}
+
+/// Lines of bases that name what moves, the first 20: bases are reported, never edited.
+pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]) -> Vec<BaseLine> {
+    let change = names(context, changes);
+    let mut moved: Vec<&VaultPath> = change.moved().keys().collect();
+    moved.sort();
+    let wanted: Vec<&VaultPath> = std::iter::once(from)
+        .chain(moved.into_iter().filter(|path| *path != from))
+        .take(MAX_NAMES)
+        .collect();
+    let bases: Vec<VaultPath> = {
+        let catalogue = context.vault.catalogue();
+        let root = VaultPath::root();
+        let bases = catalogue.within(&root).filter(|entry| {
+            let extension = entry.path().extension();
+            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
+        });
+        bases.take(200).map(|entry| entry.path().clone()).collect()
+    };
+    let mut found: Vec<BaseLine> = Vec::new();
+    for file in bases {
+        let Ok(content) = context.vault.read(&file) else { continue };
+        let Ok(text) = Text::decode(&content.bytes, file.name()) else { continue };
+        let path = change.after(&file).unwrap_or(&file).as_str();
+        let mentions = wanted.iter().flat_map(|name| base::mentions(text.body(), name.as_str()));
+        for mention in mentions {
+            let known =
+                found.iter().any(|line| (line.path.as_str(), line.line) == (path, mention.line));
+            if !known && found.len() < MAX_NAMED {
+                let text = mention.text.chars().take(200).collect();
+                found.push(BaseLine { path: path.to_owned(), line: mention.line, text });
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,263 @@
+//! `rename_tag`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::graph;
+use super::registry::cancelled;
+use super::text_file::{self, count, fits};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::Change;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::note::tag;
+use crate::note::tag::rename::{self, Renamed};
+use crate::vault::{Before, VaultError};
+
+/// How often the notes are read again because one of them changed meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// Notes named in one answer.
+const MAX_NAMED: usize = 100;
+
+pub(super) struct RenameTag;
+
+/// Gives a tag another name in all notes, in their text and in their `tags` property, together
+/// with the tags nested in it: renaming `garden` to `plot` makes `garden/soil` to `plot/soil`. Case
+/// does not matter in what is found. What is in code, math, links and addresses is no tag and
+/// stays. If the new tag exists already the two become one, which cannot be told apart later; the
+/// answer says so, and `dry_run` says it before. All notes change at once or none does.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The tag as it is, with or without `#`: `garden` or `garden/soil`.
+    from: String,
+    /// Its new name: letters, digits, `_`, `-`, and `/` for nesting; not digits alone.
+    to: String,
+    /// Only in this note or in those below this folder. Left out: the whole vault.
+    #[serde(default)]
+    path: Option<String>,
+    /// Tell what would change, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was renamed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The tag as it was, without `#`.
+    from: String,
+    /// Its new name.
+    to: String,
+    /// Tags that were renamed, nested ones included.
+    tags: usize,
+    /// Those of them in `tags` properties.
+    in_properties: usize,
+    /// Tags taken out of properties that had the new one already.
+    dropped: usize,
+    /// Notes that changed.
+    notes: usize,
+    /// The notes with the number of tags renamed in each, by path; at most 100.
+    changed: Vec<Changed>,
+    /// Notes that had the new tag before: with it the renamed tag is one now.
+    merged_with: usize,
+    /// Notes that have the tag and could not be changed, with the reason.
+    skipped: Vec<Skipped>,
+    /// Files of the vault whose tags are not, or not all, known.
+    unknown_files: usize,
+    /// Whether nothing was changed because that was asked for.
+    dry_run: bool,
+    /// The change set this is: what `undo` takes. None if nothing changed.
+    change_set: Option<u64>,
+}
+
+/// A note that changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Changed {
+    /// Its path.
+    path: String,
+    /// Tags renamed in it.
+    tags: usize,
+}
+
+/// A note that could not be changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Its path.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+/// What is to be done, and how much it is.
+#[derive(Default)]
+struct Plan {
+    changes: Vec<Change>,
+    notes: Vec<(VaultPath, Renamed)>,
+    skipped: Vec<Skipped>,
+    /// Whether there is such a tag at all.
+    found: bool,
+}
+
+impl Tool for RenameTag {
+    const NAME: &'static str = "rename_tag";
+    const TITLE: &'static str = "Rename a tag";
+    const TIER: Tier = Tier::Dangerous;
+    const IDEMPOTENT: bool = false;
+    const HEAVY: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let (from, to) = (name(&input.from)?, name(&input.to)?);
+        if from == to {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                format!("`{from}` is called so already"),
+                "give another name as `to`",
+            ));
+        }
+        let place = graph::place(context, input.path.as_deref())?;
+        let mut attempts = 0;
+        let (plan, merged_with, change_set) = loop {
+            graph::refresh(context)?;
+            let merged_with = merged(context, from, to);
+            let plan = plan(context, &place, from, to)?;
+            if input.dry_run || plan.changes.is_empty() {
+                break (plan, merged_with, None);
+            }
+            let title = format!("rename the tag `{from}` to `{to}`");
+            attempts += 1;
+            match context.apply(title, plan.changes.clone()) {
+                Ok(applied) => break (plan, merged_with, Some(applied.change_set.0)),
+                // Somebody was quicker in one of the notes; nothing was changed, so look again.
+                Err(error) if error.code == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
+                Err(error) => return Err(error),
+            }
+        };
+        if !plan.found {
+            return Err(ToolError::new(
+                ErrorCode::NotFound,
+                format!("no note {}has the tag `{from}`", below(&place)),
+                "list_tags shows the tags that there are",
+            ));
+        }
+        let sum = |of: fn(&Renamed) -> usize| plan.notes.iter().map(|(_, note)| of(note)).sum();
+        let data = Output {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            tags: sum(|note| note.inline + note.properties),
+            in_properties: sum(|note| note.properties),
+            dropped: sum(|note| note.dropped),
+            notes: plan.notes.len(),
+            changed: plan.notes.iter().take(MAX_NAMED).map(changed).collect(),
+            merged_with,
+            skipped: plan.skipped,
+            unknown_files: context.index.links.gaps().len(),
+            dry_run: input.dry_run,
+            change_set,
+        };
+        Ok(Answer { text: words(&data), data })
+    }
+}
+
+fn name(asked: &str) -> Result<&str, ToolError> {
+    rename::name_of(asked).ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("`{asked}` is no tag"),
+            "tags are made of letters, digits, `_`, `-` and `/` between two names, without blanks \
+             and not of digits alone",
+        )
+    })
+}
+
+/// How many notes have the new tag already, where it is not the old one in another case.
+fn merged(context: &Context, from: &str, to: &str) -> usize {
+    match tag::key(from) == tag::key(to) {
+        true => 0,
+        false => context.index.links.tagged(&VaultPath::root(), to).len(),
+    }
+}
+
+/// Reads the notes that have the tag and decides what becomes of each.
+fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Plan, ToolError> {
+    let mut plan = Plan::default();
+    for path in context.index.links.tagged(place, from) {
+        if context.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let content = match context.vault.read(&path) {
+            Ok(content) => content,
+            Err(VaultError::NotFound { .. }) => continue,
+            Err(error) => {
+                plan.found = true;
+                let reason = error.to_string();
+                plan.skipped.push(Skipped { path: path.as_str().to_owned(), reason });
+                continue;
+            }
+        };
+        plan.found = true;
+        let file = text_file::TextFile { path, content };
+        let renamed = file.editable().map_err(|error| error.message).and_then(|text| {
+            let renamed =
+                rename::rename(text.body(), from, to).map_err(|error| error.to_string())?;
+            Ok((text.lead(), renamed))
+        });
+        let (lead, renamed) = match renamed {
+            Ok(renamed) => renamed,
+            Err(reason) => {
+                plan.skipped.push(Skipped { path: file.path.as_str().to_owned(), reason });
+                continue;
+            }
+        };
+        let content = [lead, renamed.text.as_bytes()].concat();
+        if content == file.content.bytes {
+            continue;
+        }
+        fits(&context.vault, &file.path, content.len())?;
+        plan.changes.push(Change::Write {
+            path: file.path.clone(),
+            content,
+            before: Before::Revision(file.content.revision),
+        });
+        plan.notes.push((file.path, Renamed { text: String::new(), ..renamed }));
+    }
+    Ok(plan)
+}
+
+fn changed((path, note): &(VaultPath, Renamed)) -> Changed {
+    Changed { path: path.as_str().to_owned(), tags: note.inline + note.properties }
+}
+
+fn below(place: &VaultPath) -> String {
+    if place.is_root() { String::new() } else { format!("in `{place}` ") }
+}
+
+fn words(data: &Output) -> String {
+    let what = if data.dry_run { "would rename" } else { "renamed" };
+    let (tags, notes) = (count(data.tags, "tag"), count(data.notes, "note"));
+    let mut lines = vec![format!("{what} #{} to #{}: {tags} in {notes}", data.from, data.to)];
+    if data.merged_with > 0 {
+        let verb = if data.dry_run { "would become" } else { "is now" };
+        let notes = count(data.merged_with, "note");
+        lines.push(format!("it {verb} one with #{}, which {notes} had before", data.to));
+    }
+    if data.dropped > 0 {
+        lines.push(format!(
+            "{} stood twice then and was taken out once",
+            count(data.dropped, "tag")
+        ));
+    }
+    lines.extend(data.changed.iter().map(|note| format!("{}: {}", note.path, note.tags)));
+    if data.notes > data.changed.len() {
+        lines.push(format!("[{} more notes]", data.notes - data.changed.len()));
+    }
+    lines.extend(
+        data.skipped.iter().map(|note| format!("not changed: {}: {}", note.path, note.reason)),
+    );
+    if data.unknown_files > 0 {
+        lines.push(format!("[the tags of {} are not known]", count(data.unknown_files, "file")));
+    }
+    lines.join("\n")
+}

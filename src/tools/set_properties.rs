@@ -1,0 +1,171 @@
+//! `set_properties`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::text_file::{self, TextFile, fits};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::journal::{Change, Outcome};
+use crate::note::code::ErrorCode;
+use crate::note::diff;
+use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
+use crate::vault::Before;
+
+/// Properties changed in one call.
+const MAX_CHANGES: usize = 100;
+
+pub(super) struct SetProperties;
+
+/// Sets or removes properties of a note (the YAML frontmatter), one or several at once. A property
+/// that is there is found whatever its case and keeps its place and spelling; a new one comes last;
+/// the block is made where there is none and goes with its last property. Comments, order, quotes
+/// and every other byte of the note stay. Setting what is there already changes nothing and says
+/// so. The answer shows a diff.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The note, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
+    path: String,
+    /// Names and their new values: a text, a number, `true` or `false` for a checkbox, `null` for
+    /// an empty property, or a list of these. Dates are texts: `2026-11-21` or
+    /// `2026-11-21T10:30:00`. A list replaces the whole list: read it first to add to it. `tags`,
+    /// `aliases` and `cssclasses` are always lists; tags stand without `#`. A link is written as
+    /// `[[Note]]`.
+    #[serde(default)]
+    set: Map<String, Value>,
+    /// Names of properties to take away.
+    #[serde(default)]
+    remove: Vec<String>,
+    /// The revision that was read; the change is refused if the note is another by now.
+    #[serde(default)]
+    expected_revision: Option<String>,
+}
+
+/// What was changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The real path.
+    path: String,
+    /// Properties that have another value now, as they are spelt in the note.
+    set: Vec<String>,
+    /// Properties that are gone.
+    removed: Vec<String>,
+    /// Properties that were so already, or were not there to be removed.
+    unchanged: Vec<String>,
+    /// The change as a unified diff; empty if nothing changed.
+    diff: String,
+    /// Identity of what is there now.
+    revision: String,
+    /// Identity of what was there before.
+    previous_revision: String,
+    /// The change set this is part of: what `undo` takes. None if nothing changed.
+    change_set: Option<u64>,
+}
+
+impl Tool for SetProperties {
+    const NAME: &'static str = "set_properties";
+    const TITLE: &'static str = "Set a note's properties";
+    const TIER: Tier = Tier::Cautious;
+    const IDEMPOTENT: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let changes = changes(&input)?;
+        let file = text_file::read(&context.vault, &input.path)?;
+        file.expect(input.expected_revision.as_deref())?;
+        if !file.path.is_note() {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                format!("`{}` is no note: only notes have properties", file.path),
+                "give the path of a file that ends in `.md`",
+            ));
+        }
+        let text = file.editable()?;
+        let edited = edit::apply(text.body(), &changes).map_err(|error| refused(&file, &error))?;
+        let old = &file.content;
+        let new = [text.lead(), edited.text.as_bytes()].concat();
+        fits(&context.vault, &file.path, new.len())?;
+        let mut data = Output {
+            path: file.path.as_str().to_owned(),
+            diff: diff::unified(&old.bytes, &new, file.path.as_str()),
+            set: edited.set,
+            removed: edited.removed,
+            unchanged: edited.unchanged,
+            revision: old.revision.to_string(),
+            previous_revision: old.revision.to_string(),
+            change_set: None,
+        };
+        if new != old.bytes {
+            let applied = context.apply(
+                format!("set properties of `{}`", file.path),
+                vec![Change::Write {
+                    path: file.path.clone(),
+                    content: new,
+                    before: Before::Revision(old.revision),
+                }],
+            )?;
+            let [Outcome::Written(saved)] = &applied.outcomes[..] else {
+                unreachable!("a write has one outcome, that it was written")
+            };
+            data.revision = saved.revision.to_string();
+            data.change_set = Some(applied.change_set.0);
+        }
+        Ok(Answer { text: words(&data), data })
+    }
+}
+
+fn changes(input: &Input) -> Result<Vec<PropertyChange>, ToolError> {
+    let wrong =
+        |message: String, hint: &str| Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+    let number = input.set.len() + input.remove.len();
+    if number == 0 {
+        return wrong(
+            "no property was given".to_owned(),
+            "give `set` with names and values, or `remove` with names",
+        );
+    }
+    if number > MAX_CHANGES {
+        return wrong(
+            format!("{number} properties are too many"),
+            "change at most 100 in one call",
+        );
+    }
+    let key = crate::note::fold::fold_key;
+    if let Some(name) = input.remove.iter().find(|n| input.set.keys().any(|s| key(s) == key(n))) {
+        return wrong(
+            format!("`{name}` is to be set and to be removed"),
+            "name it in one of `set` and `remove`",
+        );
+    }
+    let removed =
+        input.remove.iter().map(|name| PropertyChange { name: name.clone(), value: None });
+    let set = input
+        .set
+        .iter()
+        .map(|(name, value)| PropertyChange { name: name.clone(), value: Some(value.clone()) });
+    // What is new comes first: a block that loses all its old properties stays where it is.
+    Ok(set.chain(removed).collect())
+}
+
+fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
+    let message = format!("the properties of `{}` stay as they are: {error}", file.path);
+    ToolError::new(ErrorCode::InvalidInput, message, error.hint())
+}
+
+fn words(data: &Output) -> String {
+    let list = |names: &[String]| names.join("`, `");
+    if data.change_set.is_none() {
+        return format!("nothing to change in `{}`: it has these properties so already", data.path);
+    }
+    let mut done = Vec::new();
+    for (what, names) in
+        [("set", &data.set), ("removed", &data.removed), ("unchanged", &data.unchanged)]
+    {
+        if !names.is_empty() {
+            done.push(format!("{what} `{}`", list(names)));
+        }
+    }
+    format!("`{}`: {}; revision {}\n{}", data.path, done.join(", "), data.revision, data.diff)
+}

@@ -1,0 +1,50 @@
+//! The whole suite of the tools once more, with its vaults on exFAT: a file system that takes names
+//! for equal whatever their case, and cannot exchange two files.
+
+use std::process::Command;
+
+use crate::disk::{Disk, Make};
+use crate::report::{Line, Tally};
+
+/// Tests that have to run there. The others say what they need that exFAT cannot do.
+const TESTS: u64 = 90;
+
+const EXFAT: Make = Make { kind: "exfat-fuse", program: &["mkfs.exfat"], size: "256M" };
+
+pub fn run() -> Vec<Line> {
+    let tally = Tally::all("tests of the tools on exFAT, which ignores case", TESTS);
+    let disk = match Disk::new(&EXFAT) {
+        Ok(disk) => disk,
+        Err(why) => return vec![tally.not_run(format!("root, loop devices and exFAT: {why}"))],
+    };
+    let list = tempfile::NamedTempFile::new().expect("a temporary file");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // The program as it is shipped: without this suite's feature.
+    let output = Command::new(cargo)
+        .args(["test", "--locked", "--test", "tools"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("STEWARD_TEST_VAULTS", disk.mounted())
+        .env("STEWARD_TEST_NOT_POSSIBLE", list.path())
+        .output()
+        .expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let failed = text.lines().filter(|line| line.starts_with("test ") && line.ends_with("FAILED"));
+    failed.for_each(|line| tally.bad(format!("on exFAT: {line}")));
+    // The last summary is the suite's own; others are of tests that run some of them again.
+    let summary = text.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
+    let passed = summary.and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
+    let Some(passed) = passed else {
+        tally.bad(format!("the suite failed: {}", String::from_utf8_lossy(&output.stderr)));
+        return vec![tally.line("")];
+    };
+    let list = std::fs::read_to_string(list.path()).expect("it was made above");
+    let mut not_possible: Vec<&str> = list.lines().collect();
+    not_possible.sort_unstable();
+    not_possible.dedup();
+    for line in &not_possible {
+        println!("not possible on exFAT: {line}");
+    }
+    let not_possible = not_possible.len() as u64;
+    tally.count(passed.saturating_sub(not_possible));
+    vec![tally.line(format!("{not_possible} more are not possible there and say why"))]
+}

@@ -1,0 +1,323 @@
+//! What is being done when something breaks: each way to change a vault once, on a small vault.
+
+use std::fs;
+use std::path::Path;
+
+use vault_steward::journal::{Journal, Query, Settings, Target};
+use vault_steward::store::Store;
+use vault_steward::tools::Context;
+
+use crate::operation::{Operation, Patched, perform};
+use crate::place::Place;
+use crate::tree::{self, Entry, Tree};
+
+/// One way to change a vault.
+pub struct Case {
+    pub name: &'static str,
+    /// What Obsidian's settings say about deleting.
+    pub trash: &'static str,
+    /// What was done before, undisturbed.
+    pub earlier: fn() -> Vec<Step>,
+    /// What is done when it breaks.
+    pub act: fn() -> Vec<Step>,
+}
+
+/// One step of a case.
+pub enum Step {
+    Do(Operation),
+    /// Takes back the last change set.
+    Undo,
+    /// Brings back what was deleted last.
+    Restore,
+    /// Lets go of all that is beyond the limits, with limits of nothing.
+    Gc,
+}
+
+/// The vault of all cases: links between the notes, one note with two names.
+const NOTES: &[(&str, &str)] = &[
+    ("Home.md", "# Home\n[[Garden]] and [[Plans/Trip|a trip]]\n"),
+    ("Garden.md", "# Garden\nroses\ntulips\n![[Plans/Map.canvas]]\n"),
+    ("Plans/Trip.md", "# Trip\n[there](../Garden.md)\n[[Budget#Total]]\n"),
+    ("Plans/Budget.md", "# Total\n12\n[[Trip]]\n"),
+    ("Plans/Map.canvas", "{\"nodes\":[{\"id\":\"1\",\"type\":\"file\",\"file\":\"Garden.md\"}]}\n"),
+    ("Log.md", "one\ntwo\nthree\n"),
+    ("Twin.md", "one text\nof two names\n"),
+];
+
+/// Every case.
+pub const CASES: &[Case] = &[
+    case("write a new note", nothing, || vec![write("New.md", "new\n")]),
+    case("write a new note in new folders", nothing, || vec![write("A/B/New.md", "new\n")]),
+    case("write over a note", nothing, || vec![write("Log.md", "another text\n")]),
+    case("write over a note with two names", nothing, || vec![write("Twin.md", "another text\n")]),
+    case("edit a note", nothing, || vec![edit("Garden.md", "roses", "lilies")]),
+    case("patch five files", nothing, || vec![patch()]),
+    case("move a note that others link to", nothing, || {
+        vec![relocate("Garden.md", "Places/Yard.md")]
+    }),
+    case("move a folder that others link to", nothing, || vec![relocate("Plans", "Old/Ideas")]),
+    case("change the case of a name", nothing, || vec![relocate("Home.md", "home.md")]),
+    case("delete a note", nothing, || vec![delete("Log.md")]),
+    case("delete a folder", nothing, || vec![delete("Plans")]),
+    case(
+        "delete a note whose name is in the trash",
+        || vec![delete("Log.md"), write("Log.md", "2\n")],
+        || vec![delete("Log.md")],
+    ),
+    Case { trash: "none", ..case("delete a note, kept", nothing, || vec![delete("Log.md")]) },
+    Case { trash: "none", ..case("delete a folder, kept", nothing, || vec![delete("Plans")]) },
+    Case {
+        trash: "system",
+        ..case("delete a note, system's trash", nothing, || vec![delete("Log.md")])
+    },
+    Case {
+        trash: "system",
+        ..case("delete a folder, system's trash", nothing, || vec![delete("Plans")])
+    },
+    case("create folders", nothing, || vec![folder("New/Deep/Deeper")]),
+    case("undo a new note", || vec![write("A/B/New.md", "new\n")], || vec![Step::Undo]),
+    case("undo an edit", || vec![edit("Garden.md", "roses", "lilies")], || vec![Step::Undo]),
+    case("undo a write in place", || vec![write("Twin.md", "other\n")], || vec![Step::Undo]),
+    case("undo a patch", || vec![patch()], || vec![Step::Undo]),
+    case(
+        "undo the move of a note",
+        || vec![relocate("Garden.md", "Places/Yard.md")],
+        || vec![Step::Undo],
+    ),
+    case("undo the move of a folder", || vec![relocate("Plans", "Old/Ideas")], || vec![Step::Undo]),
+    case("undo a deletion", || vec![delete("Log.md")], || vec![Step::Undo]),
+    case("undo the deletion of a folder", || vec![delete("Plans")], || vec![Step::Undo]),
+    Case {
+        trash: "none",
+        ..case("undo a deletion, kept", || vec![delete("Plans")], || vec![Step::Undo])
+    },
+    case("undo new folders", || vec![folder("New/Deep")], || vec![Step::Undo]),
+    case("undo the undo of a patch", || vec![patch(), Step::Undo], || vec![Step::Undo]),
+    case("restore a folder", || vec![delete("Plans")], || vec![Step::Restore]),
+    case(
+        "restore beside a taken name",
+        || vec![delete("Log.md"), write("Log.md", "2\n")],
+        || vec![Step::Restore],
+    ),
+    case(
+        "let go of old versions",
+        || vec![patch(), edit("Log.md", "four", "4"), delete("Log.md")],
+        || vec![Step::Gc],
+    ),
+];
+
+const fn case(name: &'static str, earlier: fn() -> Vec<Step>, act: fn() -> Vec<Step>) -> Case {
+    Case { name, trash: "local", earlier, act }
+}
+
+fn nothing() -> Vec<Step> {
+    Vec::new()
+}
+
+fn write(path: &str, text: &str) -> Step {
+    Step::Do(Operation::Write { path: path.into(), text: text.into() })
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Step {
+    Step::Do(Operation::Edit { path: path.into(), old: old.into(), new: new.into() })
+}
+
+fn relocate(from: &str, to: &str) -> Step {
+    Step::Do(Operation::Move { from: from.into(), to: to.into() })
+}
+
+fn delete(path: &str) -> Step {
+    Step::Do(Operation::Delete { path: path.into() })
+}
+
+fn folder(path: &str) -> Step {
+    Step::Do(Operation::CreateFolder { path: path.into() })
+}
+
+fn patch() -> Step {
+    let there = |path: &str| {
+        let note = NOTES.iter().find(|(name, _)| *name == path);
+        note.map(|(_, text)| (*text).to_owned())
+    };
+    let patched = |path: &str, after: Option<&str>| Patched {
+        path: path.into(),
+        before: there(path),
+        after: after.map(str::to_owned),
+    };
+    Step::Do(Operation::Patch(vec![
+        patched("Log.md", Some("one\ntwo\nfour\n")),
+        patched("Added/First.md", Some("first\n")),
+        patched("Plans/Budget.md", None),
+        patched("Garden.md", Some("# Garden\nnothing left\n")),
+        patched("Twin.md", Some("both\n")),
+    ]))
+}
+
+impl Case {
+    /// Makes the vault below `folder` and does what comes before.
+    pub fn prepare(&self, folder: &Path) -> Place {
+        let place = Place::below(folder);
+        let settings = format!(r#"{{"trashOption":"{}","alwaysUpdateLinks":true}}"#, self.trash);
+        fs::write(place.vault.join(".obsidian/app.json"), settings).expect("written");
+        for (path, text) in NOTES {
+            let file = place.vault.join(path);
+            fs::create_dir_all(file.parent().expect("below the vault")).expect("made");
+            fs::write(file, text).expect("written");
+        }
+        fs::create_dir(place.home()).expect("made");
+        fs::hard_link(place.vault.join("Twin.md"), place.home().join("Twin.md")).expect("linked");
+        let earlier = (self.earlier)();
+        if !earlier.is_empty() {
+            let context = place.open().expect("a sound vault opens");
+            earlier.iter().for_each(|step| step.run(&context).expect("nothing disturbs it"));
+            context.vault.stop();
+        }
+        place
+    }
+}
+
+impl Step {
+    /// Does it.
+    ///
+    /// # Errors
+    /// What the product says.
+    pub fn run(&self, context: &Context) -> Result<(), String> {
+        match self {
+            Self::Do(operation) => {
+                perform(context, operation).map(drop).map_err(|error| error.text())
+            }
+            Self::Undo => undo_last(context),
+            Self::Restore => {
+                let items = context.journal.trash().map_err(|error| error.to_string())?;
+                let last = items.iter().max_by_key(|item| item.deleted).ok_or("no trash")?;
+                let restored = context.journal.restore(&last.id, None, &context.origin);
+                restored.map(drop).map_err(|error| error.to_string())
+            }
+            Self::Gc => {
+                let state = context.vault.recovery_folder();
+                let store = Store::at(state.parent().expect("it lies in the state folder"));
+                let nothing = Settings { versions: 0, days: 0, ..Settings::default() };
+                let journal = Journal::open(context.vault.clone(), store, nothing);
+                journal.gc(false).map(drop).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+/// Takes back the newest change set.
+///
+/// # Errors
+/// What the product says, or that there is none.
+pub fn undo_last(context: &Context) -> Result<(), String> {
+    let newest = Query { limit: 1, ..Query::default() };
+    let sets = context.journal.change_sets(&newest).map_err(|error| error.to_string())?;
+    let newest = Target::Set(sets.first().ok_or("nothing was recorded")?.id);
+    let undone = context.journal.undo(newest, false, &context.origin);
+    undone.map(drop).map_err(|error| error.to_string())
+}
+
+/// Which of the two states a vault has to be in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Must {
+    Before,
+    After,
+    Either,
+}
+
+/// What a vault was and becomes when nothing breaks.
+pub struct Both {
+    before: Tree,
+    after: Tree,
+    /// Whether what the system's trash refuses may lie in the vault's own.
+    either_trash: bool,
+    /// Whether the act is a change set, which can be undone.
+    undoable: bool,
+}
+
+impl Both {
+    pub fn new(case: &Case, before: Tree, after: Tree) -> Self {
+        let undoable = (case.act)().iter().any(|step| !matches!(step, Step::Gc));
+        Self { before, after, either_trash: case.trash == "system", undoable }
+    }
+
+    /// Recovers what lies at `place` and looks at everything; whether it is as after the act.
+    ///
+    /// # Errors
+    /// What is not as it has to be.
+    pub fn settle(&self, place: &Place, must: Must) -> Result<bool, String> {
+        let context = place.open().map_err(|error| format!("recovery: {error}"))?;
+        let found = tree::read(&place.vault);
+        let settled = self.look(place, &context, &found, must);
+        context.vault.stop();
+        settled
+    }
+
+    fn look(
+        &self,
+        place: &Place,
+        context: &Context,
+        found: &Tree,
+        must: Must,
+    ) -> Result<bool, String> {
+        let (is_before, is_after) = (self.same(&self.before, found), self.same(&self.after, found));
+        let fits = match must {
+            Must::Before => is_before,
+            Must::After => is_after,
+            Must::Either => is_before || is_after,
+        };
+        if !fits {
+            return Err(format!(
+                "the vault has to be as {must:?}; what differs from before: {}; from after: {}",
+                tree::difference(&self.before, found),
+                tree::difference(&self.after, found)
+            ));
+        }
+        self.texts_kept(place, found)?;
+        let verified = context.journal.verify().map_err(|error| format!("verify: {error}"))?;
+        if !verified.is_sound() {
+            return Err(format!("the journal is not sound: {verified:?}"));
+        }
+        if is_after && !is_before && self.undoable {
+            undo_last(context).map_err(|error| format!("undo afterwards: {error}"))?;
+            let undone = tree::read(&place.vault);
+            if tree::outside_trash(&undone) != tree::outside_trash(&self.before) {
+                let difference = tree::difference(&self.before, &undone);
+                return Err(format!("undone, it is not as before: {difference}"));
+            }
+        }
+        Ok(is_after)
+    }
+
+    fn same(&self, one: &Tree, other: &Tree) -> bool {
+        match self.either_trash {
+            true => tree::outside_trash(one) == tree::outside_trash(other),
+            false => tree::without_empty_trash(one) == tree::without_empty_trash(other),
+        }
+    }
+
+    /// Every text there was before is still somewhere.
+    fn texts_kept(&self, place: &Place, found: &Tree) -> Result<(), String> {
+        let mut kept: Vec<Vec<u8>> = texts(found).cloned().collect();
+        for folder in [place.state.join("recovery"), place.state.join("kept"), place.home()] {
+            if folder.is_dir() {
+                kept.extend(texts(&tree::read(&folder)).cloned());
+            }
+        }
+        for (path, entry) in &self.before {
+            if let Entry::File(text) = entry
+                && !kept.contains(text)
+                && !place.is_in_journal(text)
+            {
+                return Err(format!("the text of `{path}` is nowhere any more"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn texts(tree: &Tree) -> impl Iterator<Item = &Vec<u8>> {
+    tree.values().filter_map(|entry| match entry {
+        Entry::File(text) => Some(text),
+        Entry::Folder => None,
+    })
+}

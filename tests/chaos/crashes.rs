@@ -1,0 +1,146 @@
+//! The process dies, and dies again while it recovers: at every place where a step reaches the
+//! disk (`src/chaos.rs`), in every case.
+//!
+//! A first child dies at one place of the act, a second one at one place of the recovery that
+//! follows, every pair of places; then, evenly over all triples, a third one in the recovery of
+//! that. In the end the recovery runs to its end and the whole vault is looked at.
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cases::{Both, CASES, Must};
+use crate::child;
+use crate::place::{self, Place};
+use crate::report::{self, Line, Tally};
+use crate::tree;
+
+const RUNS: u64 = 20_000;
+
+/// Places of the act, over all cases.
+const PLACES: u64 = 300;
+
+/// How a child ended.
+enum End {
+    /// It passed so many places.
+    Passed(u64),
+    Killed,
+}
+
+pub fn run() -> Vec<Line> {
+    let places = Tally::new("places to crash at", PLACES);
+    let runs = Tally::new("crashes with a crash in the recovery", RUNS);
+    let states = Mutex::new(Vec::new());
+    report::each(CASES.len() as u64, &places, |number| match undisturbed(number as usize) {
+        Ok((both, passed)) => {
+            places.count(passed);
+            states.lock().expect("no panic").push((number as usize, both, passed));
+        }
+        Err(fault) => places.bad(format!("{}: {fault}", CASES[number as usize].name)),
+    });
+    let mut states = states.into_inner().expect("no panic");
+    states.sort_by_key(|(number, _, _)| *number);
+    let first: Vec<(usize, &Both, u64)> = states
+        .iter()
+        .flat_map(|(number, both, passed)| (1..=*passed).map(move |at| (*number, both, at)))
+        .collect();
+    // How many places each recovery has: one run each, which is looked at as well.
+    let pairs = Mutex::new(Vec::new());
+    let (before, after) = (AtomicU64::new(0), AtomicU64::new(0));
+    let note =
+        |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
+    report::each(first.len() as u64, &runs, |number| {
+        let (case, both, at) = first[number as usize];
+        match one(case, both, [at, 0, 0]) {
+            Ok((is_after, End::Passed(passed))) => {
+                note(is_after);
+                runs.count(1);
+                let again = (1..=passed).map(|again| (case, both, [at, again, passed]));
+                pairs.lock().expect("no panic").extend(again);
+            }
+            Ok((_, End::Killed)) => runs.bad("a recovery died without being told to"),
+            Err(fault) => runs.bad(format!("{}, killed at {at}: {fault}", CASES[case].name)),
+        }
+    });
+    let mut pairs = pairs.into_inner().expect("no panic");
+    pairs.sort_by_key(|(case, _, deaths)| (*case, *deaths));
+    // As many with a third death as are wanting.
+    let all = pairs.len() as u64;
+    let wanting = runs.wanted().saturating_sub(first.len() as u64 + all);
+    let thirds: Vec<_> = pairs
+        .iter()
+        .flat_map(|(case, both, [at, again, passed])| {
+            (1..=*passed).map(move |third| (*case, *both, [*at, *again, third]))
+        })
+        .collect();
+    let two = pairs.into_iter().map(|(case, both, [at, again, _])| (case, both, [at, again, 0]));
+    let mut chosen = report::evenly(two.collect(), runs.wanted());
+    chosen.extend(report::evenly(thirds, wanting));
+    let died_thrice = AtomicU64::new(0);
+    report::each(chosen.len() as u64, &runs, |number| {
+        let (case, both, deaths) = chosen[number as usize];
+        match one(case, both, deaths) {
+            Ok((is_after, end)) => {
+                note(is_after);
+                runs.count(1);
+                if deaths[2] > 0 && matches!(end, End::Killed) {
+                    died_thrice.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Err(fault) => runs.bad(format!("{}, killed at {deaths:?}: {fault}", CASES[case].name)),
+        }
+    });
+    let thrice = died_thrice.into_inner();
+    let (before, after) = (before.into_inner(), after.into_inner());
+    vec![
+        places.line(format!("{} cases", CASES.len())),
+        runs.line(format!("{before} as before, {after} as after; {all} pairs of places, {thrice} with a third crash")),
+    ]
+}
+
+/// What becomes of a case's vault when nothing dies, and how many places it passes.
+fn undisturbed(number: usize) -> Result<(Both, u64), String> {
+    let folder = place::folder_in_memory();
+    let case = &CASES[number];
+    let place = case.prepare(folder.path());
+    let before = tree::read(&place.vault);
+    let End::Passed(passed) = run_child("act", &place, &[number as u64, 0])? else {
+        return Err("it died without being told to".to_owned());
+    };
+    let both = Both::new(case, before, tree::read(&place.vault));
+    both.settle(&place, Must::After)?;
+    Ok((both, passed))
+}
+
+/// Dies at the first place, in the recovery at the second, in the recovery of that at the third (0:
+/// not again). Whether the vault is as after the act, and how the last child ended.
+fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String> {
+    let folder = place::folder_in_memory();
+    let place = CASES[case].prepare(folder.path());
+    let [at, again, third] = deaths;
+    if let End::Passed(passed) = run_child("act", &place, &[case as u64, at])? {
+        return Err(format!("it passed {passed} places and did not die"));
+    }
+    let mut end = run_child("recover", &place, &[again])?;
+    if third > 0 {
+        end = run_child("recover", &place, &[third])?;
+    }
+    Ok((both.settle(&place, Must::Either)?, end))
+}
+
+fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {
+    let arguments = arguments.iter().map(u64::to_string);
+    let output = child::start(errand, place).args(arguments).output().expect("it runs");
+    let told = || {
+        let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+        String::from_utf8_lossy(&text).trim().to_owned()
+    };
+    match (output.status.code(), output.status.signal()) {
+        (Some(0), _) => match String::from_utf8_lossy(&output.stdout).trim().parse() {
+            Ok(passed) => Ok(End::Passed(passed)),
+            Err(_) => Err(told()),
+        },
+        (None, Some(9)) => Ok(End::Killed),
+        _ => Err(told()),
+    }
+}

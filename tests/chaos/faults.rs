@@ -1,0 +1,192 @@
+//! One system call fails, or is the last one: every call that changes a disk, in every case.
+//!
+//! strace makes the call fail. It counts by thread, and all that changes a disk is done by a
+//! child's first thread; which calls those are, a first run without a fault tells.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+use crate::cases::{Both, CASES, Case, Must};
+use crate::child;
+use crate::place::{self, Place};
+use crate::report::{self, Line, Tally};
+use crate::tree;
+
+const POINTS: u64 = 1_500;
+
+/// Points are left out, evenly, beyond so many.
+const MOST: u64 = 2_500;
+
+/// The calls that change a disk. Those that fail as nothing else does are left out.
+const CALLS: &[&str] = &[
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "syncfs",
+    "rename",
+    "renameat",
+    "renameat2",
+    "openat",
+    "openat2",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "ftruncate",
+    "fallocate",
+    "copy_file_range",
+    "sendfile",
+    "link",
+    "linkat",
+    "symlinkat",
+    "fchmod",
+    "fchown",
+    "fsetxattr",
+];
+
+/// What happens at a call.
+const FAULTS: &[(&str, &str)] =
+    &[("disk full", "error=ENOSPC"), ("I/O error", "error=EIO"), ("kill", "signal=KILL")];
+
+/// One call of a case: the `ordinal`-th of its name in the first thread.
+#[derive(Debug, Clone)]
+struct Point {
+    case: usize,
+    call: String,
+    ordinal: usize,
+}
+
+pub fn run() -> Vec<Line> {
+    let tally = Tally::new("system calls that fail, or are the last", POINTS);
+    if let Err(why) = Command::new("strace").arg("-V").output() {
+        return vec![tally.not_run(format!("strace: {why}"))];
+    }
+    let mut states = Vec::new();
+    let mut points = Vec::new();
+    for (number, case) in CASES.iter().enumerate() {
+        match undisturbed(number, case) {
+            Ok((both, calls)) => {
+                states.push(both);
+                points.extend(calls);
+            }
+            Err(fault) => {
+                tally.bad(format!("{}: {fault}", case.name));
+                return vec![tally.line("")];
+            }
+        }
+    }
+    let all: Vec<(&Point, &(&str, &str))> =
+        points.iter().flat_map(|point| FAULTS.iter().map(move |fault| (point, fault))).collect();
+    let found = all.len();
+    let all = report::evenly(all, MOST * tally.wanted() / POINTS);
+    let ended = Mutex::new(BTreeMap::<&str, u64>::new());
+    report::each(all.len() as u64, &tally, |number| {
+        let (point, (what, injected)) = all[number as usize];
+        let case = &CASES[point.case];
+        match one(point, injected, &states[point.case]) {
+            Ok(end) => {
+                *ended.lock().expect("no panic").entry(end).or_default() += 1;
+                tally.count(1);
+            }
+            Err(fault) => tally.bad(format!(
+                "{}, {what} at {} number {}: {fault}",
+                case.name, point.call, point.ordinal
+            )),
+        }
+    });
+    let ended = ended.into_inner().expect("no panic");
+    let ended: Vec<_> = ended.iter().map(|(end, times)| format!("{times} {end}")).collect();
+    vec![tally.line(format!("{} cases; of {found}; {}", CASES.len(), ended.join(", ")))]
+}
+
+/// A run in which nothing fails: what becomes of the vault, and by which calls.
+fn undisturbed(number: usize, case: &Case) -> Result<(Both, Vec<Point>), String> {
+    let folder = place::folder_in_memory();
+    let place = case.prepare(folder.path());
+    let before = tree::read(&place.vault);
+    let log = folder.path().join("log");
+    let output = under_strace(&place, number, &log, &[format!("trace={}", CALLS.join(","))]);
+    if !output.status.success() {
+        return Err(told(&output));
+    }
+    let after = tree::read(&place.vault);
+    let log = std::fs::read_to_string(log).expect("strace wrote it");
+    let first = log.split_whitespace().next().unwrap_or_default().to_owned();
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    let mut points = Vec::new();
+    for line in log.lines() {
+        let Some((process, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        let Some((name, arguments)) = call.split_once('(') else { continue };
+        if process != first || !CALLS.contains(&name) {
+            continue;
+        }
+        let ordinal = counted.entry(name.to_owned()).or_default();
+        *ordinal += 1;
+        let changes = match name {
+            "openat" | "openat2" => arguments.contains("O_CREAT"),
+            // What it says to us.
+            "write" => !arguments.starts_with("1,") && !arguments.starts_with("2,"),
+            _ => true,
+        };
+        if changes {
+            points.push(Point { case: number, call: name.to_owned(), ordinal: *ordinal });
+        }
+    }
+    let both = Both::new(case, before, after);
+    both.settle(&place, Must::After)?;
+    Ok((both, points))
+}
+
+/// One fault; how it ended.
+fn one(point: &Point, injected: &str, both: &Both) -> Result<&'static str, String> {
+    let folder = place::folder_in_memory();
+    let place = CASES[point.case].prepare(folder.path());
+    let log = folder.path().join("log");
+    let (call, ordinal) = (&point.call, point.ordinal);
+    let expressions = [format!("trace={call}"), format!("inject={call}:{injected}:when={ordinal}")];
+    let output = under_strace(&place, point.case, &log, &expressions);
+    let (must, end) = match (output.status.code(), output.status.signal()) {
+        (Some(0), _) => (Must::After, "made all the same"),
+        (Some(code), _) if code == i32::from(child::REFUSED) => (Must::Before, "refused"),
+        (None, Some(9)) => (Must::Either, "killed"),
+        _ => return Err(told(&output)),
+    };
+    let log = std::fs::read_to_string(log).expect("strace wrote it");
+    if !log.contains("(INJECTED)") && end != "killed" {
+        return Err("the call was not made this time".to_owned());
+    }
+    let found = both.settle(&place, must);
+    found.map(|_| end).map_err(|fault| format!("{end}: {fault}; {}", told(&output)))
+}
+
+fn under_strace(place: &Place, case: usize, log: &Path, expressions: &[String]) -> Output {
+    let act = child::start("act", place);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o"]).arg(log);
+    for expression in expressions {
+        strace.args(["-e", expression]);
+    }
+    strace.arg("--").arg(act.get_program()).args(act.get_args()).args([&case.to_string(), "0"]);
+    strace.env_clear().env("RUST_BACKTRACE", "0").env("HOME", place.home());
+    strace.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    strace.output().expect("strace was found before")
+}
+
+fn told(output: &Output) -> String {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    let text = String::from_utf8_lossy(&text);
+    let mut short: String = text.trim().chars().take(400).collect();
+    if short.is_empty() {
+        short = format!("it ended with {}", output.status);
+    }
+    short
+}

@@ -1,0 +1,665 @@
+//! The whole product against a vault in memory: ten thousand sequences of fifty operations, other
+//! programs' among them. After each the two hold the same, byte for byte.
+//!
+//! The model says what each call must do from the manual alone: which files there are afterwards,
+//! or that it is refused and nothing changes. It knows no journal, no links, no catalogue.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use vault_steward::journal::{ChangeSetId, Target};
+use vault_steward::tools::Context;
+
+use crate::operation::{Operation, Outside, Patched, perform, perform_outside};
+use crate::place::{self, Place};
+use crate::random::{self, Random};
+use crate::report::{self, Line, Tally};
+use crate::tree::{self, Entry, Tree};
+
+const SEQUENCES: u64 = 10_000;
+const OPERATIONS: usize = 50;
+
+/// Names of notes and of folders: few, so that they meet. No note is named like a folder.
+const NOTES: &[&str] = &["one.md", "Two.md", "Über.md", "four five.md", "board.canvas"];
+const FOLDERS: &[&str] = &["a", "B", "c d"];
+
+pub fn run() -> Vec<Line> {
+    let tally = Tally::new(format!("sequences of {OPERATIONS} operations, model"), SEQUENCES);
+    let first = random::seed();
+    report::each(tally.wanted(), &tally, |number| {
+        let seed = first.wrapping_add(number);
+        match sequence(seed) {
+            Ok(()) => tally.count(1),
+            Err(fault) => tally.bad(fault),
+        }
+    });
+    vec![tally.line(format!("seeds from {first}"))]
+}
+
+/// One sequence. What fails is said with its seed and the shortest run of operations that fails.
+fn sequence(seed: u64) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let mut done = Vec::new();
+    let folder = place::folder_in_memory();
+    let mut world = World::new(folder.path())?;
+    for _ in 0..OPERATIONS {
+        let operation = match random.below(20) {
+            // The last one mostly: then nothing has changed since.
+            0 | 1 => Operation::Undo { back: 0 },
+            2 => Operation::Undo { back: random.below(6) },
+            3 => Operation::Restore { which: random.below(1_000) },
+            4 if random.once_in(4) => Operation::Restart,
+            _ => world.model.choose(&mut random),
+        };
+        done.push(operation.clone());
+        if let Err(fault) = world.step(&operation) {
+            let shortest = shorten(done);
+            return Err(format!("seed {seed}: {fault}; the shortest way to a fault: {shortest:?}"));
+        }
+    }
+    world.end().map_err(|fault| format!("seed {seed}: {fault}"))
+}
+
+/// Leaves out one operation after the other, as long as what remains still fails.
+fn shorten(mut operations: Vec<Operation>) -> Vec<Operation> {
+    let mut at = operations.len();
+    while at > 0 {
+        at -= 1;
+        let mut fewer = operations.clone();
+        fewer.remove(at);
+        if fails(&fewer) {
+            operations = fewer;
+        }
+    }
+    operations
+}
+
+fn fails(operations: &[Operation]) -> bool {
+    let folder = place::folder_in_memory();
+    let mut world = World::new(folder.path()).expect("a fresh vault opens");
+    for operation in operations {
+        // What another program did may not be possible any more without what is left out.
+        if let Operation::Outside(outside) = operation
+            && world.model.after_outside(outside).is_none()
+        {
+            return false;
+        }
+        if world.step(operation).is_err() {
+            return true;
+        }
+    }
+    false
+}
+
+/// A vault, and what it must hold.
+struct World {
+    place: Place,
+    context: Context,
+    model: Model,
+    /// The change sets so far.
+    sets: Vec<Recorded>,
+}
+
+/// A change set, and what the vault held before and after it.
+struct Recorded {
+    id: u64,
+    before: Tree,
+    after: Tree,
+    undone: bool,
+    /// The set that this one took back, by its place in the list.
+    undoes: Option<usize>,
+    /// Whether what it did was taken back in part, or by others, since.
+    in_doubt: bool,
+}
+
+/// What an undo must do.
+enum Undo {
+    /// It is refused: it was undone before.
+    Refused,
+    /// Nothing of what the set changed has changed since: outside the trash, exactly this.
+    Exactly(Tree),
+    /// Something has changed since: it may be refused, and then nothing happens; done, it loses
+    /// no text.
+    Either,
+}
+
+impl World {
+    fn new(folder: &Path) -> Result<Self, String> {
+        let place = Place::below(folder);
+        let context = place.open()?;
+        Ok(Self { place, context, model: Model::default(), sets: Vec::new() })
+    }
+
+    fn step(&mut self, operation: &Operation) -> Result<(), String> {
+        let done = match operation {
+            Operation::Outside(outside) => {
+                perform_outside(&self.place.vault, outside);
+                let expected = self.model.after_outside(outside);
+                self.holds(&expected.expect("it was chosen as possible"))
+            }
+            Operation::Undo { back } => self.undo(*back),
+            Operation::Restore { which } => self.restore(*which),
+            Operation::Restart => self.restart(),
+            _ => self.change(operation),
+        };
+        done.map_err(|fault| format!("{operation:?}: {fault}"))
+    }
+
+    /// What the tools do.
+    fn change(&mut self, operation: &Operation) -> Result<(), String> {
+        match (self.model.after(operation), perform(&self.context, operation)) {
+            (Some(expected), Ok(set)) => {
+                let before = self.model.tree.clone();
+                self.holds(&expected)?;
+                self.record(set, before, None);
+                Ok(())
+            }
+            (None, Err(_)) => self.holds(&self.model.tree.clone()),
+            (Some(_), Err(error)) => Err(format!("it is refused: {}", error.text())),
+            (None, Ok(_)) => Err("it is not refused".to_owned()),
+        }
+    }
+
+    fn record(&mut self, set: Option<u64>, before: Tree, undoes: Option<usize>) {
+        // Where nothing had to be done there is no set.
+        if let Some(id) = set {
+            let after = self.model.tree.clone();
+            let recorded = Recorded { id, before, after, undone: false, undoes, in_doubt: false };
+            self.sets.push(recorded);
+        }
+    }
+
+    /// Whether the vault is as it must be; from now on that is how it is.
+    fn holds(&mut self, expected: &Tree) -> Result<(), String> {
+        let found = tree::read(&self.place.vault);
+        if found != *expected {
+            return Err(tree::difference(expected, &found));
+        }
+        self.model.tree = found;
+        Ok(())
+    }
+
+    /// Takes back the set that is `back` before the last.
+    fn undo(&mut self, back: usize) -> Result<(), String> {
+        let Some(at) = self.sets.len().checked_sub(back + 1) else { return Ok(()) };
+        let expected = self.sets[at].undo(&self.model.tree);
+        let target = Target::Set(ChangeSetId(self.sets[at].id));
+        let answer = self.context.journal.undo(target, false, &self.context.origin);
+        let before = self.model.tree.clone();
+        match (expected, answer) {
+            (Undo::Refused | Undo::Either, Err(_)) => return self.holds(&before),
+            (Undo::Exactly(_), Err(error)) => return Err(format!("it is refused: {error}")),
+            (Undo::Refused, Ok(_)) => return Err("it was undone before".to_owned()),
+            (expected, Ok(undone)) => {
+                let found = tree::read(&self.place.vault);
+                if let Undo::Exactly(expected) = expected
+                    && tree::outside_trash(&found) != expected
+                {
+                    return Err(tree::difference(&expected, &tree::outside_trash(&found)));
+                }
+                self.keeps_all_texts(&before, &found)?;
+                self.model.tree = found;
+                if self.model.tree == before {
+                    // Others had taken it all back already: there is nothing to record.
+                    self.sets[at].in_doubt = true;
+                    return Ok(());
+                }
+                self.turn(at);
+                self.record(Some(undone.applied.change_set.0), before, Some(at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a set was taken back. What an undo had taken back is there again then, and can be
+    /// taken back again; and so on.
+    fn turn(&mut self, at: usize) {
+        let (mut next, mut undone) = (Some(at), true);
+        let in_doubt = self.sets[at].in_doubt;
+        while let Some(set) = next.and_then(|at| self.sets.get_mut(at)) {
+            set.undone = undone;
+            set.in_doubt |= in_doubt;
+            undone = !undone;
+            next = set.undoes;
+        }
+    }
+
+    /// Brings back one thing from the trash; nothing else changes.
+    fn restore(&mut self, which: usize) -> Result<(), String> {
+        let items = self.context.journal.trash().map_err(|error| error.to_string())?;
+        if items.is_empty() {
+            return Ok(());
+        }
+        let item = &items[which % items.len()];
+        let restored = self.context.journal.restore(&item.id, None, &self.context.origin);
+        let restored = restored.map_err(|error| format!("{item:?}: it is refused: {error}"))?;
+        let before = self.model.tree.clone();
+        let found = tree::read(&self.place.vault);
+        let (mut rest, to) = (tree::outside_trash(&found), restored.path.as_str());
+        let mut back: Vec<String> = Vec::new();
+        rest.retain(|path, _| {
+            let is_back = path == to || path.starts_with(&format!("{to}/"));
+            // A folder that had to be made for it.
+            let is_above = to.starts_with(&format!("{path}/")) && !before.contains_key(path);
+            if is_back {
+                back.push(path.clone());
+            }
+            !is_back && !is_above
+        });
+        if rest != tree::outside_trash(&before) {
+            let difference = tree::difference(&tree::outside_trash(&before), &rest);
+            return Err(format!("{item:?} to `{to}` changed more: {difference}"));
+        }
+        if back.is_empty() {
+            return Err(format!("{item:?} is not at `{to}`"));
+        }
+        self.keeps_all_texts(&before, &found)?;
+        self.model.tree = found;
+        let deletion = item.change.map(|change| change.set.0);
+        let mut at = self.sets.iter().position(|set| Some(set.id) == deletion);
+        while let Some(set) = at.and_then(|at| self.sets.get_mut(at)) {
+            set.in_doubt = true;
+            // Where an undo had deleted it, what was undone is there again.
+            at = set.undoes;
+        }
+        self.record(Some(restored.applied.change_set.0), before, None);
+        Ok(())
+    }
+
+    /// The daemon ends and begins anew.
+    fn restart(&mut self) -> Result<(), String> {
+        self.context.vault.stop();
+        self.context = self.place.open()?;
+        self.holds(&self.model.tree.clone())
+    }
+
+    /// What is in the vault no more is in the journal.
+    fn keeps_all_texts(&self, before: &Tree, found: &Tree) -> Result<(), String> {
+        for (path, entry) in before {
+            if let Entry::File(text) = entry
+                && !found.values().any(|other| other == entry)
+                && !self.place.is_in_journal(text)
+            {
+                return Err(format!("the text of `{path}` is nowhere any more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// At the end everything in the journal is sound.
+    fn end(&self) -> Result<(), String> {
+        self.context.vault.stop();
+        let verified = self.context.journal.verify().map_err(|error| error.to_string())?;
+        match verified.is_sound() {
+            true => Ok(()),
+            false => Err(format!("the journal is not sound: {verified:?}")),
+        }
+    }
+}
+
+impl Recorded {
+    /// What undoing it must do to a vault that holds `now`.
+    fn undo(&self, now: &Tree) -> Undo {
+        if self.undone && !self.in_doubt {
+            return Undo::Refused;
+        }
+        let (before, after) = (tree::outside_trash(&self.before), tree::outside_trash(&self.after));
+        let mut expected = tree::outside_trash(now);
+        let touched: Vec<&String> = before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| before.get(*path) != after.get(*path))
+            .collect();
+        let same = touched.iter().all(|path| expected.get(*path) == after.get(*path));
+        // Something else may have come into a folder of it, or be in its way under another case.
+        let all_known = expected.keys().all(|path| {
+            let below = |folder: &&&String| path.starts_with(&format!("{folder}/"));
+            touched.contains(&path)
+                || (!touched.iter().any(|folder| below(&folder))
+                    && !touched.iter().any(|other| other.to_lowercase() == path.to_lowercase()))
+        });
+        for path in &touched {
+            match before.get(*path) {
+                Some(entry) => expected.insert((*path).clone(), entry.clone()),
+                None => expected.remove(*path),
+            };
+        }
+        let has_parents = expected.keys().all(|path| match path.rsplit_once('/') {
+            Some((above, _)) => expected.get(above) == Some(&Entry::Folder),
+            None => true,
+        });
+        // What was deleted comes back from where it went, or from the journal.
+        match same && all_known && has_parents && !self.in_doubt {
+            true => Undo::Exactly(expected),
+            false => Undo::Either,
+        }
+    }
+}
+
+/// A vault in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    /// What it holds.
+    pub tree: Tree,
+    /// Lines written so far: each is another.
+    lines: u64,
+}
+
+impl Model {
+    /// A vault that holds `tree`, whose lines have numbers of at most `lines`.
+    pub fn new(tree: Tree, lines: u64) -> Self {
+        Self { tree, lines }
+    }
+
+    /// The path as it stands in the vault, however its case was given; `None` if there is none.
+    fn real(&self, path: &str) -> Option<String> {
+        if self.tree.contains_key(path) {
+            return Some(path.to_owned());
+        }
+        let wanted = path.to_lowercase();
+        let mut found = self.tree.keys().filter(|key| !key.starts_with(".trash"));
+        found.find(|key| key.to_lowercase() == wanted).cloned()
+    }
+
+    /// A path that is new, its folders spelt as they stand.
+    fn new_path(&self, path: &str) -> String {
+        match path.rsplit_once('/') {
+            None => path.to_owned(),
+            Some((above, name)) => {
+                let above = self.real(above).unwrap_or_else(|| self.new_path(above));
+                format!("{above}/{name}")
+            }
+        }
+    }
+
+    /// What the vault holds afterwards; `None` if it must be refused.
+    pub fn after(&self, operation: &Operation) -> Option<Tree> {
+        let mut tree = self.tree.clone();
+        match operation {
+            Operation::Write { path, text } => {
+                let path = self.real(path).unwrap_or_else(|| self.new_path(path));
+                make_parents(&mut tree, &path);
+                tree.insert(path, file(text));
+            }
+            Operation::Edit { path, old, new } => {
+                let path = self.real(path)?;
+                let text = self.text(&path)?;
+                let (before, after) = text.split_once(old.as_str())?;
+                tree.insert(path, file(&format!("{before}{new}{after}")));
+            }
+            Operation::Patch(files) => {
+                for patched in files {
+                    match (&patched.before, self.real(&patched.path)) {
+                        (None, None) => {
+                            let path = self.new_path(&patched.path);
+                            make_parents(&mut tree, &path);
+                            tree.insert(path, file(patched.after.as_ref()?));
+                        }
+                        (Some(before), Some(path)) if self.text(&path)? == *before => {
+                            match &patched.after {
+                                Some(after) => {
+                                    tree.insert(path, file(after));
+                                }
+                                None => to_trash(&mut tree, &path),
+                            }
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+            Operation::CreateFolder { path } => {
+                if self.real(path).is_none() {
+                    let path = self.new_path(path);
+                    make_parents(&mut tree, &path);
+                    tree.insert(path, Entry::Folder);
+                }
+            }
+            Operation::Move { from, to } => {
+                let from = self.real(from)?;
+                let new = self.new_path(to);
+                match self.real(to) {
+                    Some(there) if there != from => return None,
+                    _ => {}
+                }
+                if new.starts_with(&format!("{from}/")) {
+                    return None;
+                }
+                make_parents(&mut tree, &new);
+                rename(&mut tree, &from, &new);
+            }
+            Operation::Delete { path } => {
+                let path = self.real(path)?;
+                to_trash(&mut tree, &path);
+            }
+            _ => return None,
+        }
+        Some(tree)
+    }
+
+    /// What the vault holds after another program did this; `None` if it is not possible.
+    fn after_outside(&self, outside: &Outside) -> Option<Tree> {
+        let mut tree = self.tree.clone();
+        let has_parent = |path: &str| match path.rsplit_once('/') {
+            Some((above, _)) => self.tree.get(above) == Some(&Entry::Folder),
+            None => true,
+        };
+        match outside {
+            Outside::Write { path, text } => {
+                if !has_parent(path) || self.tree.get(path) == Some(&Entry::Folder) {
+                    return None;
+                }
+                tree.insert(path.clone(), file(text));
+            }
+            Outside::Remove { path } => match tree.remove(path)? {
+                Entry::File(_) => {}
+                Entry::Folder => return None,
+            },
+            Outside::Rename { from, to } => {
+                let free = !self.tree.contains_key(to) && has_parent(to);
+                if !free || to.starts_with(&format!("{from}/")) || !self.tree.contains_key(from) {
+                    return None;
+                }
+                rename(&mut tree, from, to);
+            }
+        }
+        Some(tree)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        match self.tree.get(path)? {
+            Entry::File(bytes) => Some(String::from_utf8(bytes.clone()).expect("text")),
+            Entry::Folder => None,
+        }
+    }
+
+    /// Chooses what happens next: mostly what can be done, sometimes what must be refused.
+    pub fn choose(&mut self, random: &mut Random) -> Operation {
+        loop {
+            match random.below(20) {
+                0..=4 => {
+                    let path = self.note(random, 2);
+                    return Operation::Write { path, text: self.new_text(random) };
+                }
+                5..=7 => {
+                    let path = self.note(random, 5);
+                    let Some(text) = self.real(&path).and_then(|path| self.text(&path)) else {
+                        continue;
+                    };
+                    let old = match random.once_in(12) {
+                        true => "nowhere".to_owned(),
+                        false => {
+                            let lines: Vec<&str> = text.lines().collect();
+                            random.pick(&lines).map_or("", |line| line).to_owned()
+                        }
+                    };
+                    return Operation::Edit { path, old, new: self.new_line() };
+                }
+                8 | 9 => return self.choose_patch(random),
+                10 => return Operation::CreateFolder { path: self.folder(random, 1) },
+                11..=14 => {
+                    let folders = random.once_in(3);
+                    let (from, to) = match folders {
+                        true => (self.folder(random, 4), self.folder(random, 1)),
+                        false => (self.note(random, 8), self.note(random, 1)),
+                    };
+                    if random.once_in(8) {
+                        // The case alone.
+                        let to = change_case(&from);
+                        return Operation::Move { from, to };
+                    }
+                    return Operation::Move { from, to };
+                }
+                15 | 16 => {
+                    let path = match random.once_in(4) {
+                        true => self.folder(random, 4),
+                        false => self.note(random, 8),
+                    };
+                    return Operation::Delete { path };
+                }
+                _ => {
+                    let outside = self.choose_outside(random);
+                    if self.after_outside(&outside).is_some() {
+                        return Operation::Outside(outside);
+                    }
+                }
+            }
+        }
+    }
+
+    fn choose_patch(&mut self, random: &mut Random) -> Operation {
+        let mut files: BTreeMap<String, Patched> = BTreeMap::new();
+        for _ in 0..=random.below(4) {
+            let path = self.note(random, 3);
+            let real = self.real(&path);
+            let before = real.as_ref().and_then(|path| self.text(path));
+            let after = match &before {
+                Some(_) if random.once_in(4) => None,
+                Some(before) => {
+                    let kept: Vec<&str> = before.lines().skip(1).collect();
+                    Some(format!("{}\n{}", self.new_line(), joined(&kept)))
+                }
+                None => Some(self.new_text(random)),
+            };
+            // Now and then what no file holds.
+            let before = match random.once_in(15) {
+                true => Some(format!("{}\n", self.new_line())),
+                false => before,
+            };
+            files.insert(path.to_lowercase(), Patched { path, before, after });
+        }
+        Operation::Patch(files.into_values().collect())
+    }
+
+    fn choose_outside(&mut self, random: &mut Random) -> Outside {
+        match random.below(3) {
+            0 => {
+                let path = self.note(random, 6);
+                let path = self.real(&path).unwrap_or_else(|| self.new_path(&path));
+                Outside::Write { path, text: self.new_text(random) }
+            }
+            1 => Outside::Remove { path: self.note(random, 9) },
+            _ => {
+                let (from, to) = match random.once_in(3) {
+                    true => (self.folder(random, 9), self.folder(random, 1)),
+                    false => (self.note(random, 9), self.note(random, 1)),
+                };
+                // Two names that differ in case alone are a test of their own.
+                match self.real(&to) {
+                    Some(_) => Outside::Remove { path: from },
+                    None => Outside::Rename { from, to: self.new_path(&to) },
+                }
+            }
+        }
+    }
+
+    /// A note's path: one that is there `most` times in `most + 1`, where any is.
+    fn note(&self, random: &mut Random, most: usize) -> String {
+        self.path(random, most, false)
+    }
+
+    fn folder(&self, random: &mut Random, most: usize) -> String {
+        self.path(random, most, true)
+    }
+
+    fn path(&self, random: &mut Random, most: usize, folder: bool) -> String {
+        let there = |(path, entry): (&String, &Entry)| {
+            let fits = (*entry == Entry::Folder) == folder && !path.starts_with(".trash");
+            fits.then(|| path.clone())
+        };
+        let known: Vec<String> = self.tree.iter().filter_map(there).collect();
+        let path = match random.pick(&known) {
+            Some(path) if !random.once_in(most + 1) => path.clone(),
+            _ => {
+                let mut path = String::new();
+                for _ in 0..random.below(3) {
+                    path += FOLDERS[random.below(FOLDERS.len())];
+                    path.push('/');
+                }
+                let names = if folder { FOLDERS } else { NOTES };
+                path + names[random.below(names.len())]
+            }
+        };
+        if random.once_in(20) { change_case(&path) } else { path }
+    }
+
+    fn new_text(&mut self, random: &mut Random) -> String {
+        let lines: Vec<String> = (0..=random.below(5)).map(|_| self.new_line()).collect();
+        joined(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn new_line(&mut self) -> String {
+        self.lines += 1;
+        format!("line {:09}", self.lines)
+    }
+}
+
+fn joined(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn file(text: &str) -> Entry {
+    Entry::File(text.as_bytes().to_vec())
+}
+
+fn change_case(path: &str) -> String {
+    match path.chars().any(char::is_uppercase) {
+        true => path.to_lowercase(),
+        false => path.to_uppercase().replace(".MD", ".md").replace(".CANVAS", ".canvas"),
+    }
+}
+
+fn make_parents(tree: &mut Tree, path: &str) {
+    for (at, _) in path.match_indices('/') {
+        tree.entry(path[..at].to_owned()).or_insert(Entry::Folder);
+    }
+}
+
+/// `from` and all below it.
+fn rename(tree: &mut Tree, from: &str, to: &str) {
+    let below = format!("{from}/");
+    let moved: Vec<String> =
+        tree.keys().filter(|key| *key == from || key.starts_with(&below)).cloned().collect();
+    let moved: Vec<(String, Entry)> =
+        moved.into_iter().filter_map(|key| tree.remove_entry(&key)).collect();
+    for (key, entry) in moved {
+        tree.insert(format!("{to}{}", &key[from.len()..]), entry);
+    }
+}
+
+/// As Obsidian names things in `.trash/`, which is flat.
+fn to_trash(tree: &mut Tree, path: &str) {
+    tree.insert(".trash".to_owned(), Entry::Folder);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, extension) = match name.rfind('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name, ""),
+    };
+    let mut free = format!(".trash/{name}");
+    for number in 2.. {
+        if !tree.contains_key(&free) {
+            break;
+        }
+        free = format!(".trash/{stem} {number}{extension}");
+    }
+    rename(tree, path, &free);
+}

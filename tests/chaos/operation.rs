@@ -1,0 +1,137 @@
+//! What is done to a vault, as values: by the steward's tools, or by another program.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::tools::{self, CallError, Context, ToolError};
+
+/// One thing that is done. Paths are from the vault's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    Write {
+        path: String,
+        text: String,
+    },
+    Edit {
+        path: String,
+        old: String,
+        new: String,
+    },
+    Patch(Vec<Patched>),
+    CreateFolder {
+        path: String,
+    },
+    Move {
+        from: String,
+        to: String,
+    },
+    Delete {
+        path: String,
+    },
+    /// Takes back the change set that is so many before the last.
+    Undo {
+        back: usize,
+    },
+    /// Brings back one thing from the trash: its place in the list, which goes round.
+    Restore {
+        which: usize,
+    },
+    /// The daemon ends and begins anew.
+    Restart,
+    Outside(Outside),
+}
+
+/// One file of a patch: its lines before and after, `None` where it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patched {
+    pub path: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// What another program does, unseen by the steward. Always possible when it is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outside {
+    Write { path: String, text: String },
+    Remove { path: String },
+    Rename { from: String, to: String },
+}
+
+impl Operation {
+    /// The tool that does it, and its arguments.
+    pub fn call(&self) -> (&'static str, Value) {
+        match self {
+            Self::Write { path, text } => ("write_file", json!({ "path": path, "content": text })),
+            Self::Edit { path, old, new } => {
+                ("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))
+            }
+            Self::Patch(files) => {
+                let patch: String = files.iter().map(Patched::unified).collect();
+                ("apply_patch", json!({ "patch": patch }))
+            }
+            Self::CreateFolder { path } => ("create_folder", json!({ "path": path })),
+            Self::Move { from, to } => ("move", json!({ "source": from, "destination": to })),
+            Self::Delete { path } => ("delete", json!({ "path": path })),
+            Self::Undo { .. } | Self::Restore { .. } | Self::Restart | Self::Outside(_) => {
+                panic!("no tool does this here")
+            }
+        }
+    }
+}
+
+/// Does it through the tools.
+///
+/// # Errors
+/// The tool's own. A fault of the tool's own (a panic) is none: it ends the run.
+pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
+    let (tool, arguments) = operation.call();
+    match tools::call(context, tool, arguments) {
+        Ok(answer) => Ok(answer.data["change_set"].as_u64()),
+        Err(CallError::Tool(error)) => {
+            let panicked = error.code == ErrorCode::IoError && error.message.contains("of its own");
+            assert!(!panicked, "{operation:?}: {}", error.text());
+            Err(error)
+        }
+        Err(error) => panic!("{operation:?}: {error}"),
+    }
+}
+
+/// Does it as another program would.
+pub fn perform_outside(place: &Path, outside: &Outside) {
+    match outside {
+        Outside::Write { path, text } => fs::write(place.join(path), text).expect("written"),
+        Outside::Remove { path } => fs::remove_file(place.join(path)).expect("removed"),
+        Outside::Rename { from, to } => {
+            fs::rename(place.join(from), place.join(to)).expect("renamed");
+        }
+    }
+}
+
+impl Patched {
+    /// As a unified diff of all its lines.
+    fn unified(&self) -> String {
+        let name = |side: &str, text: &Option<String>| match text {
+            Some(_) => format!("{side}/{}", self.path),
+            None => "/dev/null".to_owned(),
+        };
+        let lines = |sign: char, text: &Option<String>| -> String {
+            let text = text.as_deref().unwrap_or_default();
+            text.lines().map(|line| format!("{sign}{line}\n")).collect()
+        };
+        let range = |text: &Option<String>| match text.as_deref().map_or(0, |t| t.lines().count()) {
+            0 => "0,0".to_owned(),
+            many => format!("1,{many}"),
+        };
+        format!(
+            "--- {}\n+++ {}\n@@ -{} +{} @@\n{}{}",
+            name("a", &self.before),
+            name("b", &self.after),
+            range(&self.before),
+            range(&self.after),
+            lines('-', &self.before),
+            lines('+', &self.after),
+        )
+    }
+}

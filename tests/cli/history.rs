@@ -1,0 +1,146 @@
+//! `log`, `undo`, `restore`, `trash` and `journal`, with a daemon and without.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::Home;
+
+fn prepare(home: &Home, name: &str) -> std::path::PathBuf {
+    let vault = home.vault(name);
+    std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
+    vault
+}
+
+/// A user's evening: an edit, a deletion, a look, a change of mind.
+fn evening(home: &Home, vault: &Path) -> Vec<String> {
+    let note = vault.join("Projects/My Note.md");
+    let text = || std::fs::read_to_string(&note).unwrap();
+    let run = |arguments: &[&str]| home.run_in(vault, arguments);
+    let mut said = Vec::new();
+    run(&["call", "edit_file", "--path", "my note", "--old-text", "x", "--new-text", "y"])
+        .expect(1);
+    let edit = ["call", "edit_file", "--path", "projects/my note", "--old-text", "12"];
+    run(&[&edit[..], &["--new-text", "13"]].concat()).expect(0);
+    run(&["call", "delete", "--path", "projects/my note"]).expect(0);
+    assert!(!note.exists());
+
+    let log = run(&["log", "--diff"]).expect(0).stdout;
+    assert!(log.contains("-budget 12") && log.contains("+budget 13"), "{log}");
+    let log = run(&["log", "Projects", "--json"]).expect(0).json();
+    assert_eq!(log["change_sets"].as_array().unwrap().len(), 2);
+    assert_eq!(log["change_sets"][0]["caller"], "steward");
+    said.push(log["change_sets"][1]["title"].to_string());
+
+    let trash = run(&["trash", "list", "--json"]).expect(0).json();
+    assert_eq!(
+        (trash["total"].as_u64(), trash["items"][0]["was"].as_str()),
+        (Some(1), Some("Projects/My Note.md"))
+    );
+    said.push(run(&["restore", "my note"]).expect(0).stdout);
+    assert!(text().contains("budget 13"));
+
+    let edit = log["change_sets"][1]["id"].to_string();
+    said.push(run(&["undo", &edit]).expect(0).stdout);
+    assert!(text().contains("budget 12"));
+    run(&["undo", &edit]).expect(1);
+    let wrong = run(&["undo", "yesterday"]).expect(2);
+    assert!(wrong.stderr.contains("steward log"), "{wrong:?}");
+    let one = run(&["undo", "1.1"]).expect(1);
+    assert!(one.stderr.contains("already"), "{one:?}");
+    said
+}
+
+#[test]
+fn what_was_done_is_shown_and_taken_back_with_a_daemon_and_without() {
+    let home = Home::new();
+    let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
+    let directly = evening(&home, &first);
+    let _daemon = home.serve(&second);
+    assert_eq!(evening(&home, &second), directly);
+}
+
+#[test]
+fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
+    let home = Home::new();
+    let vault = prepare(&home, "Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments);
+    for name in ["a", "b"] {
+        std::fs::write(vault.join(format!("{name}.md")), "text\n").unwrap();
+        run(&["call", "delete", "--path", name]).expect(0);
+    }
+    let old = run(&["trash", "empty", "--yes"]).expect(0);
+    assert!(old.stdout.contains("nothing"), "{old:?}");
+    // Nobody sits at this terminal.
+    let asked = run(&["trash", "empty", ".trash/a.md"]).expect(2);
+    assert!(asked.stderr.contains("--yes"), "{asked:?}");
+    run(&["trash", "empty", ".trash/c.md", "--yes"]).expect(1);
+    assert!(vault.join(".trash/a.md").exists());
+    let done = run(&["trash", "empty", ".trash/a.md", "--yes", "--json"]).expect(0).json();
+    assert_eq!((done["removed"].as_bool(), done["bytes"].as_u64()), (Some(true), Some(5)));
+    assert!(!vault.join(".trash/a.md").exists());
+    assert!(vault.join(".trash/b.md").exists());
+    // Its text is kept as long as any: an emptied trash is no lost note.
+    run(&["restore", "a"]).expect(0);
+    assert_eq!(std::fs::read_to_string(vault.join("a.md")).unwrap(), "text\n");
+}
+
+#[test]
+fn the_journal_is_checked_and_cleared() {
+    let home = Home::new();
+    let vault = prepare(&home, "Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments);
+    let write = ["call", "write_file", "--path", "a.md", "--content"];
+    for content in ["one", "two", "three"] {
+        run(&[&write[..], &[content]].concat()).expect(0);
+    }
+    let sound = run(&["journal", "verify", "--json"]).expect(0).json();
+    assert_eq!((sound["sound"].as_u64(), &sound["damaged"]), (Some(3), &json!([])));
+    let nothing = run(&["journal", "gc", "--yes"]).expect(0);
+    assert!(nothing.stdout.contains("nothing"), "{nothing:?}");
+
+    let blobs = find(&home.path("home"), "blobs").expect("the kept texts");
+    let blob = std::fs::read_dir(&blobs).unwrap().flatten().find(|e| e.path().is_file()).unwrap();
+    std::fs::write(blob.path(), "damaged").unwrap();
+    let damaged = run(&["journal", "verify"]).expect(1);
+    assert!(damaged.stdout.contains("damaged"), "{damaged:?}");
+}
+
+fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
+    let entries: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|e| e.path()).collect();
+    let here = entries.iter().find(|path| path.file_name().is_some_and(|it| it == name)).cloned();
+    here.or_else(|| entries.iter().filter(|path| path.is_dir()).find_map(|path| find(path, name)))
+}
+
+#[test]
+fn clients_hear_of_every_change_set_with_who_made_it() {
+    let home = Home::new();
+    let vault = prepare(&home, "Notes");
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    home.run_in(&vault, &["call", "delete", "--path", "projects/my note"]).expect(0);
+    home.run_in(&vault, &["undo"]).expect(0);
+    let mut told: Vec<Value> = Vec::new();
+    while told.len() < 2 {
+        let message = client.read();
+        if message["method"] == "_vault/changes" {
+            told.push(message["params"]["changeSet"].clone());
+        }
+    }
+    assert_eq!(told[0]["caller"], "steward");
+    assert_eq!(told[0]["changes"][0]["action"], "deleted");
+    assert_eq!(told[0]["changes"][0]["path"], "Projects/My Note.md");
+    assert_eq!(told[1]["undoes"], told[0]["id"].to_string());
+    assert_eq!(told[1]["changes"][0]["action"], "restored");
+    // The whole listing agrees with what was told.
+    let listed = client.call("tools/call", json!({ "name": "list_changes", "arguments": {} }));
+    assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], told[0]["id"]);
+    // What removes for good is asked for by message, and no tool.
+    let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
+    assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
+}

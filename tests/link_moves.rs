@@ -1,0 +1,319 @@
+//! Random vaults and random moves against a checker of its own: whatever led to a file leads to the
+//! same file afterwards, and no byte outside links has changed.
+//!
+//! The checker shares nothing with the code it checks: it finds links by plain search (the texts
+//! here hold no code), and resolves them by a direct reading of Obsidian's steps.
+
+#[path = "tools/vault.rs"]
+#[allow(dead_code, reason = "the harness of the tools' tests")]
+mod harness;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use harness::TestVault;
+
+/// Vaults, and moves in each.
+const VAULTS: u64 = 50;
+const MOVES: usize = 50;
+
+const FOLDERS: [&str; 6] = ["", "a/", "a/b/", "b/", "A c/", "b/a/"];
+const NAMES: [&str; 9] =
+    ["Note.md", "n.md", "N2.md", "v1.2.md", "大根.md", "It's (a).md", "p.png", "n.png", "100%.md"];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below.max(1) as u64) as usize
+    }
+
+    fn of<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
+        from[self.below(from.len())]
+    }
+}
+
+/// A link as the checker sees it.
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    path: String,
+    /// Whether it is a canvas's whole path.
+    whole: bool,
+}
+
+/// The links of a text, and the text with their paths and texts taken out.
+fn scan(name: &str, text: &str) -> (Vec<Seen>, String) {
+    let (mut links, mut rest) = (Vec::new(), String::new());
+    let mut at = 0;
+    while at < text.len() {
+        let here = &text[at..];
+        if name.to_lowercase().ends_with(".canvas")
+            && let Some(value) = here.strip_prefix("\"file\":\"")
+        {
+            let end = value.find('"').expect("it closes");
+            links.push(Seen { path: value[..end].to_owned(), whole: true });
+            rest.push_str("\"file\":");
+            at += 8 + end;
+        } else if let Some(inside) = here.strip_prefix("[[") {
+            let end = inside.find("]]").expect("it closes");
+            let path_end = inside[..end].find(['#', '|', '\\']).unwrap_or(end);
+            // In single quotes of YAML.
+            let path = inside[..path_end].replace("''", "'");
+            links.push(Seen { path, whole: false });
+            rest.push_str("[[");
+            rest.push_str(inside[path_end..end].split('|').next().unwrap_or_default());
+            at += 2 + end;
+        } else if let Some(inside) = here.strip_prefix("](") {
+            let (inside, angle) = match inside.strip_prefix('<') {
+                Some(inside) => (inside, true),
+                None => (inside, false),
+            };
+            let close = if angle { inside.find('>') } else { balanced(inside) };
+            let end = close.expect("it closes");
+            let path = inside[..end].split('#').next().unwrap_or_default();
+            links.push(Seen { path: decode(path), whole: false });
+            rest.push_str(if angle { "](<" } else { "](" });
+            rest.push_str(inside[..end].split_once('#').map_or("", |(_, sub)| sub));
+            at += 2 + usize::from(angle) + end;
+        } else {
+            let c = here.chars().next().expect("not the end");
+            rest.push(c);
+            at += c.len_utf8();
+        }
+    }
+    (links, rest)
+}
+
+fn balanced(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, more @ ..] = rest {
+        let code = more.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match code.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => (bytes.push(byte), rest = &more[2..]).1,
+            None => (bytes.push(*first), rest = more).1,
+        }
+    }
+    String::from_utf8(bytes).expect("text")
+}
+
+/// Where a link in `source` leads among `files`.
+fn resolve(files: &[String], source: &str, link: &Seen) -> Option<String> {
+    if link.whole {
+        return files.iter().find(|file| **file == link.path).cloned();
+    }
+    if link.path.is_empty() {
+        return Some(source.to_owned());
+    }
+    let asked = link.path.to_lowercase();
+    let name = asked.rsplit('/').next().unwrap_or_default();
+    let named = |name: &str| -> Vec<&String> {
+        let is = |file: &&String| file.to_lowercase().rsplit('/').next() == Some(name);
+        files.iter().filter(is).collect()
+    };
+    let (mut found, mut added) = (named(name), "");
+    if !name.contains('.') || found.is_empty() {
+        (found, added) = (named(&format!("{name}.md")), ".md");
+    }
+    if found.len() < 2 && !asked.contains('/') {
+        return found.first().map(|file| (*file).clone());
+    }
+    let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut rest = asked.as_str();
+    if asked.starts_with("./") || asked.starts_with("../") {
+        let lower = folder.to_lowercase();
+        let mut parts: Option<Vec<&str>> =
+            Some(lower.split('/').filter(|p| !p.is_empty()).collect());
+        loop {
+            if let Some(more) = rest.strip_prefix("./") {
+                rest = more;
+            } else if let Some(more) = rest.strip_prefix("../") {
+                rest = more;
+                parts = parts.and_then(|mut parts| parts.pop().map(|_| parts));
+            } else {
+                break;
+            }
+        }
+        if let Some(mut parts) = parts {
+            parts.push(rest);
+            let path = format!("{}{added}", parts.join("/"));
+            if let Some(file) = found.iter().find(|file| file.to_lowercase() == path) {
+                return Some((*file).clone());
+            }
+        }
+    }
+    let wanted = format!("{rest}{added}");
+    if let Some(file) = found.iter().find(|file| file.to_lowercase() == wanted) {
+        return Some((*file).clone());
+    }
+    found.retain(|file| file.to_lowercase().ends_with(&wanted));
+    let near = |file: &str| folder.is_empty() || file.starts_with(&format!("{folder}/"));
+    found.sort_by_key(|file| (!near(file), file.encode_utf16().count(), (*file).clone()));
+    found.first().map(|file| (*file).clone())
+}
+
+/// The vault's files with their texts; folders left out.
+fn files(vault: &TestVault) -> BTreeMap<String, String> {
+    let all = vault.snapshot().into_iter();
+    let seen = all.filter(|(name, _)| !name.ends_with('/') && !name.starts_with('.'));
+    seen.map(|(name, bytes)| (name, String::from_utf8(bytes).expect("text"))).collect()
+}
+
+fn link(random: &mut Random, targets: &[String]) -> String {
+    let target = &targets[random.below(targets.len())];
+    let bare = target.strip_suffix(".md").unwrap_or(target);
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let path = match random.below(6) {
+        0 => bare.to_owned(),
+        1 => target.clone(),
+        2 => format!("../{}", name(bare)),
+        3 => format!("./{}", name(bare)),
+        _ => name(bare),
+    };
+    let encoded = path.replace('%', "%25").replace(' ', "%20");
+    match random.below(8) {
+        0 => format!("![[{path}#h]]"),
+        1 => format!("[[{path}|shown]]"),
+        2 => format!("[t]({encoded}#sub)"),
+        3 => format!("![i](<{}>)", path.replace('%', "%25")),
+        4 => "[[nothing like it]] [[#here]]".to_owned(),
+        5 => format!("\n\n|a|b|\n|-|-|\n|[[{path}\\|x]]|y|\n\n"),
+        _ => format!("[[{path}]]"),
+    }
+}
+
+fn generate(random: &mut Random) -> Vec<(String, String)> {
+    let mut paths: Vec<String> = Vec::new();
+    for _ in 0..14 {
+        let path = format!("{}{}", random.of(&FOLDERS), random.of(&NAMES));
+        if !paths.iter().any(|known| known.to_lowercase() == path.to_lowercase()) {
+            paths.push(path);
+        }
+    }
+    let mut files = Vec::new();
+    for path in &paths {
+        let mut text = String::new();
+        if path.ends_with(".md") {
+            if random.below(3) == 0 {
+                let up = paths[random.below(paths.len())].replace('\'', "''");
+                text = format!("---\nup: '[[{up}]]' # kept\n---\n");
+            }
+            for _ in 0..random.below(7) {
+                text += &link(random, &paths);
+                text += random.of(&[" ", "\r\n", " and ü "]);
+            }
+        }
+        files.push((path.clone(), text));
+    }
+    let node = |path: &String| format!("{{\"type\":\"file\",\"file\":\"{path}\"}}");
+    let card = link(random, &paths).replace('\\', "").replace('\n', " ");
+    let canvas = format!(
+        "{{ \"nodes\":[{},{{\"type\":\"text\",\"text\":\"{card}\"}}] }}",
+        node(&paths[random.below(paths.len())])
+    );
+    files.push(("b/m.canvas".to_owned(), canvas));
+    files
+}
+
+/// Moves in one vault: how many, the links rewritten for them, the links checked.
+fn check(seed: u64) -> [u64; 3] {
+    let [mut moved, mut rewritten, mut checked] = [0; 3];
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let generated = generate(&mut random);
+    let borrowed: Vec<(&str, &str)> =
+        generated.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let format = random.of(&["shortest", "relative", "absolute"]);
+    let vault = TestVault::new(&borrowed, |place| {
+        let app = format!(r#"{{"trashOption":"local","newLinkFormat":"{format}"}}"#);
+        std::fs::write(place.join(".obsidian/app.json"), app).expect("written");
+    });
+    let mut before = files(&vault);
+    for step in 0..MOVES {
+        let paths: Vec<&String> = before.keys().collect();
+        let file = paths[random.below(paths.len())].clone();
+        let folder = file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let name = file.rsplit('/').next().unwrap_or_default().to_owned();
+        let (from, to) = match (random.below(6), folder) {
+            (0, Some(folder)) => (folder, format!("{}f{}", random.of(&FOLDERS), random.below(4))),
+            (1, Some(folder)) => (folder.clone(), folder.to_uppercase()),
+            (2, _) => {
+                (file.clone(), file.replace(&name, &name.to_uppercase().replace(".MD", ".md")))
+            }
+            (3, _) => {
+                let (_, extension) = name.rsplit_once('.').expect("every name has one");
+                let stem = random.of(&["Note", "new one", "v1", "n", "x 'y' (z", "50%"]);
+                (file.clone(), format!("{}{stem}.{extension}", random.of(&FOLDERS)))
+            }
+            _ => (file.clone(), format!("{}{name}", random.of(&FOLDERS))),
+        };
+        let Ok(answer) = vault.call("move", &json!({"source": from, "destination": to})) else {
+            continue;
+        };
+        let what = format!("vault {seed}, step {step}, {format}: `{from}` to `{to}`");
+        assert_eq!(answer.data["links"]["total_not_rewritten"], 0, "{what}");
+        moved += 1;
+        rewritten += answer.data["links"]["links"].as_u64().unwrap_or(0);
+        let to = answer.data["destination"].as_str().expect("a path").to_owned();
+        let at = |path: &str| match path.strip_prefix(&*from) {
+            Some("") => to.clone(),
+            Some(below) if below.starts_with('/') => format!("{to}{below}"),
+            _ => path.to_owned(),
+        };
+        let after = files(&vault);
+        let (old, new): (Vec<String>, Vec<String>) =
+            (before.keys().cloned().collect(), after.keys().cloned().collect());
+        for (path, text) in &before {
+            let now = &after[&at(path)];
+            let ((links, rest), (links_now, rest_now)) = (scan(path, text), scan(path, now));
+            assert_eq!(rest, rest_now, "{what}: only links change in `{path}`");
+            assert_eq!(links.len(), links_now.len(), "{what}: `{path}`");
+            for (link, link_now) in links.iter().zip(&links_now) {
+                checked += 1;
+                match resolve(&old, path, link) {
+                    None => assert_eq!(link, link_now, "{what}: `{path}` leads nowhere"),
+                    Some(target) => assert_eq!(
+                        resolve(&new, &at(path), link_now),
+                        Some(at(&target)),
+                        "{what}: {link:?}, now {link_now:?}, in `{path}`"
+                    ),
+                }
+            }
+        }
+        before = after;
+    }
+    [moved, rewritten, checked]
+}
+
+#[test]
+fn every_link_leads_where_it_led() {
+    // Several at once, since a move waits for the disk most of the time.
+    let sums = std::thread::scope(|scope| {
+        let add = |sum: [u64; 3], one: [u64; 3]| std::array::from_fn(|at| sum[at] + one[at]);
+        let part = move |number| {
+            (1..=VAULTS).filter(|seed| seed % 4 == number).map(check).fold([0; 3], add)
+        };
+        let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || part(number))).collect();
+        let sums = threads.into_iter().map(|thread| thread.join());
+        sums.map(|sum| sum.expect("every link led where it led")).fold([0; 3], add)
+    });
+    let [moved, rewritten, checked] = sums;
+    println!("{moved} moves, {rewritten} links rewritten, {checked} links checked");
+    assert!(moved > 1_500 && rewritten > 500, "{moved} moves, {rewritten} links rewritten");
+}

@@ -1,0 +1,184 @@
+//! What was changed is shown and can be taken back: the tools of the journal.
+
+use serde_json::{Value, json};
+use vault_steward::note::code::ErrorCode;
+
+use crate::vault::{TestVault, vault};
+
+fn sets(vault: &TestVault, arguments: Value) -> Vec<Value> {
+    let answer = vault.ok("list_changes", arguments);
+    answer["change_sets"].as_array().expect("a list").clone()
+}
+
+fn user_files(vault: &TestVault) -> Vec<(String, Vec<u8>)> {
+    let mut files = vault.snapshot();
+    files.retain(|(path, _)| !path.starts_with(".trash"));
+    files
+}
+
+#[test]
+fn an_agents_work_is_listed_shown_and_undone_piece_by_piece() {
+    let vault =
+        vault(&[("Garden.md", "- [ ] seeds\n"), ("Old.md", "old\n"), ("Work/Plan.md", "p\n")]);
+    let before = user_files(&vault);
+    let done = [
+        vault.ok("edit_file", json!({ "path": "garden", "old_text": "[ ]", "new_text": "[x]" })),
+        vault.ok("write_file", json!({ "path": "New/Idea.md", "content": "idea\n" })),
+        vault.ok("move", json!({ "source": "Work", "destination": "Archive/Work" })),
+        vault.ok("delete", json!({ "path": "Old" })),
+        vault.ok("create_folder", json!({ "path": "Empty/Deep" })),
+    ];
+    let numbers: Vec<u64> =
+        done.iter().map(|data| data["change_set"].as_u64().expect("a number")).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+
+    let listed = sets(&vault, json!({}));
+    let listed_numbers: Vec<u64> = listed.iter().filter_map(|set| set["id"].as_u64()).collect();
+    assert!(listed_numbers.iter().eq(numbers.iter().rev()), "{listed_numbers:?}");
+    assert_eq!(listed[4]["title"], "edit `Garden.md`");
+    assert_eq!(
+        listed[1]["changes"].as_array().expect("a list").last().expect("one")["path"],
+        "Old.md"
+    );
+
+    let text = vault.text("list_changes", json!({ "diff": true }));
+    assert!(text.contains("-- [ ] seeds") && text.contains("+- [x] seeds"), "{text}");
+    assert!(text.contains("+idea") && text.contains("-old"), "{text}");
+    let text = vault.text("list_changes", json!({}));
+    assert!(!text.contains("seeds"), "differences only where they are asked for: {text}");
+
+    // A path finds what touched it, under the name it had then too.
+    let about = |path: &str| sets(&vault, json!({ "path": path })).len();
+    assert_eq!((about("Garden.md"), about("New"), about("Old.md")), (1, 1, 1));
+    assert_eq!(about("Never.md"), 0);
+    assert_eq!(sets(&vault, json!({ "limit": 2 })).len(), 2);
+    let first = vault.ok("list_changes", json!({ "limit": 2 }));
+    assert_eq!(first["more"], true);
+    let rest = sets(&vault, json!({ "before": first["change_sets"][1]["id"] }));
+    assert_eq!(rest.len(), 3);
+    assert_eq!(sets(&vault, json!({ "since": "1h" })).len(), 5);
+    assert_eq!(sets(&vault, json!({ "since": "2999-01-01" })).len(), 0);
+    vault.err("list_changes", json!({ "since": "soon" }), ErrorCode::InvalidInput);
+
+    // Without a number the last one goes, then the one before it.
+    for number in numbers.iter().rev() {
+        let undone = vault.ok("undo", json!({}));
+        assert_eq!(undone["undone"], number.to_string());
+    }
+    assert_eq!(user_files(&vault), before);
+    vault.err("undo", json!({}), ErrorCode::NotFound);
+    let text = vault.text("list_changes", json!({}));
+    assert!(text.contains("(undone)"), "{text}");
+}
+
+#[test]
+fn an_undo_can_be_undone() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let set =
+        vault.ok("write_file", json!({ "path": "a.md", "content": "two\n" }))["change_set"].take();
+    let undo = vault.ok("undo", json!({ "change_set": set }));
+    assert_eq!(vault.content("a.md"), "one\n");
+    let error = vault.err("undo", json!({ "change_set": set }), ErrorCode::InvalidInput);
+    assert!(error.text().contains(&undo["change_set"].to_string()), "{}", error.text());
+    vault.ok("undo", json!({ "change_set": undo["change_set"] }));
+    assert_eq!(vault.content("a.md"), "two\n");
+    vault.err("undo", json!({ "change_set": 4711 }), ErrorCode::NotFound);
+    vault.err("undo", json!({ "change": "x" }), ErrorCode::InvalidInput);
+    vault.err("undo", json!({ "change": "1.1", "change_set": 1 }), ErrorCode::InvalidInput);
+}
+
+#[test]
+fn what_has_changed_since_is_shown_and_kept() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let set =
+        vault.ok("write_file", json!({ "path": "a.md", "content": "two\n" }))["change_set"].take();
+    vault.put("a.md", "two\nby hand\n");
+    let before = vault.snapshot();
+    let error = vault.err("undo", json!({ "change_set": set }), ErrorCode::StaleRevision);
+    assert!(error.text().contains("+by hand"), "{}", error.text());
+    assert_eq!(vault.snapshot(), before, "a refusal changes nothing");
+    let undo = vault.ok("undo", json!({ "change_set": set, "force": true }));
+    assert_eq!(vault.content("a.md"), "one\n");
+    vault.ok("undo", json!({ "change_set": undo["change_set"] }));
+    assert_eq!(vault.content("a.md"), "two\nby hand\n");
+}
+
+#[test]
+fn one_change_of_a_set_is_undone_alone() {
+    let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n")]);
+    let patch = "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+A\n--- a/b.md\n+++ b/b.md\n@@ -1 +1 @@\n-b\n+B\n";
+    vault.ok("apply_patch", json!({ "patch": patch }));
+    let set = sets(&vault, json!({})).remove(0);
+    let change = set["changes"].as_array().expect("two").iter().find(|c| c["path"] == "b.md");
+    vault.ok("undo", json!({ "change": change.expect("b.md")["id"] }));
+    assert_eq!((vault.content("a.md"), vault.content("b.md")), ("A\n".into(), "b\n".into()));
+    // What is left of the set is still there to be undone.
+    vault.ok("undo", json!({ "change_set": set["id"] }));
+    assert_eq!(vault.content("a.md"), "a\n");
+}
+
+#[test]
+fn a_turn_is_one_change_set() {
+    let mut vault = vault(&[("a.md", "a\n")]);
+    let before = user_files(&vault);
+    vault.context.origin.caller = "chat".to_owned();
+    vault.context.origin.conversation = Some("7".to_owned());
+    vault.context.origin.turn = Some("7/3".to_owned());
+    let first = vault.ok("write_file", json!({ "path": "b.md", "content": "b\n" }));
+    let second = vault.ok("edit_file", json!({ "path": "a.md", "old_text": "a", "new_text": "A" }));
+    assert_eq!(first["change_set"], second["change_set"]);
+    let set = sets(&vault, json!({})).remove(0);
+    assert_eq!((set["total"].as_u64(), set["conversation"].as_str()), (Some(2), Some("7")));
+    vault.context.origin.turn = None;
+    vault.ok("undo", json!({ "change_set": first["change_set"] }));
+    assert_eq!(user_files(&vault), before);
+}
+
+#[test]
+fn deleted_things_come_back_by_what_people_call_them() {
+    let vault = vault(&[
+        ("Projects/Garden.md", "garden\n"),
+        ("Work/Garden.md", "work\n"),
+        ("Folder/x.md", "x\n"),
+        ("Folder/Sub/y.md", "y\n"),
+    ]);
+    for path in ["Projects/Garden.md", "Work/Garden.md", "Folder"] {
+        vault.ok("delete", json!({ "path": path }));
+    }
+    let listed = vault.ok("list_trash", json!({}));
+    assert_eq!(listed["total"], 3);
+    assert_eq!(vault.ok("list_trash", json!({ "pattern": "*.MD" }))["total"], 2);
+    assert_eq!(vault.ok("list_trash", json!({ "pattern": "work/**" }))["total"], 1);
+    let error = vault.err("restore", json!({ "item": "garden" }), ErrorCode::AmbiguousPath);
+    assert!(error.text().contains("Work/Garden.md"), "{}", error.text());
+    let error = vault.err("restore", json!({ "item": "Work/Gardn.md" }), ErrorCode::NotFound);
+    assert!(error.text().contains("Work/Garden.md"), "{}", error.text());
+
+    let back = vault.ok("restore", json!({ "item": "projects/garden" }));
+    assert_eq!(back["path"], "Projects/Garden.md");
+    assert_eq!(vault.content("Projects/Garden.md"), "garden\n");
+    let back = vault.ok("restore", json!({ "item": "work/garden.md", "to": "Else/G.md" }));
+    assert_eq!(back["path"], "Else/G.md");
+    vault.ok("restore", json!({ "item": "folder" }));
+    assert_eq!(vault.content("Folder/Sub/y.md"), "y\n");
+    assert_eq!(vault.ok("list_trash", json!({}))["total"], 0);
+
+    // Never over anything.
+    vault.ok("delete", json!({ "path": "Folder/x.md" }));
+    vault.put("Folder/x.md", "another\n");
+    let back = vault.ok("restore", json!({ "item": "Folder/x.md" }));
+    assert_eq!(back["path"], "Folder/x (restored).md");
+    assert_eq!(vault.content("Folder/x.md"), "another\n");
+    // A restoration is undone like anything else.
+    vault.ok("undo", json!({ "change_set": back["change_set"] }));
+    assert!(!vault.exists("Folder/x (restored).md"));
+    // It can be had back both ways: what lies in the trash now, and what was deleted at first.
+    let listed = vault.ok("list_trash", json!({}));
+    let was: Vec<&str> = listed["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|i| i["was"].as_str())
+        .collect();
+    assert_eq!(was, ["Folder/x (restored).md", "Folder/x.md"]);
+}

@@ -1,0 +1,425 @@
+//! The journal: nothing is done that cannot be seen and taken back.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use chrono::{Duration, Utc};
+use serde_json::json;
+use vault_steward::journal::{
+    Action, Change, ChangeId, ChangeSet, ChangeSetId, Difference, Empty, JournalError, Origin,
+    Query, SetKind, Settings, Target, TrashPlace, UndoError,
+};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::note::path::VaultPath;
+use vault_steward::vault::Kind;
+
+use crate::changes::{delete, folder, in_turn, mv, path, seen, write};
+use crate::vault::{TestVault, vault};
+
+#[test]
+fn changes_are_told_with_who_asked_and_outlast_the_process() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let origin = Origin {
+        caller: "chat".to_owned(),
+        conversation: Some("c1".to_owned()),
+        ..Origin::default()
+    };
+    let first = vault.apply_as(vec![write("a.md", "two\n"), write("New/b.md", "b")], &origin);
+    let second = vault.apply(vec![mv("a.md", "c.md")]);
+    assert!(second > first);
+    let vault = vault.reopened();
+    let sets = vault.journal().change_sets(&Query::default()).expect("listed");
+    assert_eq!(sets.iter().map(|set| set.id).collect::<Vec<_>>(), [second, first]);
+    let set = &sets[1];
+    assert_eq!((set.caller.as_str(), set.conversation.as_deref()), ("chat", Some("c1")));
+    assert_eq!(set.kind, SetKind::Change);
+    assert!((Utc::now() - set.time).num_seconds() < 60);
+    let told: Vec<_> =
+        set.changes.iter().map(|c| (c.id.number, c.action, c.path.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (2, Action::FolderMade, "New"),
+            (1, Action::Modified, "a.md"),
+            (2, Action::Created, "New/b.md")
+        ]
+    );
+    let diff = vault.journal().diff(ChangeId { set: first, number: 1 }).expect("a diff");
+    let Difference::Text(diff) = diff else { panic!("{diff:?}") };
+    assert!(diff.contains("-one\n+two\n"), "{diff}");
+    let diff = vault.journal().diff(ChangeId { set: first, number: 2 }).expect("a diff");
+    assert!(matches!(&diff, Difference::Text(text) if text.contains("+b")), "{diff:?}");
+    let diff = vault.journal().diff(ChangeId { set: second, number: 1 }).expect("no text");
+    assert_eq!(diff, Difference::None);
+    let third = vault.apply(vec![write("d.md", "d")]);
+    assert!(third > second, "numbers go on");
+
+    // By path: the file under its earlier name too, and what lies in a folder.
+    let of = |asked: &str| -> Vec<ChangeSetId> {
+        let query = Query { path: Some(path(asked)), ..Query::default() };
+        let sets = vault.journal().change_sets(&query).expect("listed");
+        sets.into_iter().map(|set| set.id).collect()
+    };
+    assert_eq!(of("c.md"), [second, first]);
+    assert_eq!(of("New"), [first]);
+    assert_eq!(of("d.md"), [third]);
+    assert_eq!(of("nothing.md"), []);
+    let query = Query { before: Some(third), limit: 1, ..Query::default() };
+    assert_eq!(vault.journal().change_sets(&query).expect("listed")[0].id, second);
+    let since = Some(Utc::now() + Duration::hours(1));
+    let later = Query { since, ..Query::default() };
+    assert!(vault.journal().change_sets(&later).expect("listed").is_empty());
+}
+
+#[test]
+fn every_kind_of_change_can_be_undone_and_the_undo_too() {
+    let sets: Vec<(&str, Vec<Change>)> = vec![
+        ("overwrite", vec![write("a.md", "new text\n")]),
+        ("empty", vec![write("a.md", "")]),
+        ("create", vec![write("new.md", "x")]),
+        ("create in new folders", vec![write("p/q/new.md", "x")]),
+        ("folder", vec![folder("p/q")]),
+        ("move", vec![mv("a.md", "Folder/moved.md")]),
+        ("move into new folders", vec![mv("a.md", "x/y/z.md")]),
+        ("change of case", vec![mv("a.md", "A.md")]),
+        ("move a folder", vec![mv("Folder", "Elsewhere/Folder")]),
+        ("delete", vec![delete("a.md")]),
+        ("delete a folder", vec![delete("Folder")]),
+        ("delete a link", vec![delete("link.md")]),
+        (
+            "everything",
+            vec![
+                write("Folder/b.md", "changed\n"),
+                write("a.md", "changed too\n"),
+                mv("a.md", "n/a2.md"),
+                mv("Folder", "n/F"),
+                delete("c.md"),
+                write("n/new.md", "new\n"),
+                folder("n/empty"),
+            ],
+        ),
+    ];
+    for (name, changes) in sets {
+        let vault = TestVault::new(
+            &[("a.md", "a\n"), ("c.md", "c\n"), ("Folder/b.md", "b\n"), ("Folder/deep/d.md", "d")],
+            |_place| {
+                #[cfg(unix)]
+                std::os::unix::fs::symlink("a.md", _place.join("link.md")).expect("linked");
+                #[cfg(not(unix))]
+                fs::write(_place.join("link.md"), "x").expect("written");
+            },
+        );
+        let before = seen(&vault);
+        let set = vault.apply(changes);
+        let after = seen(&vault);
+        assert_ne!(before, after, "{name}");
+        let undo = vault.undo(set);
+        assert_eq!(seen(&vault), before, "{name}, undone");
+        assert!(matches!(vault.undo_error(&set.to_string()), UndoError::AlreadyUndone { by, .. }
+            if by == undo));
+        let listed = vault.journal().change_set(undo).expect("read").expect("listed");
+        assert_eq!(listed.kind, SetKind::Undo(Target::Set(set)), "{name}");
+        let vault = vault.reopened();
+        let redo = vault.undo(undo);
+        assert_eq!(seen(&vault), after, "{name}, done again");
+        vault.undo(redo);
+        assert_eq!(seen(&vault), before, "{name}, undone again");
+        // The first undo is in effect again, and so is neither the change nor the other.
+        for gone in [set, redo] {
+            let error = vault.undo_error(&gone.to_string());
+            assert!(matches!(error, UndoError::AlreadyUndone { .. }), "{name}: {error}");
+        }
+        vault.undo(undo);
+        assert_eq!(seen(&vault), after, "{name}, done again by the first undo");
+        assert!(vault.rescued().is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_was_changed_since_is_shown_and_kept() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let set = vault.apply(vec![write("a.md", "two\n"), write("b.md", "b\n")]);
+    vault.put("a.md", "two, by hand\n");
+    let before = vault.snapshot();
+    match vault.undo_error(&set.to_string()) {
+        UndoError::Changed { path, diff, by: None } => {
+            assert_eq!(path.as_str(), "a.md");
+            assert!(diff.contains("-two\n+two, by hand\n"), "{diff}");
+        }
+        other => panic!("{other}"),
+    }
+    assert_eq!(vault.snapshot(), before, "nothing was done");
+    let forced = vault.journal().undo(Target::Set(set), true, &Origin::default());
+    let forced = forced.expect("forced");
+    assert_eq!(vault.content("a.md"), "one\n");
+    assert!(!vault.exists("b.md"));
+    assert!(forced.notes.iter().any(|note| note.contains("newer text")), "{:?}", forced.notes);
+    vault.undo(forced.applied.change_set);
+    assert_eq!(vault.content("a.md"), "two, by hand\n", "the newer text came back");
+    // Changed by a later change set: it is named.
+    let first = vault.apply(vec![write("c.md", "1")]);
+    let second = vault.apply(vec![write("c.md", "2")]);
+    match vault.undo_error(&first.to_string()) {
+        UndoError::Changed { by, .. } => assert_eq!(by, Some(second)),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_is_in_the_way_is_said_or_gone_around() {
+    let vault = vault(&[("a.md", "a"), ("m.md", "m"), ("x.md", "x")]);
+    // A deleted note whose name is taken comes back beside it, twice.
+    let first = vault.apply(vec![delete("a.md")]);
+    vault.put("a.md", "another");
+    let undone = vault.journal().undo(Target::Set(first), false, &Origin::default());
+    assert!(undone.expect("undone").notes[0].contains("a (restored).md"));
+    assert_eq!(vault.content("a (restored).md"), "a");
+    assert_eq!(vault.content("a.md"), "another");
+    let second = vault.apply(vec![delete("a.md")]);
+    vault.put("a.md", "a third");
+    vault.undo(second);
+    assert_eq!(vault.content("a (restored 2).md"), "another");
+    // A move whose old name is taken.
+    let moved = vault.apply(vec![mv("m.md", "n.md")]);
+    vault.put("m.md", "taken");
+    let error = vault.undo_error(&moved.to_string());
+    assert!(matches!(&error, UndoError::Taken { taken, .. } if taken.as_str() == "m.md"));
+    assert!(error.hint().expect("a hint").contains("m.md"));
+    assert_eq!(vault.content("n.md"), "m");
+    // A file that a later change moved on.
+    let edited = vault.apply(vec![write("x.md", "y")]);
+    let on = vault.apply(vec![mv("x.md", "z/w.md")]);
+    match vault.undo_error(&edited.to_string()) {
+        UndoError::NotThere { now, by, .. } => {
+            assert_eq!(now, Some(path("z/w.md")));
+            assert_eq!(by.map(|by| by.set), Some(on));
+        }
+        other => panic!("{other}"),
+    }
+    assert!(matches!(vault.undo_error("9999"), UndoError::Unknown(_)));
+    // A folder that was made keeps what somebody put into it.
+    let made = vault.apply(vec![folder("New"), write("New/own.md", "o")]);
+    vault.put("New/theirs.md", "t");
+    let undone = vault.journal().undo(Target::Set(made), false, &Origin::default());
+    let undone = undone.expect("undone");
+    assert!(undone.notes.iter().any(|note| note.contains("`New` stays")), "{:?}", undone.notes);
+    assert_eq!(vault.content("New/theirs.md"), "t");
+    assert!(!vault.exists("New/own.md"));
+    // One that was there before is never taken away.
+    vault.put("Old/", "");
+    let none = vault.apply(vec![folder("Old"), write("Old/a.md", "a")]);
+    vault.undo(none);
+    assert!(vault.exists("Old"));
+}
+
+#[test]
+fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
+    let vault = vault(&[("a.md", "a"), ("b.md", "b")]);
+    let turn = in_turn("t1");
+    let first = vault.apply_as(vec![write("a.md", "a2")], &turn);
+    let other = vault.apply(vec![write("other.md", "o")]);
+    let second = vault.apply_as(vec![write("b.md", "b2"), write("c.md", "c")], &turn);
+    let third = vault.apply_as(vec![write("a.md", "a3")], &turn);
+    assert_eq!((first, first), (second, third));
+    assert_ne!(first, other);
+    let set = vault.journal().change_set(first).expect("read").expect("listed");
+    let numbers: Vec<u32> = set.changes.iter().map(|change| change.id.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    // One change on which a later one of the same set rests.
+    assert!(matches!(vault.undo_error(&format!("{first}.1")), UndoError::Changed { .. }));
+    let one: Target = format!("{first}.2").parse().expect("a target");
+    vault.journal().undo(one, false, &Origin::default()).expect("undone");
+    assert_eq!((vault.content("b.md"), vault.content("c.md")), ("b".into(), "c".into()));
+    assert!(matches!(vault.undo_error(&format!("{first}.2")), UndoError::AlreadyUndone { .. }));
+    // The rest of it, the two writes of one file in reverse.
+    vault.undo(first);
+    assert_eq!((vault.content("a.md"), vault.content("b.md")), ("a".into(), "b".into()));
+    assert!(!vault.exists("c.md"));
+    assert_eq!(vault.content("other.md"), "o");
+    // A failed call of a turn leaves the turn as it was.
+    let set = ChangeSet { title: "no".to_owned(), changes: vec![mv("gone.md", "x.md")] };
+    vault.journal().apply(&set, &turn).expect_err("there is nothing to move");
+    assert_eq!(vault.apply_as(vec![write("a.md", "again")], &turn), first);
+}
+
+#[test]
+fn whatever_is_done_is_undone_in_reverse() {
+    // A small generator of its own: the same numbers every time.
+    for seed in 1..=12_u64 {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut random = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state >> 33).expect("31 bits") % below
+        };
+        let vault = vault(&[("a.md", "a"), ("F/b.md", "b"), ("F/G/c.md", "c"), ("d.md", "d")]);
+        let names = ["a.md", "d.md", "F/b.md", "F/G/c.md", "F", "F/G", "H", "H/e.md", "F/e.md"];
+        let mut states = vec![seen(&vault)];
+        let mut sets = Vec::new();
+        for step in 0..40 {
+            let (one, two) = (names[random(names.len())], names[random(names.len())]);
+            let change = match random(5) {
+                0 | 1 => write(one, &format!("text {step}")),
+                2 => mv(one, two),
+                3 => delete(one),
+                _ => folder(one),
+            };
+            if one.ends_with(".md") == matches!(change, Change::CreateFolder { .. }) {
+                continue;
+            }
+            let set = ChangeSet { title: format!("step {step}"), changes: vec![change] };
+            let origin = Origin { confirmed: true, ..Origin::default() };
+            // A folder that is there already is no change.
+            if let Ok(applied) = vault.journal().apply(&set, &origin)
+                && vault.journal().change_set(applied.change_set).expect("read").is_some()
+            {
+                sets.push(applied.change_set);
+                states.push(seen(&vault));
+            }
+        }
+        assert!(sets.len() > 8, "seed {seed}: {}", sets.len());
+        let last = states.pop().expect("there is one");
+        let mut undos = Vec::new();
+        for (set, before) in sets.iter().rev().zip(states.iter().rev()) {
+            let undone = vault.journal().undo(Target::Set(*set), false, &Origin::default());
+            let undone = undone.unwrap_or_else(|error| panic!("seed {seed}, {set}: {error}"));
+            undos.push(undone.applied.change_set);
+            assert_eq!(&seen(&vault), before, "seed {seed}, after the undo of {set}");
+        }
+        for undo in undos.iter().rev() {
+            vault.undo(*undo);
+        }
+        assert_eq!(seen(&vault), last, "seed {seed}, all undone and done again");
+        assert!(vault.journal().verify().expect("verified").is_sound());
+    }
+}
+
+#[test]
+fn the_trash_is_listed_restored_and_emptied() {
+    let vault = vault(&[("a.md", "a"), ("F/b.md", "b"), ("F/c.md", "c")]);
+    vault.put(".trash/theirs.md", "by Obsidian");
+    let set = vault.apply(vec![delete("a.md"), delete("F")]);
+    let trash = vault.journal().trash().expect("listed");
+    let told: BTreeMap<_, _> = trash
+        .iter()
+        .map(|item| (item.id.as_str(), (item.was.as_ref().map(VaultPath::as_str), item.kind)))
+        .collect();
+    assert_eq!(
+        told,
+        BTreeMap::from([
+            (".trash/F", (Some("F"), Kind::Folder)),
+            (".trash/a.md", (Some("a.md"), Kind::File)),
+            (".trash/theirs.md", (None, Kind::File)),
+        ])
+    );
+    let origin = Origin::default();
+    let back = vault.journal().restore(".trash/F", None, &origin).expect("restored");
+    assert_eq!((back.path.as_str(), vault.content("F/b.md")), ("F", "b".to_owned()));
+    let back = vault.journal().restore(&format!("{set}.1"), Some(&path("z/a2.md")), &origin);
+    assert_eq!(back.expect("restored").path.as_str(), "z/a2.md");
+    assert_eq!(vault.content("z/a2.md"), "a");
+    let back = vault.journal().restore(".trash/theirs.md", None, &origin).expect("restored");
+    assert_eq!(vault.content("theirs.md"), "by Obsidian");
+    assert!(back.notes[0].contains("root"), "{:?}", back.notes);
+    assert!(vault.journal().trash().expect("listed").is_empty());
+    assert!(matches!(
+        vault.journal().restore(".trash/none.md", None, &origin),
+        Err(UndoError::NotInTrash { .. })
+    ));
+    // A restore is a change set like any other.
+    vault.undo(back.applied.change_set);
+    assert!(!vault.exists("theirs.md"));
+    let set = vault.apply(vec![delete("F/b.md")]);
+    let emptied = vault.journal().empty_trash(&Empty::Older(Utc::now() - Duration::days(30)));
+    assert!(emptied.expect("emptied").items.is_empty());
+    assert!(vault.exists(".trash/b.md"));
+    let names = vec![".trash/b.md".to_owned(), "nothing".to_owned()];
+    let emptied = vault.journal().empty_trash(&Empty::Named(names)).expect("emptied");
+    assert_eq!((emptied.items.len(), emptied.bytes, emptied.left.len()), (1, 1, 1));
+    assert!(!vault.exists(".trash/b.md"));
+    // Its text is still kept for its time.
+    let trash = vault.journal().trash().expect("listed");
+    assert!(trash.iter().any(|item| item.place == TrashPlace::Text && item.size == 1));
+    vault.undo(set);
+    assert_eq!(vault.content("F/b.md"), "b");
+    let all = vault.journal().empty_trash(&Empty::Older(Utc::now() + Duration::days(1)));
+    assert_eq!(all.expect("emptied").items.len(), 1);
+    assert_eq!(fs::read_dir(vault.place.join(".trash")).expect("listed").count(), 0);
+}
+
+#[test]
+fn a_vault_without_trash_keeps_what_is_deleted() {
+    let vault = TestVault::new(&[("a.md", "a"), ("F/b.md", "b")], |place| {
+        fs::write(place.join(".obsidian/app.json"), r#"{"trashOption":"none"}"#).expect("written");
+    });
+    let before = seen(&vault);
+    let set = vault.apply(vec![delete("a.md"), delete("F")]);
+    assert!(!vault.exists("a.md") && !vault.exists("F"));
+    let trash = vault.journal().trash().expect("listed");
+    assert!(trash.iter().all(|item| item.place == TrashPlace::Kept), "{trash:?}");
+    vault.undo(set);
+    assert_eq!(seen(&vault), before);
+    assert_eq!(fs::read_dir(vault.state.join("kept")).expect("listed").count(), 0);
+    // The keeping is gone as well: the texts are still there.
+    let set = vault.apply(vec![delete("a.md"), delete("F")]);
+    fs::remove_dir_all(vault.state.join("kept")).expect("removed");
+    vault.undo(set);
+    assert_eq!(seen(&vault), before);
+}
+
+#[test]
+fn one_turn_moves_and_deletes_only_so_much() {
+    let names: Vec<String> = (0..60).map(|n| format!("n/{n}.md")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    let vault = vault(&files);
+    let settings = Settings { max_deleted: 3, max_moved: 4, max_percent: 0, ..Settings::default() };
+    let journal = vault.journal_with(settings);
+    let set = |changes| ChangeSet { title: "t".to_owned(), changes };
+    let turn = in_turn("t");
+    journal.apply(&set(vec![delete("n/0.md"), delete("n/1.md")]), &turn).expect("two");
+    let before = vault.snapshot();
+    let refused = journal.apply(&set(vec![delete("n/2.md"), delete("n/3.md")]), &turn);
+    assert!(matches!(refused, Err(JournalError::Limit { count: 4, limit: 3, .. })), "{refused:?}");
+    assert_eq!(vault.snapshot(), before);
+    // Another turn counts anew; a folder counts by its notes; a person may agree.
+    journal.apply(&set(vec![delete("n/2.md")]), &in_turn("u")).expect("one");
+    let all = set(vec![delete("n")]);
+    assert!(matches!(journal.apply(&all, &in_turn("v")), Err(JournalError::Limit { .. })));
+    let moves = set(vec![mv("n", "m")]);
+    let refused = journal.apply(&moves, &in_turn("v")).expect_err("57 notes");
+    assert_eq!(refused.code(), ErrorCode::Denied);
+    assert!(refused.hint().expect("a hint").contains("person"));
+    let agreed = Origin { confirmed: true, ..in_turn("v") };
+    let applied = journal.apply(&moves, &agreed).expect("agreed");
+    // Undo is not limited.
+    journal.undo(Target::Set(applied.change_set), false, &turn).expect("undone");
+    // The share of the vault: ten notes always, a tenth of many.
+    let share = vault.journal_with(Settings { max_percent: 10, ..Settings::default() });
+    let ten: Vec<Change> = (10..20).map(|n| delete(&format!("n/{n}.md"))).collect();
+    let eleven: Vec<Change> = (20..31).map(|n| delete(&format!("n/{n}.md"))).collect();
+    assert!(matches!(
+        share.apply(&set(eleven), &Origin::default()),
+        Err(JournalError::Limit { action: "delete or move", count: 11, limit: 10 })
+    ));
+    share.apply(&set(ten), &Origin::default()).expect("ten");
+    // The tools say it with the word for it.
+    let denied = vault.err("delete", json!({ "path": "n" }), ErrorCode::Denied);
+    assert!(denied.hint.expect("a hint").contains("person"));
+}
+
+#[test]
+fn listeners_hear_of_each_change_once() {
+    use std::sync::{Arc, Mutex};
+    let vault = vault(&[("a.md", "a")]);
+    let heard: Arc<Mutex<Vec<(u64, usize)>>> = Arc::default();
+    let sink = Arc::clone(&heard);
+    vault.journal().subscribe(Box::new(move |set| {
+        sink.lock().unwrap().push((set.id.0, set.changes.len()));
+    }));
+    let turn = in_turn("t");
+    let set = vault.apply_as(vec![write("a.md", "b")], &turn);
+    vault.apply_as(vec![write("b.md", "b"), write("c.md", "c")], &turn);
+    let undo = vault.undo(set);
+    assert_eq!(*heard.lock().unwrap(), [(set.0, 1), (set.0, 2), (undo.0, 3)]);
+}

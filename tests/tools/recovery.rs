@@ -1,0 +1,418 @@
+//! After a crash, and with a damaged store: no note is lost, nothing is done that cannot be
+//! recorded. `tests/chaos` kills the process everywhere; here single cases are made by hand.
+
+use std::fs;
+
+use serde_json::json;
+use vault_steward::journal::{JournalError, Origin, Recovered, Settings, Target, UndoError};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::store::StoreError;
+
+use crate::changes::{delete, folder, mv, seen, write};
+use crate::machine;
+use crate::vault::{TestVault, vault};
+
+impl TestVault {
+    /// What another process finds after a crash, and does.
+    fn recovered(self) -> (Self, Recovered) {
+        let vault = self.reopened();
+        let recovered = vault.journal().recover().expect("recovered");
+        vault.context.vault.sweep();
+        let again = vault.journal().recover().expect("recovered again");
+        assert_eq!((again.completed, again.taken_back, again.left.len()), (0, 0, 0), "{again:?}");
+        let hidden = vault.snapshot().into_iter().filter(|(name, _)| name.contains(".~vs"));
+        assert_eq!(hidden.count(), 0, "nothing of ours is left in the vault");
+        (vault, recovered)
+    }
+
+    fn has_journal(&self) -> bool {
+        self.journal().recover().is_ok()
+    }
+}
+
+fn full() -> TestVault {
+    vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c"), ("F/d.md", "d"), ("e.md", "e")])
+}
+
+#[test]
+fn what_was_done_whole_counts_as_done() {
+    let vault = full();
+    let before = seen(&vault);
+    let changes = vec![
+        write("a.md", "a2"),
+        write("n/new.md", "new"),
+        mv("b.md", "n/b2.md"),
+        mv("F", "G"),
+        delete("c.md"),
+        folder("empty"),
+    ];
+    let set = vault.apply(changes);
+    let after = seen(&vault);
+    vault.forget_the_end();
+    let (vault, recovered) = vault.recovered();
+    assert_eq!((recovered.completed, recovered.taken_back), (1, 0), "{recovered:?}");
+    assert_eq!(seen(&vault), after);
+    vault.undo(set);
+    assert_eq!(seen(&vault), before, "and can be undone");
+    // The undo itself, cut short after its last step.
+    vault.forget_the_end();
+    let (vault, recovered) = vault.recovered();
+    assert_eq!(recovered.completed, 1);
+    assert_eq!(seen(&vault), before);
+    assert!(matches!(vault.undo_error(&set.to_string()), UndoError::AlreadyUndone { .. }));
+}
+
+#[test]
+fn what_was_half_done_is_taken_back() {
+    // What is put right by hand is what the crash had not come to.
+    type Undo = fn(&TestVault);
+    let cases: [(&str, Undo); 6] = [
+        ("a deletion open", |vault| {
+            fs::rename(vault.place.join(".trash/c.md"), vault.place.join("c.md")).expect("moved");
+        }),
+        ("a move open", |vault| {
+            fs::rename(vault.place.join("n/b2.md"), vault.place.join("b.md")).expect("moved");
+        }),
+        ("a write open", |vault| vault.put("a.md", "a")),
+        ("a new file open", |vault| {
+            fs::remove_file(vault.place.join("n/new.md")).expect("removed");
+        }),
+        ("a folder open", |vault| {
+            fs::remove_dir(vault.place.join("empty")).expect("removed");
+        }),
+        ("everything open but the folders", |vault| {
+            fs::rename(vault.place.join(".trash/c.md"), vault.place.join("c.md")).expect("moved");
+            fs::rename(vault.place.join("n/b2.md"), vault.place.join("b.md")).expect("moved");
+            fs::rename(vault.place.join("G"), vault.place.join("F")).expect("moved");
+            vault.put("a.md", "a");
+            fs::remove_file(vault.place.join("n/new.md")).expect("removed");
+        }),
+    ];
+    for (name, by_hand) in cases {
+        let vault = full();
+        let before = seen(&vault);
+        vault.apply(vec![
+            folder("empty"),
+            write("a.md", "a2"),
+            write("n/new.md", "new"),
+            mv("b.md", "n/b2.md"),
+            mv("F", "G"),
+            delete("c.md"),
+        ]);
+        by_hand(&vault);
+        vault.forget_the_end();
+        let (vault, recovered) = vault.recovered();
+        assert_eq!((recovered.completed, recovered.taken_back), (0, 1), "{name}: {recovered:?}");
+        assert!(recovered.left.is_empty(), "{name}: {recovered:?}");
+        assert_eq!(seen(&vault), before, "{name}");
+        let set = vault.apply(vec![write("a.md", "goes on")]);
+        vault.undo(set);
+        assert_eq!(seen(&vault), before, "{name}");
+    }
+}
+
+#[test]
+fn what_somebody_changed_since_the_crash_is_left() {
+    let vault = full();
+    vault.apply(vec![write("a.md", "a2"), write("e.md", "e2"), delete("c.md")]);
+    vault.forget_the_end();
+    vault.put("a.md", "by a person");
+    let (vault, recovered) = vault.recovered();
+    assert_eq!(vault.content("a.md"), "by a person");
+    assert_eq!((vault.content("e.md"), vault.content("c.md")), ("e".into(), "c".into()));
+    assert_eq!(recovered.left.len(), 1, "{recovered:?}");
+    assert!(recovered.left[0].contains("`a.md`"), "{recovered:?}");
+}
+
+#[test]
+fn hidden_files_are_known_by_what_they_hold() {
+    // Old text, new text, the beginning of the new text: ours. Anything else: somebody's.
+    for (holds, ours) in [("a", true), ("a new text", true), ("a ne", true), ("", true)] {
+        let vault = full();
+        vault.apply(vec![write("a.md", "a new text")]);
+        let temp = temp_of(&vault);
+        vault.forget_the_end();
+        vault.put(&temp, holds);
+        let (vault, recovered) = vault.recovered();
+        assert_eq!(recovered.completed == 1, ours, "{holds:?}");
+        assert!(vault.rescued().is_empty(), "{holds:?}: nothing is somebody's");
+        assert_eq!(vault.content("a.md"), "a new text");
+        // After the last record as well.
+        vault.put(&temp, holds);
+        let (vault, _) = vault.recovered();
+        assert!(!vault.exists(&temp) && vault.rescued().is_empty(), "{holds:?}");
+    }
+    // Displaced unseen in the moment of the exchange: it is the person's note, and comes back.
+    let vault = full();
+    vault.apply(vec![write("a.md", "a new text")]);
+    let temp = temp_of(&vault);
+    vault.forget_the_end();
+    vault.put(&temp, "a person's own words");
+    let (vault, recovered) = vault.recovered();
+    assert_eq!(vault.content("a.md"), "a person's own words");
+    assert_eq!(recovered.left.len(), 1);
+}
+
+/// The hidden name that the last write used.
+fn temp_of(vault: &TestVault) -> String {
+    let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+    let query = "SELECT detail ->> 'temp' FROM step ORDER BY id DESC LIMIT 1";
+    database.query_row(query, [], |row| row.get(0)).expect("it has one")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_two_names_is_put_right() {
+    for torn in ["nld text", "new text", "new text is", "new text is longer", "old text"] {
+        let vault = vault(&[("a.md", "old text")]);
+        fs::hard_link(vault.place.join("a.md"), vault.place.join("twin.md")).expect("linked");
+        vault.apply(vec![write("a.md", "new text is longer"), write("z.md", "z")]);
+        vault.forget_the_end();
+        fs::remove_file(vault.place.join("z.md")).expect("removed");
+        vault.put("a.md", torn);
+        let (vault, _) = vault.recovered();
+        assert_eq!(vault.content("twin.md"), "old text", "{torn}");
+        assert_eq!(vault.content("a.md"), "old text", "{torn}");
+    }
+}
+
+#[test]
+fn a_damaged_database_is_moved_aside_and_the_copy_taken() {
+    type Damage = fn(&std::path::Path);
+    let cases: [(&str, Damage); 6] = [
+        ("empty", |place| fs::write(place, "").expect("written")),
+        ("garbage", |place| fs::write(place, "no database at all".repeat(400)).expect("written")),
+        ("cut short", |place| {
+            let whole = fs::read(place).expect("read");
+            fs::write(place, &whole[..whole.len() / 2]).expect("written");
+        }),
+        ("a page of zeros", |place| {
+            let mut whole = fs::read(place).expect("read");
+            whole[4096..8192].fill(0);
+            fs::write(place, whole).expect("written");
+        }),
+        ("another program's", |place| {
+            fs::remove_file(place).expect("removed");
+            let other = rusqlite::Connection::open(place).expect("made");
+            other.execute_batch("CREATE TABLE theirs (x); PRAGMA application_id = 7;").expect("it");
+        }),
+        ("missing", |place| fs::remove_file(place).expect("removed")),
+    ];
+    for (name, damage) in cases {
+        let vault = vault(&[("a.md", "a")]);
+        let set = vault.apply(vec![write("a.md", "b")]);
+        let vault = vault.reopened();
+        // The first start of a day makes the copy.
+        vault.journal().recover().expect("sound");
+        vault.apply(vec![write("later.md", "x")]);
+        let notes = seen(&vault);
+        // Closed, so that all of it is in one file.
+        let vault = vault.reopened();
+        damage(&vault.state.join("state.db"));
+        if name != "missing" {
+            let refused = vault.err(
+                "write_file",
+                json!({ "path": "n.md", "content": "x" }),
+                ErrorCode::IoError,
+            );
+            assert!(refused.hint.expect("a hint").contains("daemon") || name == "a page of zeros");
+        }
+        let vault = vault.reopened();
+        let recovered = vault.journal().recover().expect("made sound");
+        assert_eq!(recovered.warnings.len(), 1, "{name}: {recovered:?}");
+        assert!(recovered.warnings[0].contains("took its place"), "{name}: {recovered:?}");
+        assert_eq!(vault.in_state("state.db.corrupt-").is_empty(), name == "missing", "{name}");
+        assert_eq!(seen(&vault), notes, "{name}: the vault is not touched");
+        // What the copy knows can be undone, and it goes on.
+        vault.undo(set);
+        assert_eq!(vault.content("a.md"), "a", "{name}");
+        vault.apply(vec![write("a.md", "c")]);
+    }
+}
+
+#[test]
+fn flipped_bits_never_harm_a_note() {
+    let vault = vault(&[("a.md", "a")]);
+    for n in 0..30 {
+        vault.apply(vec![write(&format!("n{n}.md"), "text"), write("a.md", &format!("{n}"))]);
+    }
+    let vault = vault.reopened();
+    vault.journal().recover().expect("sound");
+    let vault = vault.reopened();
+    let place = vault.state.join("state.db");
+    let whole = fs::read(&place).expect("read");
+    let notes = seen(&vault);
+    let (mut vault, mut seen_damage) = (vault, 0);
+    for flip in 0..60_usize {
+        let mut flipped = whole.clone();
+        let at = (flip * 7_919_993) % (flipped.len() * 8);
+        flipped[at / 8] ^= 1 << (at % 8);
+        vault = vault.reopened();
+        fs::write(&place, &flipped).expect("written");
+        let _ = fs::remove_file(vault.state.join("state.db-wal"));
+        let _ = fs::remove_file(vault.state.join("state.db-shm"));
+        match vault.journal().recover() {
+            Ok(recovered) => seen_damage += recovered.warnings.len(),
+            // A bit of the format's number.
+            Err(JournalError::Store(StoreError::Newer { .. })) => seen_damage += 1,
+            Err(error) => panic!("bit {at}: {error}"),
+        }
+        assert_eq!(seen(&vault), notes, "bit {at}");
+        // A row that is not as it was written is an error that names it.
+        let listed = vault.journal().change_sets(&vault_steward::journal::Query::default());
+        if let Err(JournalError::Store(StoreError::Row { table, .. })) = listed {
+            assert!(["step", "change_set"].contains(&table));
+            seen_damage += 1;
+        }
+    }
+    // The rest is in what no row uses.
+    assert!(seen_damage > 5, "{seen_damage} of 60 were seen");
+}
+
+#[test]
+fn a_newer_database_is_left_alone() {
+    let vault = vault(&[("a.md", "a")]);
+    vault.apply(vec![write("a.md", "b")]);
+    let vault = vault.reopened();
+    let place = vault.state.join("state.db");
+    {
+        let database = rusqlite::Connection::open(&place).expect("opened");
+        database.execute_batch("PRAGMA user_version = 99;").expect("set");
+        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("written");
+    }
+    let before = fs::read(&place).expect("read");
+    let vault = vault.reopened();
+    let refused = vault.journal().recover();
+    let refused = refused.expect_err("a newer program's");
+    assert!(matches!(&refused, JournalError::Store(StoreError::Newer { found: 99, .. })));
+    assert!(refused.hint().expect("a hint").contains("update"));
+    vault.err("write_file", json!({ "path": "a.md", "content": "c" }), ErrorCode::IoError);
+    assert_eq!(vault.content("a.md"), "b");
+    assert_eq!(vault.ok("read_file", json!({ "path": "a.md" }))["path"], "a.md");
+    assert_eq!(fs::read(&place).expect("read"), before);
+    assert!(vault.in_state("state.db.corrupt").is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_changed_that_cannot_be_recorded() {
+    let vault = vault(&[("a.md", "a")]);
+    vault.apply(vec![write("a.md", "b")]);
+    let before = vault.snapshot();
+    let write_c = json!({ "path": "a.md", "content": "c" });
+    // Removed while it is open: SQLite would go on and say that all is well.
+    let place = vault.state.join("state.db");
+    fs::rename(&place, vault.state.join("elsewhere")).expect("moved");
+    vault.err("write_file", write_c.clone(), ErrorCode::IoError);
+    vault.err("delete", json!({ "path": "a.md" }), ErrorCode::IoError);
+    fs::rename(vault.state.join("elsewhere"), &place).expect("moved back");
+    vault.ok("write_file", write_c.clone());
+    fs::rename(vault.state.join("state.db-wal"), vault.state.join("wal")).expect("moved");
+    vault.err("write_file", json!({ "path": "a.md", "content": "d" }), ErrorCode::IoError);
+    fs::rename(vault.state.join("wal"), vault.state.join("state.db-wal")).expect("moved back");
+    assert_eq!(vault.content("a.md"), "c");
+    vault.ok("write_file", json!({ "path": "a.md", "content": "b" }));
+    assert_eq!(vault.snapshot(), before);
+    // No place for the texts.
+    let vault = crate::vault::vault(&[("a.md", "a")]);
+    fs::write(vault.state.join("blobs"), "a file where the folder should be").expect("written");
+    let before = vault.snapshot();
+    vault.err("write_file", write_c, ErrorCode::IoError);
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn a_full_disk_changes_nothing() {
+    let Some(place) = machine::nearly_full("a_full_disk_for_the_journal") else { return };
+    let vault = vault(&[("a.md", "a")]);
+    // The state folder alone is on the full disk.
+    let state = place.join("state");
+    fs::create_dir(&state).expect("made");
+    let store = vault_steward::store::Store::at(&state);
+    let opened = vault.context.vault.clone();
+    let journal = vault_steward::journal::Journal::open(opened, store, Settings::default());
+    let set = |text: &str| vault_steward::journal::ChangeSet {
+        title: "t".to_owned(),
+        changes: vec![write("a.md", text)],
+    };
+    journal.apply(&set("b"), &Origin::default()).expect("there is room for that");
+    let filler = place.join("filler");
+    let mut room = 4 << 20;
+    while room > 256 {
+        use std::io::Write;
+        let mut file = fs::File::options().append(true).create(true).open(&filler).expect("open");
+        if file.write_all(&vec![0; room]).is_err() {
+            room /= 2;
+        }
+    }
+    let before = vault.snapshot();
+    for text in ["c", "a long text that has no place, "] {
+        let refused = journal.apply(&set(&text.repeat(4_000)), &Origin::default());
+        let refused = refused.expect_err("there is no room");
+        assert_eq!(refused.code(), ErrorCode::StorageFull, "{refused}");
+        assert_eq!(vault.snapshot(), before);
+    }
+    fs::remove_file(filler).expect("removed");
+    let applied = journal.apply(&set("c"), &Origin::default()).expect("there is room again");
+    journal.undo(Target::Set(applied.change_set), false, &Origin::default()).expect("undone");
+    assert_eq!(vault.content("a.md"), "b");
+}
+
+#[test]
+fn damaged_and_missing_texts_are_told_and_never_used() {
+    let vault = vault(&[("a.md", "first\n"), ("b.md", "unlike\n")]);
+    let first = vault.apply(vec![write("a.md", "second\n")]);
+    let second = vault.apply(vec![write("b.md", "another\n")]);
+    assert!(vault.journal().verify().expect("verified").is_sound());
+    let holds = |text: &str| {
+        let of = vault
+            .blobs()
+            .into_iter()
+            .find(|place| fs::read(place).expect("read").ends_with(text.as_bytes()));
+        of.expect("it is kept")
+    };
+    let (damaged, missing) = (holds("first\n"), holds("unlike\n"));
+    let mut bytes = fs::read(&damaged).expect("read");
+    *bytes.last_mut().expect("not empty") ^= 1;
+    fs::write(&damaged, bytes).expect("written");
+    fs::remove_file(&missing).expect("removed");
+    let verified = vault.journal().verify().expect("verified");
+    assert_eq!((verified.damaged.len(), verified.missing.len()), (1, 1), "{verified:?}");
+    assert!(damaged.ends_with(&verified.damaged[0].0));
+    let before = vault.snapshot();
+    for set in [first, second] {
+        let error = vault.undo_error(&set.to_string());
+        assert!(matches!(error, UndoError::NotKept { .. }), "{error}");
+    }
+    assert_eq!(vault.snapshot(), before);
+    assert!(vault.has_journal());
+}
+
+#[test]
+fn texts_are_kept_for_their_time() {
+    let vault = vault(&[("a.md", "0")]);
+    let sets: Vec<_> = (1..=6).map(|n| vault.apply(vec![write("a.md", &format!("{n}"))])).collect();
+    assert_eq!(vault.blobs().len(), 7);
+    let journal = vault.journal_with(Settings { versions: 2, ..Settings::default() });
+    let would = journal.gc(true).expect("looked");
+    assert_eq!((would.changes, would.texts), (4, 4), "{would:?}");
+    assert_eq!(vault.blobs().len(), 7);
+    assert_eq!(journal.gc(false).expect("let go"), would);
+    assert_eq!(vault.blobs().len(), 3, "two changes have three texts");
+    assert_eq!(journal.gc(false).expect("nothing more").texts, 0);
+    assert!(vault.journal().verify().expect("verified").is_sound());
+    // Still listed, no longer to be undone; the newer ones are.
+    let old = vault.journal().change_set(sets[0]).expect("read").expect("listed");
+    assert!(!old.changes[0].texts_kept);
+    for set in sets.iter().rev().take(2) {
+        vault.undo(*set);
+    }
+    assert_eq!(vault.content("a.md"), "4");
+    assert!(matches!(vault.undo_error(&sets[3].to_string()), UndoError::NotKept { .. }));
+    // By age: nothing of today goes, and a text that a change is just being made with stays.
+    let days = vault.journal_with(Settings { versions: 0, days: 1, ..Settings::default() });
+    assert_eq!(days.gc(true).expect("looked").changes, 0);
+    fs::write(vault.state.join("blobs").join("0".repeat(64)), "an orphan").expect("written");
+    assert_eq!(days.gc(false).expect("let go").texts, 0);
+    assert_eq!(vault.journal().verify().expect("verified").orphans, 1);
+}
