@@ -117,9 +117,12 @@ impl Endpoint {
     pub async fn offered(&self) -> Result<Vec<String>, LlmError> {
         let inner = &self.0;
         let asked = timeout(LISTING, inner.listing()).await;
-        asked
-            .unwrap_or_else(|_| Err(late("the list of models", LISTING)))
-            .map_err(|e| inner.named(e))
+        asked.unwrap_or_else(|_| Err(late("the list of models", LISTING))).map_err(|error| {
+            let mut error = inner.named(error);
+            // The list is the provider's, not a model's.
+            error.provider.truncate(error.provider.find('/').unwrap_or(error.provider.len()));
+            error
+        })
     }
 }
 

@@ -32,6 +32,7 @@ pub enum BadAddress {
 pub struct Address {
     text: String,
     is_local: bool,
+    is_encrypted: bool,
 }
 
 impl Address {
@@ -58,7 +59,9 @@ impl Address {
         if has_more {
             return Err(BadAddress::TooMuch);
         }
-        Ok(Self { text: url.as_str().trim_end_matches('/').to_owned(), is_local })
+        let is_encrypted = url.scheme() == "https";
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { text, is_local, is_encrypted })
     }
 
     /// The address.
@@ -76,18 +79,18 @@ impl Address {
 #[derive(Debug)]
 pub(super) struct Http {
     connect: Duration,
-    local: OnceLock<Client>,
-    remote: OnceLock<Client>,
+    plain: OnceLock<Client>,
+    encrypted: OnceLock<Client>,
 }
 
 impl Http {
     pub(super) fn new(connect: Duration) -> Self {
-        Self { connect, local: OnceLock::new(), remote: OnceLock::new() }
+        Self { connect, plain: OnceLock::new(), encrypted: OnceLock::new() }
     }
 
     /// The client for an address, made at first use.
     pub(super) fn client(&self, address: &Address) -> Result<&Client, LlmError> {
-        let slot = if address.is_local { &self.local } else { &self.remote };
+        let slot = if address.is_encrypted { &self.encrypted } else { &self.plain };
         if let Some(client) = slot.get() {
             return Ok(client);
         }
@@ -99,12 +102,12 @@ impl Http {
             // A key must not follow where a server, or whoever answers for it, points.
             .redirect(Policy::none())
             .retry(reqwest::retry::never());
-        let builder = if address.is_local {
-            // Never through a proxy; and without encryption no certificates are needed, which a
-            // small machine may not have.
-            builder.no_proxy().tls_certs_only([])
-        } else {
+        let builder = if address.is_encrypted {
             builder
+        } else {
+            // On this machine, so never through a proxy; and without encryption no certificates
+            // are needed, which a small machine may not have.
+            builder.no_proxy().tls_certs_only([])
         };
         let client = builder.build().map_err(failed)?;
         Ok(slot.get_or_init(|| client))

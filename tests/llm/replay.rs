@@ -71,6 +71,7 @@ fn anthropic_gets_its_blocks_back_unchanged_and_in_order() {
     let answer = body["messages"][1]["content"].as_array().unwrap();
     let kinds: Vec<_> = answer.iter().map(|b| b["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["thinking", "text", "tool_use", "thinking", "tool_use"]);
+    assert_eq!(answer[0]["signature"], "QQ==", "the last one sent is the whole one");
     assert_eq!((&answer[3]["thinking"], &answer[3]["signature"]), (&json!(""), &json!("Qg==")));
 }
 
