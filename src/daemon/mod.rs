@@ -4,17 +4,20 @@
 //! all the rooms at once. `backend` shows the tools to the server.
 
 pub mod backend;
+pub mod fresh;
 mod handles;
 pub mod keeping;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::sync::watch;
 
 use backend::VaultBackend;
+use fresh::Fresh;
 
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
@@ -270,6 +273,10 @@ async fn serve(
         let vault = vault.clone();
         move || vault.watch()
     });
+    let fresh = Arc::new(Fresh::default());
+    let hears = Arc::clone(&fresh);
+    journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
+    tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
     tokio::spawn(look_after(journal));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
@@ -294,6 +301,26 @@ async fn serve(
     server.run(asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Looks once a minute at the notes that were made some minutes before.
+async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(60));
+    minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        minutes.tick().await;
+        if !fresh.is_due(Instant::now()) {
+            continue;
+        }
+        let (fresh, vault, journal) = (Arc::clone(&fresh), vault.clone(), journal.clone());
+        let look = move || {
+            let lost = fresh.look(&vault, &journal, Instant::now());
+            lost.into_iter().for_each(|sentence| vault.warn(sentence));
+        };
+        if tokio::task::spawn_blocking(look).await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Copies the journal's database and lets old texts go, once a day.

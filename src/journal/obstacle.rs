@@ -26,7 +26,7 @@ impl Undoing<'_> {
         });
         names
             .filter_map(|name| parent.join(&name))
-            .find(|path| self.picture.is_free(path))
+            .find(|path| self.picture.is_free(path) && !self.picture.has_twin(path))
             .expect("there are more numbers than files")
     }
 

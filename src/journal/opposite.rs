@@ -170,7 +170,7 @@ impl<'a> Undoing<'a> {
             return Err(self.not_there(step)?);
         }
         let respelt = from.fold_key() == to.fold_key();
-        if !respelt && !self.picture.is_free(from) {
+        if !respelt && (!self.picture.is_free(from) || self.picture.has_twin(from)) {
             return Err(UndoError::Taken { path: to.clone(), taken: from.clone() });
         }
         self.make_parent(from);

@@ -111,6 +111,16 @@ impl<'a> Picture<'a> {
         }
     }
 
+    /// Whether a thing by then has this path but for its case: on other systems that is one name.
+    pub fn has_twin(&self, path: &VaultPath) -> bool {
+        let twins: Vec<VaultPath> = {
+            let catalogue = self.journal.vault().catalogue();
+            let alike = catalogue.folded(&path.fold_key());
+            alike.into_iter().map(|entry| entry.path().clone()).collect()
+        };
+        twins.iter().any(|twin| twin != path && !self.is_free(twin))
+    }
+
     /// The folders that have to be made so that `path` is one, outermost first.
     pub fn missing(&self, path: &VaultPath) -> Vec<VaultPath> {
         let (mut here, mut missing) = (VaultPath::root(), Vec::new());

@@ -384,7 +384,7 @@ impl Vault {
     }
 
     /// Notes for `status` what went wrong where nobody was asking.
-    fn warn(&self, warning: String) {
+    pub fn warn(&self, warning: String) {
         tracing::warn!("{warning}");
         let mut warnings = lock(&self.0.warnings);
         if warnings.len() >= 50 {

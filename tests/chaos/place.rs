@@ -71,7 +71,6 @@ impl Place {
             clock: tools::Clock::System,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
-            clock: tools::Clock::System,
         })
     }
 }

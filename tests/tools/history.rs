@@ -182,3 +182,22 @@ fn deleted_things_come_back_by_what_people_call_them() {
         .collect();
     assert_eq!(was, ["Folder/x (restored).md", "Folder/x.md"]);
 }
+
+#[test]
+fn what_comes_back_makes_no_twin_that_differs_in_case_alone() {
+    let vault = vault(&[("Work/Two.md", "old\n")]);
+    vault.ok("delete", json!({ "path": "Work/Two.md" }));
+    vault.ok("write_file", json!({ "path": "Work/two.md", "content": "new\n" }));
+    let back = vault.ok("restore", json!({ "item": "Work/Two.md" }));
+    assert_eq!(back["path"], "Work/Two (restored).md");
+    assert_eq!(vault.content("Work/two.md"), "new\n");
+    let before = vault.snapshot();
+    vault.ok("move", json!({ "source": "Work/two.md", "destination": "Else.md" }));
+    vault.ok("write_file", json!({ "path": "Work/TWO.md", "content": "third\n" }));
+    vault.err("undo", json!({ "change_set": 4 }), ErrorCode::AlreadyExists);
+    vault.ok("delete", json!({ "path": "Work/TWO.md" }));
+    vault.ok("undo", json!({ "change_set": 4 }));
+    let mut after = vault.snapshot();
+    after.retain(|(path, _)| path != ".trash/TWO.md");
+    assert_eq!(after, before);
+}
