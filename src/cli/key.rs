@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::models::place;
 use super::output::Output;
 use super::session::Session;
-use crate::config::keys::{self, KeyError};
+use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
@@ -55,10 +55,10 @@ fn set(
             return Err(Failure::other("key_check", error.to_string(), hint));
         }
     }
-    let path = keys::store(&session.folders, name, &key)?;
+    let path = vendor_keys::store(&session.folders, name, &key)?;
     // A stronger place would go on to win, which the user would not see.
-    if let Ok(Some((_, source))) = keys::find(&known, &session.environment, &session.folders)
-        && !matches!(source, keys::Source::File { .. })
+    if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
+        && !matches!(source, vendor_keys::Source::File { .. })
     {
         output.notice(&format!("the key from {} is stronger than the stored one", place(&source)));
     }
@@ -77,11 +77,11 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Fa
         let unknown = setup::SetupError::Unknown { name: name.to_owned() };
         return Err(KeyError::from(unknown).into());
     }
-    let removed = keys::remove(&session.folders, name)?;
+    let removed = vendor_keys::remove(&session.folders, name)?;
     if output.json() {
         output.json_value(&json!({ "provider": name, "removed": removed }))?;
     } else {
-        let path = keys::file(&session.folders, name);
+        let path = vendor_keys::file(&session.folders, name);
         let said = if removed { "removed" } else { "there was no" };
         output.text(&format!("{said} {}", path.display()))?;
     }
@@ -90,7 +90,7 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Fa
 
 fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
     let known = setup::provider(&session.settings.config.models, name).map_err(KeyError::from)?;
-    let found = keys::find(&known, &session.environment, &session.folders)?;
+    let found = vendor_keys::find(&known, &session.environment, &session.folders)?;
     let source = found.map(|(_, source)| source);
     if output.json() {
         output.json_value(&json!({ "provider": name, "key": source }))?;

@@ -28,7 +28,9 @@ mod output;
 mod progress;
 mod reach;
 mod serve;
+mod service;
 mod session;
+mod settings;
 mod status;
 mod token;
 mod tools;
@@ -79,6 +81,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Models => models::run(&session()?, output),
         Command::Key(arguments) => key::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(&cli.global, arguments, output),
+        Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
     }
 }

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use super::session::Session;
-use crate::config::keys;
+use crate::config::vendor_keys;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, parted};
 use crate::llm::{Endpoint, Facts, LlmError, Settings, Wire, facts, setup};
@@ -43,7 +43,7 @@ struct Provider {
     base_url: Option<String>,
     key_needed: Option<bool>,
     /// Where the key was found; never the key.
-    key: Option<keys::Source>,
+    key: Option<vendor_keys::Source>,
     offered: Option<Vec<String>>,
     error: Option<String>,
     hint: Option<String>,
@@ -132,11 +132,11 @@ async fn report(session: &Session, settings: &Settings) -> Report {
     Report { chain: settings.chain.iter().filter_map(link).collect(), providers, found }
 }
 
-type Looked = (setup::Known, Option<(crate::llm::Key, keys::Source)>);
+type Looked = (setup::Known, Option<(crate::llm::Key, vendor_keys::Source)>);
 
 fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked, (String, String)> {
     let known = setup::provider(settings, name).map_err(|e| (e.to_string(), e.hint()))?;
-    let found = keys::find(&known, &session.environment, &session.folders)
+    let found = vendor_keys::find(&known, &session.environment, &session.folders)
         .map_err(|e| (e.to_string(), e.hint()))?;
     Ok((known, found))
 }
@@ -236,10 +236,10 @@ fn told(facts: &Facts) -> String {
 }
 
 /// Where a key comes from, in words.
-pub(super) fn place(source: &keys::Source) -> String {
+pub(super) fn place(source: &vendor_keys::Source) -> String {
     match source {
-        keys::Source::Environment { variable } => format!("${variable}"),
-        keys::Source::Credential { path } | keys::Source::File { path } => {
+        vendor_keys::Source::Environment { variable } => format!("${variable}"),
+        vendor_keys::Source::Credential { path } | vendor_keys::Source::File { path } => {
             path.display().to_string()
         }
     }

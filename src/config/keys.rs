@@ -1,252 +1,218 @@
-//! Where a vendor's key is found, and the file it is kept in.
+//! Every setting by its name: when a new value holds, who may change it, and what it is for.
 //!
-//! The first that has one: the environment, the service manager's credentials, a file of this user
-//! alone beside the settings. Never the settings themselves, never a vault.
+//! One table. A setting without a row here fails a test, so that a new one is decided on and not
+//! forgotten; its words come from the commented file that `steward config init` writes.
 
-#![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
+use std::collections::BTreeMap;
 
-use std::fs;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use serde_json::Value;
 
-use serde::Serialize;
+use super::Config;
+use super::init::TEMPLATE;
 
-use crate::config::Environment;
-use crate::config::folders::Folders;
-use crate::llm::key::{Key, MAX_BYTES, NoKey};
-use crate::llm::setup::{Known, SetupError};
-use crate::server::private::{self, NotPrivate};
-
-/// Where a key was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "from")]
-pub enum Source {
-    /// A variable of the environment.
-    Environment {
-        /// Its name.
-        variable: String,
-    },
-    /// A credential that systemd handed over.
-    Credential {
-        /// Its file.
-        path: PathBuf,
-    },
-    /// The file that `steward key set` writes.
-    File {
-        /// The file.
-        path: PathBuf,
-    },
+/// From when on a new value holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// From the next call on.
+    Call,
+    /// From the next connection on: a client keeps the limits it was told.
+    Connection,
+    /// From the next start on.
+    Restart,
 }
 
-/// Why a key cannot be had. Never shows one.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// What was found there is no key.
-    #[error("what `{place}` holds is no key: {reason}")]
-    NoKey {
-        /// The variable or the file.
-        place: String,
-        /// Why not.
-        reason: NoKey,
-    },
-    /// Others could read or change it.
-    #[error("refused to use the key file `{}`: {reason}", path.display())]
-    Unsafe {
-        /// The file or its folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: NotPrivate,
-    },
-    /// The file system said no.
-    #[error("could not {doing} the key file `{}`: {source}", path.display())]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// To what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// There is no such provider, or its settings are wrong.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
+/// Who may change a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setter {
+    /// Every client that holds the token.
+    Client,
+    /// Only who can write the file: what loosens security, or says which folder is served, must not
+    /// be in reach of a program that merely talks to the daemon.
+    Person,
 }
 
-impl KeyError {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
-            Self::Unsafe { path, .. } => format!(
-                "give `{}` to yourself alone (chmod 600, 700 for a folder), and think of the key \
-                 as known to others",
-                path.display()
-            ),
-            Self::Io { .. } => "`steward config path` says where settings are kept".to_owned(),
-            Self::Setup(error) => error.hint(),
+/// What is decided about one setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its section and its name: `server.port`.
+    pub name: &'static str,
+    /// From when on a new value holds.
+    pub takes: Takes,
+    /// Who may change it.
+    pub setter: Setter,
+}
+
+const fn key(name: &'static str, takes: Takes, setter: Setter) -> Key {
+    Key { name, takes, setter }
+}
+
+/// Every setting.
+pub const KEYS: &[Key] = &[
+    key("vault.path", Takes::Restart, Setter::Person),
+    key("vault.rescan_minutes", Takes::Call, Setter::Client),
+    key("vault.poll_seconds", Takes::Call, Setter::Client),
+    key("vault.max_file_bytes", Takes::Call, Setter::Client),
+    key("server.port", Takes::Restart, Setter::Client),
+    key("server.allowed_origins", Takes::Connection, Setter::Person),
+    key("server.max_connections", Takes::Connection, Setter::Client),
+    key("server.max_pending_handshakes", Takes::Connection, Setter::Client),
+    key("server.max_message_bytes", Takes::Connection, Setter::Client),
+    key("server.max_frame_bytes", Takes::Connection, Setter::Client),
+    key("server.max_reply_bytes", Takes::Connection, Setter::Client),
+    key("server.max_queued_messages", Takes::Connection, Setter::Client),
+    key("server.max_queued_bytes", Takes::Connection, Setter::Client),
+    key("server.max_in_flight", Takes::Connection, Setter::Client),
+    key("server.messages_per_second", Takes::Connection, Setter::Client),
+    key("server.message_burst", Takes::Connection, Setter::Client),
+    key("server.request_seconds", Takes::Connection, Setter::Client),
+    key("server.ping_seconds", Takes::Connection, Setter::Client),
+    key("search.deadline_milliseconds", Takes::Call, Setter::Client),
+    // How much may go before a person is asked, and how long it can be undone.
+    key("journal.max_deleted", Takes::Call, Setter::Person),
+    key("journal.max_moved", Takes::Call, Setter::Person),
+    key("journal.max_percent", Takes::Call, Setter::Person),
+    key("journal.versions", Takes::Call, Setter::Person),
+    key("journal.days", Takes::Call, Setter::Person),
+    // Who gets to read the notes, and where keys go.
+    key("models.chain", Takes::Restart, Setter::Person),
+    key("models.providers", Takes::Restart, Setter::Person),
+    key("models.retries", Takes::Restart, Setter::Client),
+    key("models.max_wait_seconds", Takes::Restart, Setter::Client),
+    key("models.retry_budget_seconds", Takes::Restart, Setter::Client),
+    key("models.breaker_failures", Takes::Restart, Setter::Client),
+    key("models.breaker_seconds", Takes::Restart, Setter::Client),
+    key("models.connect_seconds", Takes::Restart, Setter::Client),
+    key("models.first_byte_seconds", Takes::Restart, Setter::Client),
+    key("models.stall_seconds", Takes::Restart, Setter::Client),
+    key("models.max_answer_bytes", Takes::Restart, Setter::Client),
+    key("models.facts", Takes::Restart, Setter::Client),
+    key("log.level", Takes::Call, Setter::Client),
+    key("log.format", Takes::Restart, Setter::Client),
+    key("security.landlock", Takes::Restart, Setter::Person),
+];
+
+/// The setting called `name`.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// From when on a new value of `name` holds; of one that nobody decided on, from the next start.
+pub fn takes(name: &str) -> Takes {
+    find(name).map_or(Takes::Restart, |key| key.takes)
+}
+
+/// Every setting's value by its name. `vault.path` is the one in `config.path`.
+pub fn values(config: &Config) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    let path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    values.insert("vault.path".to_owned(), path.into());
+    // Without the path, which is the one part that may be no text.
+    let config = Config { path: None, ..config.clone() };
+    let Ok(Value::Object(sections)) = serde_json::to_value(&config) else { return values };
+    for (section, settings) in sections {
+        if let Value::Object(settings) = settings {
+            values.extend(
+                settings.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)),
+            );
         }
     }
+    values
 }
 
-/// The name under which systemd is given a provider's key with `LoadCredential=`.
-pub fn credential(provider: &str) -> String {
-    format!("vault-steward.{provider}")
+/// The names of the settings whose values differ.
+pub fn differences(one: &Config, other: &Config) -> Vec<String> {
+    let others = values(other);
+    let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
+    values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
 }
 
-/// The file that keeps a provider's key.
-pub fn file(folders: &Folders, provider: &str) -> PathBuf {
-    folders.config.join("keys").join(provider)
-}
-
-/// Looks for a provider's key.
-///
-/// # Errors
-/// [`KeyError`] where something is there that cannot be used: the next place is not tried then,
-/// since that would be another key than the user thinks.
-pub fn find(
-    known: &Known,
-    environment: &Environment,
-    folders: &Folders,
-) -> Result<Option<(Key, Source)>, KeyError> {
-    for variable in &known.variables {
-        if let Some(value) = environment.get(variable) {
-            let key = key(&value.to_string_lossy(), variable)?;
-            return Ok(Some((key, Source::Environment { variable: variable.clone() })));
+/// `wanted`, with every setting that holds from a restart only as it is in `running`.
+pub fn hold_back(wanted: &Config, running: &Config) -> Config {
+    let mut held = wanted.clone();
+    held.path = running.path.clone();
+    let was = values(running);
+    let part = |config: &Config| serde_json::to_value(Config { path: None, ..config.clone() });
+    let Ok(mut sections) = part(wanted) else { return held };
+    for (name, value) in was.iter().filter(|(name, _)| takes(name) == Takes::Restart) {
+        if let Some((section, key)) = name.split_once('.')
+            && let Some(slot) = sections.get_mut(section).and_then(|section| section.get_mut(key))
+        {
+            *slot = value.clone();
         }
     }
-    if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY") {
-        // The service manager closes the folder itself, in ways a mode does not show.
-        let path = folder.join(credential(&known.name));
-        if let Some(key) = read(&path)? {
-            return Ok(Some((key, Source::Credential { path })));
+    match serde_json::from_value::<Config>(sections) {
+        Ok(config) => Config { path: held.path, ..config },
+        Err(_) => held,
+    }
+}
+
+/// What each setting is for: the prose above it in the commented file.
+pub fn docs() -> BTreeMap<String, String> {
+    let mut docs = BTreeMap::new();
+    let (mut section, mut prose, mut used) = (String::new(), String::new(), false);
+    for line in TEMPLATE.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name.to_owned();
+            prose.clear();
+        } else if let Some(key) = commented_key(line) {
+            docs.insert(format!("{section}.{key}"), prose.clone());
+            used = true;
+        } else if let Some(words) = line.strip_prefix("# ") {
+            // Several settings may stand below one paragraph; the next one begins anew.
+            if std::mem::take(&mut used) {
+                prose.clear();
+            }
+            if !prose.is_empty() {
+                prose.push(' ');
+            }
+            prose.push_str(words);
+        } else {
+            prose.clear();
+            used = false;
         }
     }
-    let path = file(folders, &known.name);
-    match private::check_file(&path) {
-        Ok(_) => {}
-        Err(NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(NotPrivate::Io(source)) => return Err(KeyError::Io { doing: "look at", path, source }),
-        Err(reason) => return Err(KeyError::Unsafe { path, reason }),
-    }
-    Ok(read(&path)?.map(|key| (key, Source::File { path })))
+    docs
 }
 
-/// Keeps a key in its file, for this user alone, in the place of one that was there.
-///
-/// # Errors
-/// [`KeyError::Unsafe`] or [`KeyError::Io`].
-pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, KeyError> {
-    let path = file(folders, provider);
-    let folder = folders.config.join("keys");
-    fs::create_dir_all(&folders.config).map_err(failed("make the folder of", &path))?;
-    private::folder(&folder).map_err(|reason| KeyError::Unsafe { path: folder.clone(), reason })?;
-    let beside = folder.join(format!(".{provider}.{}.new", std::process::id()));
-    let written = write_new(&beside, key).and_then(|()| fs::rename(&beside, &path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(failed("write", &path))?;
-    Ok(path)
-}
-
-/// Removes the file with a provider's key; `false` if there was none.
-///
-/// # Errors
-/// [`KeyError::Io`].
-pub fn remove(folders: &Folders, provider: &str) -> Result<bool, KeyError> {
-    let path = file(folders, provider);
-    match fs::remove_file(&path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(KeyError::Io { doing: "remove", path, source }),
-    }
-}
-
-fn key(text: &str, place: &str) -> Result<Key, KeyError> {
-    Key::new(text).map_err(|reason| KeyError::NoKey { place: place.to_owned(), reason })
-}
-
-fn read(path: &Path) -> Result<Option<Key>, KeyError> {
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("open", path)(error)),
-    };
-    let mut bytes = Vec::new();
-    // One more than a key may have, so that a longer one is seen.
-    file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
-}
-
-fn write_new(path: &Path, key: &Key) -> io::Result<()> {
-    // What an earlier run of the same number left behind.
-    let _ = fs::remove_file(path);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(key.reveal().as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()
-}
-
-fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyError + use<> {
-    let path = path.to_path_buf();
-    move |source| KeyError::Io { doing, path: path.clone(), source }
+/// The key of a commented setting: `#port = 1`, or `# path = …` for one without a default.
+pub fn commented_key(line: &str) -> Option<&str> {
+    let (key, _) = line.trim_start().strip_prefix('#')?.trim_start().split_once('=')?;
+    let key = key.trim();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::{Settings, setup};
 
     #[test]
-    fn the_environment_comes_first_then_credentials_then_the_file() {
-        let place = tempfile::tempdir().unwrap();
-        let folders = Folders { config: place.path().join("c"), state: place.path().into() };
-        let known = setup::provider(&Settings::default(), "anthropic").unwrap();
-        let bare = Environment::new([], None, None);
-        assert!(find(&known, &bare, &folders).unwrap().is_none());
-
-        let path = store(&folders, "anthropic", &Key::new("sk-file").unwrap()).unwrap();
-        private::check_file(&path).unwrap();
-        let (key, source) = find(&known, &bare, &folders).unwrap().unwrap();
-        assert_eq!((key.reveal(), source), ("sk-file", Source::File { path: path.clone() }));
-        store(&folders, "anthropic", &Key::new("sk-newer").unwrap()).unwrap();
-        assert_eq!(find(&known, &bare, &folders).unwrap().unwrap().0.reveal(), "sk-newer");
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing beside it");
-
-        fs::write(place.path().join(credential("anthropic")), "sk-cred\n").unwrap();
-        let directory = ("CREDENTIALS_DIRECTORY", place.path().into());
-        let service = Environment::new([directory.clone()], None, None);
-        assert_eq!(find(&known, &service, &folders).unwrap().unwrap().0.reveal(), "sk-cred");
-
-        let variable = ("ANTHROPIC_API_KEY", "sk-env".into());
-        let both = Environment::new([directory, variable], None, None);
-        let (key, source) = find(&known, &both, &folders).unwrap().unwrap();
-        assert_eq!(key.reveal(), "sk-env");
-        assert_eq!(source, Source::Environment { variable: "ANTHROPIC_API_KEY".to_owned() });
-
-        assert!(remove(&folders, "anthropic").unwrap());
-        assert!(!remove(&folders, "anthropic").unwrap());
+    fn every_setting_is_decided_on_and_explained() {
+        let names: Vec<String> = values(&Config::default()).into_keys().collect();
+        let docs = docs();
+        for name in &names {
+            assert!(find(name).is_some(), "`{name}` has no row in KEYS");
+            assert!(docs[name].len() > 10, "`{name}` has no words in template.toml");
+        }
+        for key in KEYS {
+            assert!(names.iter().any(|name| name == key.name), "`{}` is no setting", key.name);
+        }
+        assert!(docs["server.max_pending_handshakes"].starts_with("Connections at a time"));
+        assert!(docs["vault.path"].starts_with("The vault to serve."));
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_file_that_others_can_read_is_refused_without_showing_it() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let place = tempfile::tempdir().unwrap();
-        let folders = Folders { config: place.path().into(), state: place.path().into() };
-        let known = setup::provider(&Settings::default(), "gemini").unwrap();
-        let path = store(&folders, "gemini", &Key::new("sk-canary").unwrap()).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let error = find(&known, &Environment::new([], None, None), &folders).unwrap_err();
-        assert!(matches!(error, KeyError::Unsafe { .. }), "{error}");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        fs::write(&path, "sk-canary two words").unwrap();
-        let error = find(&known, &Environment::new([], None, None), &folders).unwrap_err();
-        let shown = format!("{error} {error:?} {}", error.hint());
-        assert!(!shown.contains("canary"), "{shown}");
+    fn what_needs_a_restart_is_held_back_and_nothing_else() {
+        let running = Config { path: Some("/a".into()), ..Config::default() };
+        let mut wanted = Config { path: Some("/b".into()), ..Config::default() };
+        wanted.server.port = 1;
+        wanted.server.max_in_flight = 7;
+        wanted.search.deadline_milliseconds = 9;
+        wanted.security.landlock = false;
+        let held = hold_back(&wanted, &running);
+        let changed = differences(&held, &running);
+        assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
+        let waiting = differences(&wanted, &held);
+        assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
     }
 }

@@ -10,9 +10,12 @@
 //!
 //! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
 //! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`keys`] (the vendors' keys), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
+//! (the commented file), [`vendor_keys`] (of models' vendors), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
+//! values while the daemon runs), [`edit`] and [`change`] (one setting in the file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
 //! (the one daemon of a vault).
 
+pub mod change;
+pub mod edit;
 pub mod environment;
 pub mod file;
 pub mod folders;
@@ -20,10 +23,14 @@ pub mod init;
 pub mod instance;
 pub mod keys;
 pub mod layers;
+pub mod live;
 pub mod log;
 pub mod obsidian;
 pub mod running;
+pub mod security;
 pub mod vaults;
+pub mod vendor_keys;
+pub mod watch;
 
 pub use environment::Environment;
 pub use file::{Config, ConfigError};

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["serve"],
     &["tools"],
@@ -26,6 +26,13 @@ const COMMANDS: [&[&str]; 22] = [
     &["config", "init"],
     &["config", "path"],
     &["config", "check"],
+    &["config", "list"],
+    &["config", "get"],
+    &["config", "set"],
+    &["service"],
+    &["service", "install"],
+    &["service", "uninstall"],
+    &["service", "status"],
     &["completions"],
 ];
 
