@@ -3,6 +3,8 @@
 //! It lives here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
 //! through the very same code, on stable Rust and on every platform.
 
+use crate::llm::reading::Reading;
+use crate::llm::{Origin, TurnEvent, Wire};
 use crate::note::edit::{Edit, apply_edit};
 use crate::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
 use crate::note::glob::Glob;
@@ -212,6 +214,49 @@ pub fn fuzz_properties(data: &[u8]) {
     let after = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
     assert!(new.starts_with(&text[..before]), "the lines before stay");
     assert!(new.ends_with(&text[after..]), "the lines after stay");
+}
+
+/// Answers of models: which wire, how large a piece, then the stream. Whatever comes, it ends in an
+/// answer or an error, its deltas lie in blocks that began, and pieces make no difference.
+pub fn fuzz_stream(data: &[u8]) {
+    let [wire, chunk, stream @ ..] = data else { return };
+    let wire = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini][usize::from(wire % 4)];
+    let whole = read_stream(wire, stream, stream.len());
+    let pieces = read_stream(wire, stream, usize::from(*chunk));
+    assert_eq!(pieces, whole, "where the bytes are cut makes no difference");
+}
+
+/// What a stream gives, told without the ids that are made here.
+fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, String) {
+    const LIMIT: usize = 64 << 10;
+    let origin = Origin { wire, endpoint: String::new(), model: String::new() };
+    let mut reading = Reading::new(origin, LIMIT);
+    let mut events = Vec::new();
+    let mut fed = stream.chunks(chunk.max(1)).map(|part| reading.feed(part, &mut events));
+    let stopped = fed.find(|fed| !matches!(fed, Ok(false)));
+    let turn = match stopped {
+        Some(Err(error)) => Err(error),
+        _ => reading.finish(&mut events),
+    };
+    let mut lengths = Vec::new();
+    for event in &events {
+        match event {
+            TurnEvent::Start { block, .. } => {
+                assert!(*block >= lengths.len(), "blocks begin in order");
+                lengths.resize(block + 1, 0);
+            }
+            TurnEvent::Text { block, delta }
+            | TurnEvent::Thinking { block, delta }
+            | TurnEvent::ToolArgs { block, delta } => lengths[*block] += delta.len(),
+            TurnEvent::End { block } => assert!(*block < lengths.len(), "what ends began"),
+            TurnEvent::Again { .. } => panic!("a single answer is not begun again"),
+        }
+    }
+    // A piece that is too large shows later in larger pieces; all else is the same.
+    match turn {
+        Ok(turn) => (lengths, turn.content.len(), format!("{:?}", turn.stop)),
+        Err(error) => (lengths, error.detail.partial.len(), format!("{:?}", error.kind)),
+    }
 }
 
 /// The first `N` fields of an input as text; missing ones are empty.

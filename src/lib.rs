@@ -13,6 +13,7 @@
 //! | 0 | `chaos` | where the chaos suite may end the process; nothing otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
+//! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
 //! | 2 | [`vault`] | the only room that touches the user's files |
 //! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
@@ -33,6 +34,7 @@ pub mod daemon;
 pub mod fuzzing;
 pub mod index;
 pub mod journal;
+pub mod llm;
 pub mod note;
 pub mod policy;
 pub mod protocol;

@@ -5,6 +5,9 @@
 mod door;
 #[path = "support/machine.rs"]
 mod machine;
+#[allow(dead_code, reason = "the tests of `llm` use all of it")]
+#[path = "support/models.rs"]
+mod models;
 #[path = "cli/support.rs"]
 mod support;
 
@@ -28,6 +31,8 @@ mod history;
 mod links;
 #[path = "cli/live.rs"]
 mod live;
+#[path = "cli/llm.rs"]
+mod llm;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/policy.rs"]

@@ -14,7 +14,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 7] = [
+const TARGETS: [(&str, Target); 8] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
@@ -22,6 +22,7 @@ const TARGETS: [(&str, Target); 7] = [
     ("message", fuzzing::fuzz_message),
     ("links", fuzzing::fuzz_links),
     ("properties", fuzzing::fuzz_properties),
+    ("stream", fuzzing::fuzz_stream),
 ];
 
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {

@@ -103,6 +103,10 @@ pub enum Command {
     Vaults,
     /// Check everything the daemon depends on, and say what to do
     Doctor,
+    /// Say which language models are asked, and what their vendors offer
+    Models,
+    /// A vendor's key: store it, remove it, say where it comes from
+    Key(KeyArguments),
     /// The settings: write the file, find it, check it; list, read and change what is in it
     Config(ConfigArguments),
     /// The daemon as a service of the system: systemd on Linux, launchd on macOS
@@ -292,6 +296,37 @@ pub struct LinksArguments {
 pub enum LinksAction {
     /// Report links that lead nowhere or could lead elsewhere; exit code 1 if there are any
     Check,
+}
+
+/// Of `key`.
+#[derive(Debug, Args)]
+pub struct KeyArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: KeyAction,
+}
+
+/// What can be done with a key.
+#[derive(Debug, Subcommand)]
+pub enum KeyAction {
+    /// Store a key, read from a prompt or from stdin, after a test call with it
+    Set {
+        /// The provider: anthropic, openai, gemini, or one of the settings
+        provider: String,
+        /// Store it without the test call
+        #[arg(long)]
+        no_check: bool,
+    },
+    /// Remove the stored key
+    Remove {
+        /// The provider
+        provider: String,
+    },
+    /// Say whether there is a key, and where it comes from
+    Status {
+        /// The provider
+        provider: String,
+    },
 }
 
 /// Of `config`.

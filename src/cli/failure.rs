@@ -8,6 +8,7 @@ use super::output::Output;
 use crate::config::ConfigError;
 use crate::config::folders::FolderError;
 use crate::config::vaults::NoVault;
+use crate::config::vendor_keys::KeyError;
 use crate::daemon::StartError;
 use crate::server::token::TokenError;
 use crate::tools::ToolError;
@@ -91,6 +92,12 @@ impl From<ConfigError> for Failure {
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         Self { exit: USAGE, ..Self::other("state_folder", error.to_string(), error.hint()) }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::other("key", error.to_string(), error.hint())
     }
 }
 

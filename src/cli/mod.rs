@@ -21,8 +21,10 @@ mod failure;
 mod flags;
 mod history;
 mod keeping;
+mod key;
 mod links;
 mod logging;
+mod models;
 mod output;
 mod policy;
 mod progress;
@@ -81,6 +83,8 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Token(arguments) => token::run(&session()?, arguments, output),
         Command::Vaults => vaults::run(&session()?, output),
         Command::Doctor => doctor::run(&cli.global, output),
+        Command::Models => models::run(&session()?, output),
+        Command::Key(arguments) => key::run(&session()?, arguments, output),
         Command::Config(arguments) => config::run(&cli.global, arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),

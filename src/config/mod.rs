@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
 //! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
+//! (the commented file), [`vendor_keys`] (of models' vendors), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
 //! values while the daemon runs), [`edit`] and [`change`] (one setting in the file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
 //! (the one daemon of a vault).
 
@@ -29,6 +29,7 @@ pub mod obsidian;
 pub mod running;
 pub mod security;
 pub mod vaults;
+pub mod vendor_keys;
 pub mod watch;
 
 pub use environment::Environment;

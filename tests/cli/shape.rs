@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 34] = [
     &[],
     &["serve"],
     &["tools"],
@@ -22,6 +22,11 @@ const COMMANDS: [&[&str]; 29] = [
     &["token"],
     &["vaults"],
     &["doctor"],
+    &["models"],
+    &["key"],
+    &["key", "set"],
+    &["key", "remove"],
+    &["key", "status"],
     &["config"],
     &["config", "init"],
     &["config", "path"],

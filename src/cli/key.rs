@@ -1,0 +1,120 @@
+//! `steward key`: the vendors' keys.
+
+use std::io::{self, IsTerminal, Read as _, Write as _};
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::arguments::{KeyAction, KeyArguments};
+use super::failure::Failure;
+use super::models::place;
+use super::output::Output;
+use super::session::Session;
+use crate::config::vendor_keys::{self, KeyError};
+use crate::llm::endpoint::Connections;
+use crate::llm::key::{Key, MAX_BYTES};
+use crate::llm::{Endpoint, ErrorKind, Facts, setup};
+
+/// Stores, removes or looks for a provider's key. None is ever printed.
+///
+/// # Errors
+/// No such provider, no key, one that the vendor refuses, or a file that cannot be used.
+pub fn run(
+    session: &Session,
+    arguments: &KeyArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        KeyAction::Set { provider, no_check } => set(session, provider, *no_check, output),
+        KeyAction::Remove { provider } => remove(session, provider, output),
+        KeyAction::Status { provider } => status(session, provider, output),
+    }
+}
+
+fn set(
+    session: &Session,
+    name: &str,
+    no_check: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let settings = &session.settings.config.models;
+    let known = setup::provider(settings, name).map_err(KeyError::from)?;
+    let key = read(name)?;
+    if !no_check {
+        let service = known.service(Some(key.clone()));
+        let limits = settings.limits();
+        let connections = Connections::new(&limits);
+        let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // Asking what there is costs nothing and needs the key.
+        if let Err(error) = runtime.block_on(endpoint.offered()) {
+            let hint = match error.kind {
+                ErrorKind::Auth => "nothing was stored; is it the whole key?".to_owned(),
+                _ => "nothing was stored; `--no-check` stores a key without asking".to_owned(),
+            };
+            return Err(Failure::other("key_check", error.to_string(), hint));
+        }
+    }
+    let path = vendor_keys::store(&session.folders, name, &key)?;
+    // A stronger place would go on to win, which the user would not see.
+    if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
+        && !matches!(source, vendor_keys::Source::File { .. })
+    {
+        output.notice(&format!("the key from {} is stronger than the stored one", place(&source)));
+    }
+    if output.json() {
+        output.json_value(&json!({ "provider": name, "path": path, "checked": !no_check }))?;
+    } else {
+        let checked = if no_check { "stored, not checked" } else { "checked and stored" };
+        output.text(&format!("{checked}: {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
+    // Also for a provider that the settings no longer know.
+    if !crate::llm::settings::is_name(name) {
+        let unknown = setup::SetupError::Unknown { name: name.to_owned() };
+        return Err(KeyError::from(unknown).into());
+    }
+    let removed = vendor_keys::remove(&session.folders, name)?;
+    if output.json() {
+        output.json_value(&json!({ "provider": name, "removed": removed }))?;
+    } else {
+        let path = vendor_keys::file(&session.folders, name);
+        let said = if removed { "removed" } else { "there was no" };
+        output.text(&format!("{said} {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
+    let known = setup::provider(&session.settings.config.models, name).map_err(KeyError::from)?;
+    let found = vendor_keys::find(&known, &session.environment, &session.folders)?;
+    let source = found.map(|(_, source)| source);
+    if output.json() {
+        output.json_value(&json!({ "provider": name, "key": source }))?;
+    } else {
+        output.text(&match &source {
+            Some(source) => format!("{name} has a key, from {}", place(source)),
+            None => format!("{name} has no key; `steward key set {name}` stores one"),
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// From a prompt that shows nothing, or from stdin where that is no terminal.
+fn read(name: &str) -> Result<Key, Failure> {
+    let text = if io::stdin().is_terminal() {
+        let mut stderr = io::stderr();
+        let _ = write!(stderr, "Key for {name} (it is not shown): ");
+        let _ = stderr.flush();
+        rpassword::read_password()?
+    } else {
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes)?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Key::new(&text)
+        .map_err(|reason| Failure::usage(reason.to_string(), "give the key alone, on one line"))
+}

@@ -1,0 +1,246 @@
+//! `steward models`: which models are asked, and what their vendors offer.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::failure::Failure;
+use super::output::{Output, Paint};
+use super::session::Session;
+use crate::config::vendor_keys;
+use crate::llm::endpoint::Connections;
+use crate::llm::settings::{KeyNeed, parted};
+use crate::llm::{Endpoint, Facts, LlmError, Settings, Wire, facts, setup};
+
+/// How many of a vendor's models are shown to a person.
+const SHOWN: usize = 12;
+/// How long Ollama is looked for where it is not configured.
+const LOOK: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    chain: Vec<Link>,
+    providers: Vec<Provider>,
+    /// Models of an Ollama that runs on this machine though nothing says to ask it.
+    found: Option<Found>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Link {
+    model: String,
+    facts: Option<Facts>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Provider {
+    name: String,
+    wire: Option<Wire>,
+    base_url: Option<String>,
+    key_needed: Option<bool>,
+    /// Where the key was found; never the key.
+    key: Option<vendor_keys::Source>,
+    offered: Option<Vec<String>>,
+    error: Option<String>,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    provider: &'static str,
+    base_url: String,
+    offered: Vec<String>,
+}
+
+/// Says what is configured, and asks those that are what they offer. Nobody else is asked but an
+/// Ollama on this machine.
+///
+/// # Errors
+/// stdout cannot be written; what is wrong with a provider is part of the answer.
+pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+    let settings = &session.settings.config.models;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(report(session, settings));
+    if output.json() {
+        output.json_value(&report)?;
+    } else {
+        output.text(&text(&report, output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn report(session: &Session, settings: &Settings) -> Report {
+    let link = |reference: &String| {
+        let (name, model) = parted(reference)?;
+        let known = setup::provider(settings, name).ok();
+        let facts = known.map(|known| Facts::of(known.wire, model, &settings.facts));
+        Some(Link { model: reference.clone(), facts })
+    };
+    let names = setup::configured(settings);
+    let connections = Connections::new(&settings.limits());
+    let mut asked = JoinSet::new();
+    let mut providers = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let mut provider = Provider {
+            name: name.clone(),
+            wire: None,
+            base_url: None,
+            key_needed: None,
+            key: None,
+            offered: None,
+            error: None,
+            hint: None,
+        };
+        match look_up(session, settings, name) {
+            Ok((known, found)) => {
+                let (key, source) = found.unzip();
+                provider.wire = Some(known.wire);
+                provider.base_url = Some(known.address.as_str().to_owned());
+                provider.key_needed = Some(known.need == KeyNeed::Required);
+                provider.key = source;
+                let service = known.service(key);
+                let limits = settings.limits();
+                let endpoint =
+                    Endpoint::new(&service, "models", Facts::default(), limits, &connections);
+                asked.spawn(async move { (index, endpoint.offered().await) });
+            }
+            Err((error, hint)) => {
+                provider.error = Some(error);
+                provider.hint = Some(hint);
+            }
+        }
+        providers.push(provider);
+    }
+    while let Some(answer) = asked.join_next().await {
+        let Ok((index, offered)) = answer else { continue };
+        let provider = &mut providers[index];
+        match offered {
+            Ok(offered) => provider.offered = Some(offered),
+            Err(error) => {
+                provider.error = Some(error.to_string());
+                provider.hint = error.hint();
+            }
+        }
+    }
+    let is_configured = names.iter().any(|name| name == "ollama");
+    let found = if is_configured { None } else { ollama(session, settings, &connections).await };
+    Report { chain: settings.chain.iter().filter_map(link).collect(), providers, found }
+}
+
+type Looked = (setup::Known, Option<(crate::llm::Key, vendor_keys::Source)>);
+
+fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked, (String, String)> {
+    let known = setup::provider(settings, name).map_err(|e| (e.to_string(), e.hint()))?;
+    let found = vendor_keys::find(&known, &session.environment, &session.folders)
+        .map_err(|e| (e.to_string(), e.hint()))?;
+    Ok((known, found))
+}
+
+/// Looks for Ollama where it listens when nobody says otherwise, or where its own variable says, on
+/// this machine alone.
+async fn ollama(
+    session: &Session,
+    settings: &Settings,
+    connections: &Connections,
+) -> Option<Found> {
+    let mut known = setup::provider(settings, "ollama").ok()?;
+    if let Some(host) = session.environment.get("OLLAMA_HOST").and_then(|host| host.to_str()) {
+        let host = host.trim_end_matches('/');
+        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+        known.address = crate::llm::endpoint::Address::new(&format!("{url}/v1")).ok()?;
+        if !known.address.is_local() {
+            return None;
+        }
+    }
+    let service = known.service(None);
+    let limits = settings.limits();
+    let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, connections);
+    let offered: Result<Vec<String>, LlmError> =
+        tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?;
+    Some(Found {
+        provider: "ollama",
+        base_url: known.address.as_str().to_owned(),
+        offered: offered.ok()?,
+    })
+}
+
+fn text(report: &Report, output: &Output) -> String {
+    let mut lines = Vec::new();
+    if report.chain.is_empty() {
+        lines.push("no model is configured, so none is ever asked".to_owned());
+    } else {
+        lines.push(output.paint(Paint::Bold, "asked, in this order"));
+        for link in &report.chain {
+            let told = link.facts.as_ref().map(told).unwrap_or_default();
+            lines.push(format!("  {}{told}", link.model));
+        }
+    }
+    for provider in &report.providers {
+        let address = provider.base_url.as_deref().unwrap_or("no address");
+        let key = match (&provider.key, provider.key_needed) {
+            (Some(source), _) => format!("key from {}", place(source)),
+            (None, Some(true)) => output.paint(Paint::Yellow, "no key"),
+            (None, _) => "no key, none needed".to_owned(),
+        };
+        let name = output.paint(Paint::Bold, &provider.name);
+        lines.push(format!("{name}  {address}  {key}"));
+        if let Some(error) = &provider.error {
+            lines.push(format!("  {} {error}", output.paint(Paint::Red, "error:")));
+        }
+        lines.extend(provider.hint.as_ref().map(|hint| format!("  hint: {hint}")));
+        lines.extend(provider.offered.as_deref().map(offered));
+    }
+    if let Some(found) = &report.found {
+        lines.push(format!("found Ollama at {}", found.base_url));
+        lines.push(offered(&found.offered));
+        let model = found.offered.first().map_or("MODEL", String::as_str);
+        if report.chain.is_empty() {
+            lines.push(format!(
+                "to use it, put into the settings: [models] chain = [\"ollama/{model}\"]"
+            ));
+        }
+    } else if report.chain.is_empty() {
+        let model = facts::known(Wire::Anthropic).into_iter().rfind(|name| name.contains("sonnet"));
+        lines.push(format!(
+            "to add one, put into the settings: [models] chain = [\"anthropic/{}\"], and run \
+             `steward key set anthropic`; or start Ollama for a model on this machine",
+            model.unwrap_or("MODEL")
+        ));
+    }
+    lines.join("\n")
+}
+
+fn offered(models: &[String]) -> String {
+    let mut shown: Vec<&str> = models.iter().take(SHOWN).map(String::as_str).collect();
+    let more = format!("and {} more (--json lists them)", models.len().saturating_sub(SHOWN));
+    if models.len() > SHOWN {
+        shown.push(&more);
+    }
+    if shown.is_empty() {
+        return "  offers no models".to_owned();
+    }
+    format!("  offers {}", shown.join(", "))
+}
+
+fn told(facts: &Facts) -> String {
+    let window = facts.window.map(|window| format!("reads {window} tokens"));
+    let output = facts.max_output.map(|most| format!("writes {most}"));
+    let vision = facts.vision.unwrap_or(false).then(|| "sees images".to_owned());
+    let told: Vec<String> = [window, output, vision].into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
+}
+
+/// Where a key comes from, in words.
+pub(super) fn place(source: &vendor_keys::Source) -> String {
+    match source {
+        vendor_keys::Source::Environment { variable } => format!("${variable}"),
+        vendor_keys::Source::Credential { path } | vendor_keys::Source::File { path } => {
+            path.display().to_string()
+        }
+    }
+}

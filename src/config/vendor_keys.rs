@@ -1,0 +1,252 @@
+//! Where a vendor's key is found, and the file it is kept in.
+//!
+//! The first that has one: the environment, the service manager's credentials, a file of this user
+//! alone beside the settings. Never the settings themselves, never a vault.
+
+#![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::Environment;
+use crate::config::folders::Folders;
+use crate::llm::key::{Key, MAX_BYTES, NoKey};
+use crate::llm::setup::{Known, SetupError};
+use crate::server::private::{self, NotPrivate};
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub enum Source {
+    /// A variable of the environment.
+    Environment {
+        /// Its name.
+        variable: String,
+    },
+    /// A credential that systemd handed over.
+    Credential {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The file that `steward key set` writes.
+    File {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why a key cannot be had. Never shows one.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// What was found there is no key.
+    #[error("what `{place}` holds is no key: {reason}")]
+    NoKey {
+        /// The variable or the file.
+        place: String,
+        /// Why not.
+        reason: NoKey,
+    },
+    /// Others could read or change it.
+    #[error("refused to use the key file `{}`: {reason}", path.display())]
+    Unsafe {
+        /// The file or its folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: NotPrivate,
+    },
+    /// The file system said no.
+    #[error("could not {doing} the key file `{}`: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no such provider, or its settings are wrong.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+}
+
+impl KeyError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
+            Self::Unsafe { path, .. } => format!(
+                "give `{}` to yourself alone (chmod 600, 700 for a folder), and think of the key \
+                 as known to others",
+                path.display()
+            ),
+            Self::Io { .. } => "`steward config path` says where settings are kept".to_owned(),
+            Self::Setup(error) => error.hint(),
+        }
+    }
+}
+
+/// The name under which systemd is given a provider's key with `LoadCredential=`.
+pub fn credential(provider: &str) -> String {
+    format!("vault-steward.{provider}")
+}
+
+/// The file that keeps a provider's key.
+pub fn file(folders: &Folders, provider: &str) -> PathBuf {
+    folders.config.join("keys").join(provider)
+}
+
+/// Looks for a provider's key.
+///
+/// # Errors
+/// [`KeyError`] where something is there that cannot be used: the next place is not tried then,
+/// since that would be another key than the user thinks.
+pub fn find(
+    known: &Known,
+    environment: &Environment,
+    folders: &Folders,
+) -> Result<Option<(Key, Source)>, KeyError> {
+    for variable in &known.variables {
+        if let Some(value) = environment.get(variable) {
+            let key = key(&value.to_string_lossy(), variable)?;
+            return Ok(Some((key, Source::Environment { variable: variable.clone() })));
+        }
+    }
+    if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY") {
+        // The service manager closes the folder itself, in ways a mode does not show.
+        let path = folder.join(credential(&known.name));
+        if let Some(key) = read(&path)? {
+            return Ok(Some((key, Source::Credential { path })));
+        }
+    }
+    let path = file(folders, &known.name);
+    match private::check_file(&path) {
+        Ok(_) => {}
+        Err(NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(NotPrivate::Io(source)) => return Err(KeyError::Io { doing: "look at", path, source }),
+        Err(reason) => return Err(KeyError::Unsafe { path, reason }),
+    }
+    Ok(read(&path)?.map(|key| (key, Source::File { path })))
+}
+
+/// Keeps a key in its file, for this user alone, in the place of one that was there.
+///
+/// # Errors
+/// [`KeyError::Unsafe`] or [`KeyError::Io`].
+pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, KeyError> {
+    let path = file(folders, provider);
+    let folder = folders.config.join("keys");
+    fs::create_dir_all(&folders.config).map_err(failed("make the folder of", &path))?;
+    private::folder(&folder).map_err(|reason| KeyError::Unsafe { path: folder.clone(), reason })?;
+    let beside = folder.join(format!(".{provider}.{}.new", std::process::id()));
+    let written = write_new(&beside, key).and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(failed("write", &path))?;
+    Ok(path)
+}
+
+/// Removes the file with a provider's key; `false` if there was none.
+///
+/// # Errors
+/// [`KeyError::Io`].
+pub fn remove(folders: &Folders, provider: &str) -> Result<bool, KeyError> {
+    let path = file(folders, provider);
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(KeyError::Io { doing: "remove", path, source }),
+    }
+}
+
+fn key(text: &str, place: &str) -> Result<Key, KeyError> {
+    Key::new(text).map_err(|reason| KeyError::NoKey { place: place.to_owned(), reason })
+}
+
+fn read(path: &Path) -> Result<Option<Key>, KeyError> {
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("open", path)(error)),
+    };
+    let mut bytes = Vec::new();
+    // One more than a key may have, so that a longer one is seen.
+    file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
+}
+
+fn write_new(path: &Path, key: &Key) -> io::Result<()> {
+    // What an earlier run of the same number left behind.
+    let _ = fs::remove_file(path);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(key.reveal().as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyError + use<> {
+    let path = path.to_path_buf();
+    move |source| KeyError::Io { doing, path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::{Settings, setup};
+
+    #[test]
+    fn the_environment_comes_first_then_credentials_then_the_file() {
+        let place = tempfile::tempdir().unwrap();
+        let folders = Folders { config: place.path().join("c"), state: place.path().into() };
+        let known = setup::provider(&Settings::default(), "anthropic").unwrap();
+        let bare = Environment::new([], None, None);
+        assert!(find(&known, &bare, &folders).unwrap().is_none());
+
+        let path = store(&folders, "anthropic", &Key::new("sk-file").unwrap()).unwrap();
+        private::check_file(&path).unwrap();
+        let (key, source) = find(&known, &bare, &folders).unwrap().unwrap();
+        assert_eq!((key.reveal(), source), ("sk-file", Source::File { path: path.clone() }));
+        store(&folders, "anthropic", &Key::new("sk-newer").unwrap()).unwrap();
+        assert_eq!(find(&known, &bare, &folders).unwrap().unwrap().0.reveal(), "sk-newer");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing beside it");
+
+        fs::write(place.path().join(credential("anthropic")), "sk-cred\n").unwrap();
+        let directory = ("CREDENTIALS_DIRECTORY", place.path().into());
+        let service = Environment::new([directory.clone()], None, None);
+        assert_eq!(find(&known, &service, &folders).unwrap().unwrap().0.reveal(), "sk-cred");
+
+        let variable = ("ANTHROPIC_API_KEY", "sk-env".into());
+        let both = Environment::new([directory, variable], None, None);
+        let (key, source) = find(&known, &both, &folders).unwrap().unwrap();
+        assert_eq!(key.reveal(), "sk-env");
+        assert_eq!(source, Source::Environment { variable: "ANTHROPIC_API_KEY".to_owned() });
+
+        assert!(remove(&folders, "anthropic").unwrap());
+        assert!(!remove(&folders, "anthropic").unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_refused_without_showing_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let place = tempfile::tempdir().unwrap();
+        let folders = Folders { config: place.path().into(), state: place.path().into() };
+        let known = setup::provider(&Settings::default(), "gemini").unwrap();
+        let path = store(&folders, "gemini", &Key::new("sk-canary").unwrap()).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = find(&known, &Environment::new([], None, None), &folders).unwrap_err();
+        assert!(matches!(error, KeyError::Unsafe { .. }), "{error}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, "sk-canary two words").unwrap();
+        let error = find(&known, &Environment::new([], None, None), &folders).unwrap_err();
+        let shown = format!("{error} {error:?} {}", error.hint());
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Keeps a provider that fails again and again from being asked first, for a while.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::error::ErrorKind;
+
+/// Closed: ask it. Open: ask others first. After a pause one turn tries it, and its success closes
+/// the breaker again.
+#[derive(Debug)]
+pub struct Breaker {
+    state: Mutex<State>,
+    failures: u32,
+    pause: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Closed { failures: u32 },
+    Open { until: Duration },
+}
+
+impl Breaker {
+    /// Opens after `failures` failed turns in a row, for `pause`.
+    pub fn new(failures: u32, pause: Duration) -> Self {
+        Self { state: Mutex::new(State::Closed { failures: 0 }), failures, pause }
+    }
+
+    /// Whether others should be asked first at the time `now`.
+    pub fn is_open(&self, now: Duration) -> bool {
+        matches!(*self.lock(), State::Open { until } if now < until)
+    }
+
+    /// A turn goes to this provider: where the pause is over it is the one that tries.
+    pub fn tried(&self, now: Duration) {
+        let mut state = self.lock();
+        if let State::Open { until } = &mut *state
+            && *until <= now
+        {
+            *until = now + self.pause;
+        }
+    }
+
+    /// A turn succeeded.
+    pub fn succeeded(&self) {
+        *self.lock() = State::Closed { failures: 0 };
+    }
+
+    /// A turn failed for good, all its repetitions included.
+    pub fn failed(&self, kind: ErrorKind, now: Duration) {
+        use ErrorKind as K;
+        let mut state = self.lock();
+        let open = State::Open { until: now + self.pause };
+        *state = match (kind, *state) {
+            // The request is to blame, not the provider.
+            (K::InvalidRequest | K::ContextLength | K::Refused | K::TooLarge, state) => state,
+            // It will not be better at the next turn.
+            (K::Auth | K::Billing | K::NotFound, _) | (_, State::Open { .. }) => open,
+            (_, State::Closed { failures }) if failures + 1 >= self.failures => open,
+            (_, State::Closed { failures }) => State::Closed { failures: failures + 1 },
+        };
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_opens_lets_one_try_and_closes_again() {
+        let seconds = Duration::from_secs;
+        let breaker = Breaker::new(2, seconds(60));
+        breaker.failed(ErrorKind::Overloaded, seconds(0));
+        assert!(!breaker.is_open(seconds(1)));
+        breaker.failed(ErrorKind::Refused, seconds(1));
+        assert!(!breaker.is_open(seconds(1)), "what the request is to blame for does not count");
+        breaker.failed(ErrorKind::Network, seconds(1));
+        assert!(breaker.is_open(seconds(2)) && breaker.is_open(seconds(60)));
+        assert!(!breaker.is_open(seconds(61)));
+        breaker.tried(seconds(61));
+        assert!(breaker.is_open(seconds(61)), "one tries, the others go elsewhere");
+        breaker.failed(ErrorKind::Network, seconds(70));
+        assert!(breaker.is_open(seconds(129)) && !breaker.is_open(seconds(130)));
+        breaker.tried(seconds(130));
+        breaker.succeeded();
+        assert!(!breaker.is_open(seconds(130)));
+        breaker.failed(ErrorKind::Network, seconds(131));
+        assert!(!breaker.is_open(seconds(131)), "it counts from none again");
+        breaker.failed(ErrorKind::Billing, seconds(132));
+        assert!(breaker.is_open(seconds(133)), "no credit is no accident");
+    }
+}

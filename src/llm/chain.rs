@@ -1,0 +1,220 @@
+//! Several models in a row: the first that answers wins.
+//!
+//! A model is asked again, or the next one is, only while nobody has seen anything of an answer:
+//! two halves of two answers are never put together. The vendor's own delay is kept to; one that is
+//! too long to wait for leads to the next model at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+
+use super::Provider;
+use super::breaker::Breaker;
+use super::clock::Clock;
+use super::error::{ErrorKind, LlmError};
+use super::turn::{Item, TurnEvent, TurnRequest, TurnStream};
+
+/// How patient a chain is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often one model is asked again.
+    pub retries: u32,
+    /// The longest single pause.
+    pub max_wait: Duration,
+    /// All pauses of a turn together.
+    pub budget: Duration,
+    /// After so many failed turns in a row a model's breaker opens.
+    pub breaker_failures: u32,
+    /// How long it stays open.
+    pub breaker_pause: Duration,
+}
+
+/// The first pause where the vendor names none; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Models in the order they are asked.
+pub struct Chain {
+    id: String,
+    links: Arc<[Link]>,
+    patience: Patience,
+    clock: Arc<dyn Clock>,
+}
+
+struct Link {
+    provider: Arc<dyn Provider>,
+    breaker: Breaker,
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Chain").field(&self.id).finish()
+    }
+}
+
+impl Chain {
+    /// Of one model at least.
+    pub fn new(
+        providers: Vec<Arc<dyn Provider>>,
+        patience: Patience,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let id = providers.iter().map(|provider| provider.id()).collect::<Vec<_>>().join(", ");
+        let link = |provider| Link {
+            provider,
+            breaker: Breaker::new(patience.breaker_failures, patience.breaker_pause),
+        };
+        Self { id, links: providers.into_iter().map(link).collect(), patience, clock }
+    }
+}
+
+impl Provider for Chain {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let running = Running {
+            links: Arc::clone(&self.links),
+            patience: self.patience,
+            clock: Arc::clone(&self.clock),
+            request,
+            order: None,
+            at: 0,
+            retried: 0,
+            waited: Duration::ZERO,
+            pause: Duration::ZERO,
+            current: None,
+            was_seen: false,
+            before: Vec::new(),
+            is_over: false,
+        };
+        Box::pin(stream::unfold(running, |mut running| async move {
+            running.next().await.map(|item| (item, running))
+        }))
+    }
+}
+
+struct Running {
+    links: Arc<[Link]>,
+    patience: Patience,
+    clock: Arc<dyn Clock>,
+    request: Arc<TurnRequest>,
+    /// Settled at the first poll: those whose breaker is open come last, but they do come.
+    order: Option<Vec<usize>>,
+    at: usize,
+    retried: u32,
+    waited: Duration,
+    pause: Duration,
+    current: Option<TurnStream>,
+    was_seen: bool,
+    /// How those before failed.
+    before: Vec<String>,
+    is_over: bool,
+}
+
+impl Running {
+    async fn next(&mut self) -> Option<Result<Item, LlmError>> {
+        if self.is_over {
+            return None;
+        }
+        if self.current.is_none() {
+            let pause = std::mem::take(&mut self.pause);
+            if !pause.is_zero() {
+                self.clock.sleep(pause).await;
+            }
+            let links = Arc::clone(&self.links);
+            let Some(link) = self.link().map(|index| &links[index]) else {
+                self.is_over = true;
+                return Some(Err(LlmError::new(ErrorKind::NotFound, "no model is configured")));
+            };
+            link.breaker.tried(self.clock.now());
+            self.current = Some(link.provider.stream(Arc::clone(&self.request)));
+        }
+        let item = match &mut self.current {
+            Some(stream) => stream.next().await,
+            None => None,
+        };
+        let item = item.unwrap_or_else(|| {
+            Err(LlmError::new(ErrorKind::Truncated, "the stream ended without an end"))
+        });
+        match item {
+            Ok(Item::Event(event)) => {
+                self.was_seen |= event.is_visible();
+                Some(Ok(Item::Event(event)))
+            }
+            Ok(done) => {
+                self.is_over = true;
+                if let Some(link) = self.link() {
+                    self.links[link].breaker.succeeded();
+                }
+                Some(Ok(done))
+            }
+            Err(error) => Some(self.failed(error)),
+        }
+    }
+
+    fn link(&mut self) -> Option<usize> {
+        let now = self.clock.now();
+        let links = &self.links;
+        let order = self.order.get_or_insert_with(|| {
+            let mut order: Vec<usize> = (0..links.len()).collect();
+            order.sort_by_key(|index| links[*index].breaker.is_open(now));
+            order
+        });
+        order.get(self.at).copied()
+    }
+
+    fn failed(&mut self, error: LlmError) -> Result<Item, LlmError> {
+        self.current = None;
+        let wait = self.pause_for(&error);
+        let has_time = wait <= self.patience.max_wait
+            && self.waited.saturating_add(wait) <= self.patience.budget;
+        if !self.was_seen && error.retry_same() && self.retried < self.patience.retries && has_time
+        {
+            self.retried += 1;
+            self.waited += wait;
+            self.pause = wait;
+            tracing::info!(model = error.provider, kind = ?error.kind, ?wait, "asking again");
+            return Ok(again(error.provider.clone(), wait, error.kind));
+        }
+        let now = self.clock.now();
+        if let Some(link) = self.link() {
+            self.links[link].breaker.failed(error.kind, now);
+        }
+        if !self.was_seen && error.try_next() {
+            self.before.push(format!("`{}`: {}", error.provider, error.kind.words()));
+            self.at += 1;
+            self.retried = 0;
+            if let Some(next) = self.link() {
+                let next = self.links[next].provider.id().to_owned();
+                tracing::warn!(model = error.provider, kind = ?error.kind, next, "asking the next");
+                return Ok(again(next, Duration::ZERO, error.kind));
+            }
+            self.before.pop();
+        }
+        self.is_over = true;
+        let mut error = error;
+        if !self.before.is_empty() {
+            let before = self.before.join("; ");
+            error.message = format!("{} [before: {before}]", error.message);
+        }
+        Err(error)
+    }
+
+    /// The vendor's own delay, or one that doubles; spread out, and never below the vendor's.
+    fn pause_for(&self, error: &LlmError) -> Duration {
+        let spread = self.clock.spread().clamp(0.0, 1.0);
+        match error.retry_after {
+            Some(asked) => asked.saturating_add(FIRST_PAUSE.mul_f64(spread)),
+            None => {
+                let longest = FIRST_PAUSE * 2_u32.saturating_pow(self.retried.min(8));
+                longest.mul_f64(0.5 + spread / 2.0)
+            }
+        }
+    }
+}
+
+fn again(provider: String, wait: Duration, reason: ErrorKind) -> Item {
+    Item::Event(TurnEvent::Again { provider, wait, reason })
+}

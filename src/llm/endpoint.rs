@@ -1,0 +1,349 @@
+//! One model at one address, over HTTP.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream;
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Provider;
+use super::classify::{self, Head};
+use super::error::{ErrorKind, LlmError};
+use super::facts::Facts;
+use super::http::{self, Http};
+pub use super::http::{Address, BadAddress};
+use super::key::Key;
+use super::message::Origin;
+use super::reading::Reading;
+use super::settings::Limits;
+use super::turn::{Item, TurnEvent, TurnRequest, TurnStream};
+use super::wire::{Target, Wire};
+
+/// The largest error body that is read, in bytes.
+const MAX_ERROR: usize = 64 << 10;
+/// The largest list of models that is read, in bytes.
+const MAX_LISTING: usize = 4 << 20;
+/// How long a list of models may take.
+const LISTING: Duration = Duration::from_secs(10);
+/// How long the rest of a whole answer is read so that its connection can be used again.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// One model at one address. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct Endpoint(Arc<Inner>);
+
+struct Inner {
+    id: String,
+    target: Target,
+    address: Address,
+    key: Option<Key>,
+    needs_key: bool,
+    limits: Limits,
+    http: Arc<Http>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("id", &self.id).field("target", &self.target).finish()
+    }
+}
+
+/// The connections that endpoints share.
+#[derive(Debug, Clone)]
+pub struct Connections(Arc<Http>);
+
+impl Connections {
+    /// With the limits' time for making one.
+    pub fn new(limits: &Limits) -> Self {
+        Self(Arc::new(Http::new(limits.connect)))
+    }
+}
+
+/// Who is asked, before it is known for which model.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// The provider's name.
+    pub name: String,
+    /// Its language.
+    pub wire: Wire,
+    /// Its address.
+    pub address: Address,
+    /// Its key, if there is one.
+    pub key: Option<Key>,
+    /// Without a key nothing is sent.
+    pub needs_key: bool,
+}
+
+impl Endpoint {
+    /// The model `model` of a service.
+    pub fn new(
+        service: &Service,
+        model: &str,
+        facts: Facts,
+        limits: Limits,
+        connections: &Connections,
+    ) -> Self {
+        let origin = Origin {
+            wire: service.wire,
+            endpoint: service.address.as_str().to_owned(),
+            model: model.to_owned(),
+        };
+        Self(Arc::new(Inner {
+            id: format!("{}/{model}", service.name),
+            target: Target { origin, facts },
+            address: service.address.clone(),
+            key: service.key.clone(),
+            needs_key: service.needs_key,
+            limits,
+            http: Arc::clone(&connections.0),
+        }))
+    }
+
+    /// What is known of the model.
+    pub fn facts(&self) -> &Facts {
+        &self.0.target.facts
+    }
+
+    /// The ids of the models that the service offers, sorted. Costs nothing with any vendor, and
+    /// fails with `Auth` where the key is wrong.
+    ///
+    /// # Errors
+    /// As a turn.
+    pub async fn offered(&self) -> Result<Vec<String>, LlmError> {
+        let inner = &self.0;
+        let asked = timeout(LISTING, inner.listing()).await;
+        asked.unwrap_or_else(|_| Err(late("the list of models", LISTING))).map_err(|error| {
+            let mut error = inner.named(error);
+            // The list is the provider's, not a model's.
+            error.provider.truncate(error.provider.find('/').unwrap_or(error.provider.len()));
+            error
+        })
+    }
+}
+
+impl Provider for Endpoint {
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let running = Running {
+            inner: Arc::clone(&self.0),
+            phase: Phase::Begin(request),
+            ready: VecDeque::new(),
+        };
+        Box::pin(stream::unfold(running, |mut running| async move {
+            running.next().await.map(|item| (item, running))
+        }))
+    }
+}
+
+/// A turn under way. All it holds goes when it is dropped, the connection too.
+struct Running {
+    inner: Arc<Inner>,
+    phase: Phase,
+    ready: VecDeque<Result<Item, LlmError>>,
+}
+
+enum Phase {
+    Begin(Arc<TurnRequest>),
+    Read(Box<Open>),
+    Over,
+}
+
+struct Open {
+    response: Response,
+    reading: Reading,
+    request_id: Option<String>,
+    /// Until the first byte; the limit between two pieces counts after it.
+    first: Option<Instant>,
+}
+
+impl Running {
+    async fn next(&mut self) -> Option<Result<Item, LlmError>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some(item);
+            }
+            match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Over => return None,
+                Phase::Begin(request) => match self.inner.open(&request).await {
+                    Ok(open) => self.phase = Phase::Read(Box::new(open)),
+                    Err(error) => self.fail(error),
+                },
+                Phase::Read(open) => self.read(open).await,
+            }
+        }
+    }
+
+    async fn read(&mut self, mut open: Box<Open>) {
+        let (first, stall) = (self.inner.limits.first_byte, self.inner.limits.stall);
+        let until = open.first.unwrap_or_else(|| Instant::now() + stall);
+        let mut events = Vec::new();
+        let read = match timeout_at(until, open.response.chunk()).await {
+            Err(_) => {
+                let (what, limit) = match open.first {
+                    Some(_) => ("the first byte", first),
+                    None => ("the next piece", stall),
+                };
+                Err(open.reading.with_partial(late(what, limit)))
+            }
+            Ok(Err(error)) => Err(open.reading.with_partial(http::failed(error))),
+            Ok(Ok(Some(bytes))) => {
+                open.first = None;
+                open.reading.feed(&bytes, &mut events)
+            }
+            Ok(Ok(None)) => Ok(true),
+        };
+        let finished = match read {
+            Ok(true) => Some(open.reading.finish(&mut events)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        };
+        // What came before an error is told before it.
+        self.ready.extend(events.into_iter().map(|event: TurnEvent| Ok(Item::Event(event))));
+        match finished {
+            None => self.phase = Phase::Read(open),
+            Some(Ok(mut turn)) => {
+                turn.request_id = open.request_id.take();
+                self.ready.push_back(Ok(Item::Done(Box::new(turn))));
+                drain(open.response);
+            }
+            Some(Err(mut error)) => {
+                error.detail.request_id = error.detail.request_id.or(open.request_id.take());
+                self.fail(error);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: LlmError) {
+        self.ready.push_back(Err(self.inner.named(error)));
+    }
+}
+
+/// Reads what is left of a whole answer, its end at most, so that the next request finds the
+/// connection open; a server that goes on talking loses it.
+fn drain(mut response: Response) {
+    tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
+}
+
+impl Inner {
+    fn named(&self, mut error: LlmError) -> LlmError {
+        self.id.clone_into(&mut error.provider);
+        error.without(self.key.as_ref().map_or("", Key::reveal))
+    }
+
+    async fn open(&self, request: &TurnRequest) -> Result<Open, LlmError> {
+        let call = self.target.encode(request)?;
+        let first = Instant::now() + self.limits.first_byte;
+        let client = self.http.client(&self.address)?;
+        let post = client
+            .post(&call.url)
+            .header(CONTENT_TYPE, "application/json")
+            .header("accept", "text/event-stream")
+            .body(call.body);
+        let post = self.with_key(with_headers(post, &call.headers))?;
+        let sent = timeout_at(first, post.send()).await;
+        let response = sent
+            .map_err(|_| late("the first byte", self.limits.first_byte))?
+            .map_err(http::failed)?;
+        let head = http::head(&response);
+        if let Some(error) = http::redirected(&response) {
+            return Err(error);
+        }
+        let kind = http::media_type(&response);
+        let is_stream = response.status().is_success()
+            && !matches!(
+                kind.as_str(),
+                "application/json" | "application/problem+json" | "text/html"
+            );
+        if !is_stream {
+            let body = timeout(self.limits.stall, bounded(response, MAX_ERROR)).await;
+            let body = body.map_err(|_| late("an error's text", self.limits.stall))??;
+            return Err(not_a_stream(&head, &body));
+        }
+        tracing::debug!(model = self.id, status = head.status, "a model answers");
+        let reading = Reading::new(self.target.origin.clone(), self.limits.answer);
+        Ok(Open { response, reading, request_id: head.request_id, first: Some(first) })
+    }
+
+    async fn listing(&self) -> Result<Vec<String>, LlmError> {
+        let (path, headers) = self.target.origin.wire.listing();
+        let client = self.http.client(&self.address)?;
+        let get = with_headers(client.get(format!("{}{path}", self.address.as_str())), headers);
+        let response = self.with_key(get)?.send().await.map_err(http::failed)?;
+        let head = http::head(&response);
+        if let Some(error) = http::redirected(&response) {
+            return Err(error);
+        }
+        let is_fine = response.status().is_success();
+        let body = bounded(response, MAX_LISTING).await?;
+        if !is_fine {
+            return Err(classify::body(&head, &body));
+        }
+        let value: Value = serde_json::from_slice(&body)
+            .map_err(|_| LlmError::new(ErrorKind::Protocol, "the list of models is not JSON"))?;
+        let list = value["data"].as_array().or_else(|| value["models"].as_array());
+        let name = |model: &Value| {
+            let id = model["id"].as_str().or_else(|| model["name"].as_str())?;
+            Some(id.strip_prefix("models/").unwrap_or(id).to_owned())
+        };
+        let mut names: Vec<String> = list.into_iter().flatten().filter_map(name).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn with_key(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<reqwest::RequestBuilder, LlmError> {
+        match &self.key {
+            Some(key) => {
+                let (name, value) = self.target.origin.wire.key_header(key);
+                let mut value =
+                    HeaderValue::try_from(value).expect("a key holds what a header may hold");
+                value.set_sensitive(true);
+                Ok(request.header(name, value))
+            }
+            None if self.needs_key => Err(LlmError::new(ErrorKind::Auth, "no key is set")),
+            None => Ok(request),
+        }
+    }
+}
+
+fn with_headers(
+    request: reqwest::RequestBuilder,
+    headers: &[(&'static str, &'static str)],
+) -> reqwest::RequestBuilder {
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
+}
+
+fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
+    let mut error = classify::body(head, body);
+    if head.status == Some(200) && error.message.is_empty() {
+        "the server did not answer with a stream".clone_into(&mut error.message);
+    }
+    error
+}
+
+fn late(what: &str, limit: Duration) -> LlmError {
+    LlmError::new(ErrorKind::Timeout, format!("{what} took longer than {limit:?}"))
+}
+
+async fn bounded(mut response: Response, limit: usize) -> Result<Vec<u8>, LlmError> {
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.map_err(http::failed)? {
+        let room = limit - body.len();
+        body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if body.len() == limit {
+            break;
+        }
+    }
+    Ok(body)
+}

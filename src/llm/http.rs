@@ -1,0 +1,204 @@
+//! The way out: which addresses may be spoken to, and how.
+
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use chrono::Utc;
+use reqwest::header::HeaderMap;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode, Url};
+
+use super::classify::Head;
+use super::delay;
+use super::error::{ErrorKind, LlmError};
+
+/// Why an address cannot be a provider's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    /// Not `http://…` or `https://…`.
+    #[error("is not a web address")]
+    NoUrl,
+    /// Others on the network could read the key and the notes.
+    #[error("is not encrypted; `http` is for this machine alone")]
+    NotEncrypted,
+    /// A key belongs elsewhere, and an address is shown and logged.
+    #[error("holds a name, a key, a query or a fragment")]
+    TooMuch,
+}
+
+/// An address that may be spoken to, without a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    text: String,
+    is_local: bool,
+    is_encrypted: bool,
+}
+
+impl Address {
+    /// Checks an address.
+    ///
+    /// # Errors
+    /// [`BadAddress`].
+    pub fn new(text: &str) -> Result<Self, BadAddress> {
+        let url = Url::parse(text.trim()).map_err(|_| BadAddress::NoUrl)?;
+        let host = url.host_str().ok_or(BadAddress::NoUrl)?;
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let is_local = host == "localhost"
+            || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        match url.scheme() {
+            "https" => {}
+            "http" if is_local => {}
+            "http" => return Err(BadAddress::NotEncrypted),
+            _ => return Err(BadAddress::NoUrl),
+        }
+        let has_more = !url.username().is_empty()
+            || url.password().is_some()
+            || url.query().is_some()
+            || url.fragment().is_some();
+        if has_more {
+            return Err(BadAddress::TooMuch);
+        }
+        let is_encrypted = url.scheme() == "https";
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { text, is_local, is_encrypted })
+    }
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// It is this machine.
+    pub fn is_local(&self) -> bool {
+        self.is_local
+    }
+}
+
+/// The connections, kept open between requests and shared by all endpoints.
+#[derive(Debug)]
+pub(super) struct Http {
+    connect: Duration,
+    plain: OnceLock<Client>,
+    encrypted: OnceLock<Client>,
+}
+
+impl Http {
+    pub(super) fn new(connect: Duration) -> Self {
+        Self { connect, plain: OnceLock::new(), encrypted: OnceLock::new() }
+    }
+
+    /// The client for an address, made at first use.
+    pub(super) fn client(&self, address: &Address) -> Result<&Client, LlmError> {
+        let slot = if address.is_encrypted { &self.encrypted } else { &self.plain };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        // Another part of the process may have chosen one first, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = Client::builder()
+            .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect)
+            // A key must not follow where a server, or whoever answers for it, points.
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never());
+        let builder = if address.is_encrypted {
+            builder
+        } else {
+            // On this machine, so never through a proxy; and without encryption no certificates
+            // are needed, which a small machine may not have.
+            builder.no_proxy().tls_certs_only([])
+        };
+        let client = builder.build().map_err(failed)?;
+        Ok(slot.get_or_init(|| client))
+    }
+}
+
+/// A connection's failure. What reqwest says may hold the address, so that is taken out.
+pub(super) fn failed(error: reqwest::Error) -> LlmError {
+    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    let error = error.without_url();
+    let mut said = error.to_string();
+    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        said = format!("{said}: {inner}");
+        cause = inner.source();
+    }
+    LlmError::new(kind, said)
+}
+
+/// What an answer says beside its body.
+pub(super) fn head(response: &Response) -> Head {
+    let headers = response.headers();
+    Head {
+        status: Some(response.status().as_u16()),
+        retry_after: delay::of_headers(
+            text(headers, "retry-after-ms"),
+            text(headers, "retry-after"),
+            Utc::now(),
+        ),
+        request_id: text(headers, "request-id")
+            .or_else(|| text(headers, "x-request-id"))
+            .map(str::to_owned),
+        should_retry: text(headers, "x-should-retry").and_then(|value| value.parse().ok()),
+    }
+}
+
+/// An answer that points elsewhere is refused, with the host it points to.
+pub(super) fn redirected(response: &Response) -> Option<LlmError> {
+    if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
+        return None;
+    }
+    let location = text(response.headers(), "location").unwrap_or_default();
+    let host = response.url().join(location).ok();
+    let host = host.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
+    let mut error = LlmError::new(
+        ErrorKind::NotFound,
+        format!("the server points to `{host}`, and a redirect is never followed with a key"),
+    );
+    error.status = Some(response.status().as_u16());
+    Some(error)
+}
+
+/// The media type, in lower case and without its parameters.
+pub(super) fn media_type(response: &Response) -> String {
+    let whole = text(response.headers(), "content-type").unwrap_or_default();
+    whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_encrypted_or_local_addresses_are_spoken_to() {
+        let read = |text: &str| Address::new(text).map(|address| address.text);
+        assert_eq!(
+            read("https://api.example.com/v1/").as_deref(),
+            Ok("https://api.example.com/v1")
+        );
+        for local in ["http://127.0.0.1:1/v1", "http://localhost:1", "http://[::1]:1"] {
+            assert!(Address::new(local).is_ok_and(|address| address.is_local()), "{local}");
+        }
+        let far = [
+            "http://api.example.com/v1",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "http://192.168.1.5:11434",
+            "http://0.0.0.0:1",
+        ];
+        for address in far {
+            assert_eq!(read(address), Err(BadAddress::NotEncrypted), "{address}");
+        }
+        for odd in ["https://a:b@x", "https://x/?key=1", "https://x/#a", "https://a@x"] {
+            assert_eq!(read(odd), Err(BadAddress::TooMuch), "{odd}");
+        }
+        for none in ["", "x", "ftp://x", "file:///etc", "//x"] {
+            assert_eq!(read(none), Err(BadAddress::NoUrl), "{none}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A vendor's key: shown to its vendor and to nobody else.
+
+use std::fmt;
+
+/// A key. Neither `Debug` nor any error shows it, and nothing serialises it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+/// What cannot be a key. Does not hold the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoKey {
+    /// Nothing, or blanks only.
+    #[error("the key is empty")]
+    Empty,
+    /// More than any vendor gives out.
+    #[error("the key is longer than {MAX_BYTES} bytes, so it is none")]
+    TooLong,
+    /// Something that cannot stand in a header.
+    #[error("the key holds blanks, control characters or letters that no key has")]
+    Characters,
+}
+
+/// The longest key taken, in bytes.
+pub const MAX_BYTES: usize = 4_096;
+
+impl Key {
+    /// Takes a text as a key, without the blanks around it.
+    ///
+    /// # Errors
+    /// [`NoKey`].
+    pub fn new(text: &str) -> Result<Self, NoKey> {
+        let text = text.trim();
+        if text.is_empty() {
+            Err(NoKey::Empty)
+        } else if text.len() > MAX_BYTES {
+            Err(NoKey::TooLong)
+        } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Err(NoKey::Characters)
+        } else {
+            Ok(Self(text.to_owned()))
+        }
+    }
+
+    /// The key itself: for a request's header and for the file it is kept in.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_plain_and_shows_nothing() {
+        assert_eq!(Key::new(" sk-1\n").unwrap().reveal(), "sk-1");
+        assert_eq!(format!("{:?}", Key::new("sk-1")), "Ok(Key(…))");
+        assert_eq!(Key::new(" \n"), Err(NoKey::Empty));
+        assert_eq!(Key::new("a b"), Err(NoKey::Characters));
+        assert_eq!(Key::new("a\r\nx-evil: 1"), Err(NoKey::Characters));
+        assert_eq!(Key::new(&"x".repeat(5_000)), Err(NoKey::TooLong));
+    }
+}

@@ -1,0 +1,269 @@
+//! From what the user chose to what is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Provider;
+use super::chain::{Chain, Patience};
+use super::clock::{Clock, SystemClock};
+use super::endpoint::{Address, BadAddress, Connections, Endpoint, Service};
+use super::facts::Facts;
+use super::key::Key;
+use super::settings::{KeyNeed, Settings, parted};
+use super::wire::Wire;
+
+/// A provider that needs no section in the settings.
+struct BuiltIn {
+    name: &'static str,
+    wire: Wire,
+    base_url: &'static str,
+    variables: &'static [&'static str],
+    need: KeyNeed,
+}
+
+const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn {
+        name: "anthropic",
+        wire: Wire::Anthropic,
+        base_url: "https://api.anthropic.com/v1",
+        variables: &["ANTHROPIC_API_KEY"],
+        need: KeyNeed::Required,
+    },
+    BuiltIn {
+        name: "openai",
+        wire: Wire::Responses,
+        base_url: "https://api.openai.com/v1",
+        variables: &["OPENAI_API_KEY"],
+        need: KeyNeed::Required,
+    },
+    BuiltIn {
+        name: "gemini",
+        wire: Wire::Gemini,
+        base_url: "https://generativelanguage.googleapis.com/v1beta",
+        variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        need: KeyNeed::Required,
+    },
+    BuiltIn {
+        name: "ollama",
+        wire: Wire::Chat,
+        base_url: "http://127.0.0.1:11434/v1",
+        variables: &[],
+        need: KeyNeed::Optional,
+    },
+    BuiltIn {
+        name: "lmstudio",
+        wire: Wire::Chat,
+        base_url: "http://127.0.0.1:1234/v1",
+        variables: &[],
+        need: KeyNeed::Optional,
+    },
+    BuiltIn {
+        name: "llamacpp",
+        wire: Wire::Chat,
+        base_url: "http://127.0.0.1:8080/v1",
+        variables: &[],
+        need: KeyNeed::Optional,
+    },
+    BuiltIn {
+        name: "vllm",
+        wire: Wire::Chat,
+        base_url: "http://127.0.0.1:8000/v1",
+        variables: &[],
+        need: KeyNeed::Optional,
+    },
+];
+
+/// A provider as the settings and the built-in ones together say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// Its language.
+    pub wire: Wire,
+    /// Its address.
+    pub address: Address,
+    /// The variables of the environment that may hold its key, the first wins.
+    pub variables: Vec<String>,
+    /// Whether it wants a key.
+    pub need: KeyNeed,
+}
+
+/// Why a provider cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// Neither built in nor in the settings.
+    #[error("there is no provider `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// The settings do not say all that is needed.
+    #[error("the provider `{name}` needs `{key}` in the settings")]
+    Incomplete {
+        /// The provider.
+        name: String,
+        /// The setting.
+        key: &'static str,
+    },
+    /// Its address cannot be used.
+    #[error("the address of the provider `{name}` {reason}")]
+    Address {
+        /// The provider.
+        name: String,
+        /// What is wrong.
+        reason: BadAddress,
+    },
+}
+
+impl SetupError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown { name } => format!(
+                "built in are {}; others need `[models.providers.{name}]` with `wire` and \
+                 `base_url` in the settings",
+                built_in().collect::<Vec<_>>().join(", ")
+            ),
+            Self::Incomplete { name, .. } | Self::Address { name, .. } => {
+                format!("see `[models.providers.{name}]` in the settings")
+            }
+        }
+    }
+}
+
+/// The names of the built-in providers.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|provider| provider.name)
+}
+
+/// The provider `name`.
+///
+/// # Errors
+/// [`SetupError`].
+pub fn provider(settings: &Settings, name: &str) -> Result<Known, SetupError> {
+    let own = settings.providers.get(name).cloned();
+    let built_in = BUILT_IN.iter().find(|provider| provider.name == name);
+    if own.is_none() && built_in.is_none() {
+        return Err(SetupError::Unknown { name: name.to_owned() });
+    }
+    let own = own.unwrap_or_default();
+    let incomplete = |key| SetupError::Incomplete { name: name.to_owned(), key };
+    let wire = own.wire.or(built_in.map(|b| b.wire)).ok_or_else(|| incomplete("wire"))?;
+    let base_url = own.base_url.as_deref().or(built_in.map(|b| b.base_url));
+    let base_url = base_url.ok_or_else(|| incomplete("base_url"))?;
+    let address = Address::new(base_url)
+        .map_err(|reason| SetupError::Address { name: name.to_owned(), reason })?;
+    let built_in_variables = built_in.map(|b| b.variables).unwrap_or_default();
+    let variables = match own.key_variable {
+        Some(variable) => vec![variable],
+        // Another address gets the vendor's own key only where the settings say so.
+        None if own.base_url.is_some() => Vec::new(),
+        None => built_in_variables.iter().map(|variable| (*variable).to_owned()).collect(),
+    };
+    let usual = if address.is_local() { KeyNeed::Optional } else { KeyNeed::Required };
+    let need = own.key.or(built_in.filter(|_| own.base_url.is_none()).map(|b| b.need));
+    Ok(Known { name: name.to_owned(), wire, address, variables, need: need.unwrap_or(usual) })
+}
+
+/// The names of all providers that the settings speak of, in the chain's order and then sorted.
+pub fn configured(settings: &Settings) -> Vec<String> {
+    let chain = settings.chain.iter().filter_map(|reference| parted(reference));
+    let mut names: Vec<String> = Vec::new();
+    for name in chain.map(|(name, _)| name).chain(settings.providers.keys().map(String::as_str)) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// The chain that the settings name; `None` where they name none. `key` looks for a provider's key;
+/// a model without one that needs it fails when it is asked, so that others can answer.
+///
+/// # Errors
+/// [`SetupError`], or what `key` says.
+pub fn chain<E: From<SetupError>>(
+    settings: &Settings,
+    mut key: impl FnMut(&Known) -> Result<Option<Key>, E>,
+) -> Result<Option<Chain>, E> {
+    let limits = settings.limits();
+    let connections = Connections::new(&limits);
+    let mut links: Vec<Arc<dyn Provider>> = Vec::new();
+    for (name, model) in settings.chain.iter().filter_map(|reference| parted(reference)) {
+        let known = provider(settings, name)?;
+        let service = known.service(key(&known)?);
+        let facts = Facts::of(known.wire, model, &settings.facts);
+        links.push(Arc::new(Endpoint::new(&service, model, facts, limits, &connections)));
+    }
+    if links.is_empty() {
+        return Ok(None);
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    Ok(Some(Chain::new(links, settings.patience(), clock)))
+}
+
+impl Known {
+    /// With its key, if there is one.
+    pub fn service(&self, key: Option<Key>) -> Service {
+        Service {
+            name: self.name.clone(),
+            wire: self.wire,
+            address: self.address.clone(),
+            key,
+            needs_key: self.need == KeyNeed::Required,
+        }
+    }
+}
+
+impl Settings {
+    /// How patient the chain is.
+    pub fn patience(&self) -> Patience {
+        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+        Patience {
+            retries: self.retries,
+            max_wait: seconds(self.max_wait_seconds),
+            budget: seconds(self.retry_budget_seconds),
+            breaker_failures: self.breaker_failures,
+            breaker_pause: seconds(self.breaker_seconds),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::settings::ProviderSettings;
+
+    fn settings(name: &str, provider: ProviderSettings) -> Settings {
+        let providers = [(name.to_owned(), provider)].into();
+        Settings { providers, ..Settings::default() }
+    }
+
+    #[test]
+    fn a_vendors_key_does_not_go_to_another_address() {
+        let plain = provider(&Settings::default(), "anthropic").unwrap();
+        assert_eq!(plain.variables, ["ANTHROPIC_API_KEY"]);
+        let base_url = Some("https://proxy.example.com/v1".to_owned());
+        let moved = ProviderSettings { base_url, ..ProviderSettings::default() };
+        let known = provider(&settings("anthropic", moved.clone()), "anthropic").unwrap();
+        assert!(known.variables.is_empty());
+        let named = ProviderSettings { key_variable: Some("MINE".into()), ..moved };
+        let known = provider(&settings("anthropic", named), "anthropic").unwrap();
+        assert_eq!(known.variables, ["MINE"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let fault =
+            |settings: &Settings, name: &str| provider(settings, name).unwrap_err().to_string();
+        assert_eq!(fault(&Settings::default(), "grok"), "there is no provider `grok`");
+        let empty = settings("mine", ProviderSettings::default());
+        assert!(fault(&empty, "mine").contains("`wire`"));
+        let plain = ProviderSettings {
+            wire: Some(Wire::Chat),
+            base_url: Some("http://192.168.1.5/v1".to_owned()),
+            ..ProviderSettings::default()
+        };
+        assert!(fault(&settings("mine", plain), "mine").contains("not encrypted"));
+    }
+}

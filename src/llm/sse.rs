@@ -1,0 +1,193 @@
+//! Server-sent events, from bytes cut anywhere.
+//!
+//! As the standard says, and kinder in two places: a last event without its blank line is given
+//! out, since some servers leave it away, and bytes that are not UTF-8 become U+FFFD.
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SseEvent {
+    /// Its name; empty where none was given.
+    pub event: String,
+    /// Its data, lines joined by `\n`.
+    pub data: String,
+}
+
+/// An event is larger than the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is larger than {limit} bytes")]
+pub struct EventTooLarge {
+    /// The limit in bytes.
+    pub limit: usize,
+}
+
+/// Takes bytes, gives events.
+#[derive(Debug)]
+pub struct SseDecoder {
+    line: Vec<u8>,
+    event: String,
+    data: String,
+    has_data: bool,
+    /// Nothing was read yet, so a byte order mark may stand here.
+    at_start: bool,
+    /// The last byte was `\r`, so that a `\n` now belongs to it.
+    after_cr: bool,
+    limit: usize,
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl SseDecoder {
+    /// Events may have at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            event: String::new(),
+            data: String::new(),
+            has_data: false,
+            at_start: true,
+            after_cr: false,
+            limit,
+        }
+    }
+
+    /// Takes more bytes and puts the events they complete into `out`.
+    ///
+    /// # Errors
+    /// [`EventTooLarge`]; the events before that one are in `out`.
+    pub fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), EventTooLarge> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r');
+            let part = &bytes[..end.unwrap_or(bytes.len())];
+            if self.line.len() + self.data.len() + part.len() > self.limit {
+                return Err(EventTooLarge { limit: self.limit });
+            }
+            self.line.extend_from_slice(part);
+            let Some(end) = end else { break };
+            self.after_cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            self.take_line(out);
+        }
+        Ok(())
+    }
+
+    /// The bytes are at their end: gives out what is there without a blank line after it.
+    pub fn finish(&mut self, out: &mut Vec<SseEvent>) {
+        if !self.line.is_empty() {
+            self.take_line(out);
+        }
+        self.dispatch(out);
+    }
+
+    fn take_line(&mut self, out: &mut Vec<SseEvent>) {
+        let line = std::mem::take(&mut self.line);
+        let mut bytes = line.as_slice();
+        if std::mem::take(&mut self.at_start) {
+            bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        }
+        if bytes.is_empty() {
+            self.dispatch(out);
+        } else {
+            let text = String::from_utf8_lossy(bytes);
+            let (field, value) = text.split_once(':').unwrap_or((&text, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match field {
+                "data" => {
+                    if self.has_data {
+                        self.data.push('\n');
+                    }
+                    self.has_data = true;
+                    self.data.push_str(value);
+                }
+                "event" => value.clone_into(&mut self.event),
+                // A comment, `id`, `retry`, or a field to come.
+                _ => {}
+            }
+        }
+        // The line's room is used again.
+        self.line = line;
+        self.line.clear();
+    }
+
+    fn dispatch(&mut self, out: &mut Vec<SseEvent>) {
+        let event = std::mem::take(&mut self.event);
+        let data = std::mem::take(&mut self.data);
+        if std::mem::take(&mut self.has_data) {
+            out.push(SseEvent { event, data });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8], chunk: usize) -> Vec<(String, String)> {
+        let mut decoder = SseDecoder::new(1 << 20);
+        let mut out = Vec::new();
+        for part in bytes.chunks(chunk.max(1)) {
+            decoder.feed(part, &mut out).unwrap();
+        }
+        decoder.finish(&mut out);
+        out.into_iter().map(|event| (event.event, event.data)).collect()
+    }
+
+    #[test]
+    fn every_spelling_of_a_stream_means_the_same() {
+        let expected = vec![
+            (String::new(), "a\nb".to_owned()),
+            ("x".to_owned(), "ü🌱".to_owned()),
+            (String::new(), String::new()),
+            (String::new(), " last".to_owned()),
+        ];
+        let text = "data: a\ndata:b\n\n: note\nevent: x\nid: 3\ndata: ü🌱\n\nevent: none\n\n\
+                    data\n\ndata:  last";
+        for end in ["\n", "\r\n", "\r"] {
+            for mark in ["", "\u{feff}"] {
+                let stream = format!("{mark}{}", text.replace('\n', end));
+                for chunk in 1..stream.len() {
+                    assert_eq!(read(stream.as_bytes(), chunk), expected, "{stream:?} by {chunk}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_spoil_nothing_else() {
+        let read = read(b"data: a\xFFb\n\ndata: c\n\n", 1);
+        assert_eq!(read[0].1, "a\u{fffd}b");
+        assert_eq!(read[1].1, "c");
+    }
+
+    #[test]
+    fn an_event_has_a_largest_size() {
+        let mut decoder = SseDecoder::new(100);
+        let mut out = Vec::new();
+        decoder.feed(b"data: whole\n\n", &mut out).unwrap();
+        let long = "data: x\n".repeat(200);
+        let refused = long.as_bytes().chunks(7).find_map(|part| decoder.feed(part, &mut out).err());
+        assert_eq!(refused, Some(EventTooLarge { limit: 100 }));
+        assert_eq!(out.len(), 1);
+        let endless = SseDecoder::new(100).feed(&[b'x'; 101], &mut out);
+        assert_eq!(endless, Err(EventTooLarge { limit: 100 }));
+    }
+
+    proptest! {
+        #[test]
+        fn where_the_bytes_are_cut_makes_no_difference(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                &b"data: "[..], b"data:", b"event: ", b"\n", b"\r", b"\r\n", b"\n\n", b"a", b":",
+                b" ", b"\xC3", b"\xBC", b"\xFF", b"\xEF\xBB\xBF", b"id: 1", b": c",
+            ]), 0..40),
+            chunk in 1_usize..9,
+        ) {
+            let bytes = pieces.concat();
+            prop_assert_eq!(read(&bytes, chunk), read(&bytes, bytes.len()));
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! OpenAI's Chat Completions, as everyone speaks it: Ollama, LM Studio, llama.cpp, vLLM and more.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::blocks::{Blocks, Draft};
+use super::{Answer, Call, Decoder, Encoded, Ids, Target, UNSEEN, has_calls, plain_id};
+use crate::llm::classify::{self, Head};
+use crate::llm::error::LlmError;
+use crate::llm::facts::ThinkingStyle;
+use crate::llm::message::{Block, BlockKind, Message, Origin, ToolArgs, ToolResult};
+use crate::llm::sse::SseEvent;
+use crate::llm::turn::{Effort, Stop, ToolChoice, TurnEvent, TurnRequest, Usage};
+
+pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
+    let mut messages = Vec::new();
+    if !request.system.trim().is_empty() {
+        messages.push(json!({ "role": "system", "content": &*request.system }));
+    }
+    for message in &request.messages {
+        match message {
+            Message::User { content } => {
+                messages
+                    .extend(given(target, content).map(|c| json!({"role": "user", "content": c})));
+            }
+            Message::Notice { text } => {
+                let role = if target.facts.notices.unwrap_or(false) { "system" } else { "user" };
+                messages.push(json!({ "role": role, "content": text }));
+            }
+            Message::Assistant { content, origin } => {
+                messages.extend(answered(target, content, origin.as_ref()));
+            }
+            Message::ToolResults { results } => tool_results(target, results, &mut messages),
+        }
+    }
+    let mut body = json!({
+        "model": target.origin.model,
+        "stream": true,
+        // Without it most servers do not say what an answer cost.
+        "stream_options": { "include_usage": true },
+        "messages": messages,
+    });
+    let limit = match target.facts.max_completion_tokens {
+        Some(true) => "max_completion_tokens",
+        _ => "max_tokens",
+    };
+    body[limit] = target.output_tokens(request).into();
+    let tools: Vec<Value> = request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.schema,
+            }})
+        })
+        .collect();
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+        if request.tool_choice == ToolChoice::None {
+            body["tool_choice"] = "none".into();
+        }
+    } else if has_calls(&request.messages) {
+        // Some gateways refuse a history with calls where no tool is named.
+        body["tools"] = json!([{ "type": "function", "function": {
+            "name": "none", "parameters": { "type": "object", "properties": {} },
+        }}]);
+        body["tool_choice"] = "none".into();
+    }
+    if target.facts.thinking == Some(ThinkingStyle::Effort)
+        && let Some(effort) = request.effort.and_then(|effort| target.facts.effort(effort))
+    {
+        body["reasoning_effort"] = match effort {
+            Effort::Off => "none",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High | Effort::Max => "high",
+        }
+        .into();
+    }
+    let url = format!("{}/chat/completions", target.origin.endpoint);
+    Ok(Call { url, headers: Vec::new(), body: serde_json::to_vec(&body)? })
+}
+
+/// A plain text as a text: not every server takes a list of parts.
+fn given(target: &Target, blocks: &[Block]) -> Option<Value> {
+    let has_images =
+        target.sees() && blocks.iter().any(|block| matches!(block.kind, BlockKind::Image { .. }));
+    if has_images {
+        let parts = blocks.iter().filter_map(|block| match &block.kind {
+            BlockKind::Text { text } if text.is_empty() => None,
+            BlockKind::Text { text } => Some(json!({ "type": "text", "text": text })),
+            BlockKind::Image { mime, base64 } => Some(image(mime, base64)),
+            _ => None,
+        });
+        return Some(parts.collect());
+    }
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| match &block.kind {
+            BlockKind::Text { text } if !text.is_empty() => Some(text.as_str()),
+            BlockKind::Image { .. } => Some(UNSEEN),
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n").into())
+}
+
+fn image(mime: &str, base64: &str) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": format!("data:{mime};base64,{base64}") } })
+}
+
+/// One message; without text and calls none, since an empty one is refused.
+fn answered(target: &Target, blocks: &[Block], origin: Option<&Origin>) -> Option<Value> {
+    let mut text = String::new();
+    let mut calls = Vec::new();
+    let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
+    for block in blocks {
+        match &block.kind {
+            BlockKind::Text { text: more } => text.push_str(more),
+            BlockKind::ToolCall(call) => {
+                // Invalid arguments go back as they were only as an empty object.
+                let arguments = target
+                    .native(block, origin)
+                    .map_or_else(|| call.args.to_value().to_string(), str::to_owned);
+                calls.push(json!({
+                    "id": plain_id(&call.id), "type": "function",
+                    "function": { "name": call.name, "arguments": arguments },
+                }));
+            }
+            // Some want their thinking back while they work with tools, under the name they gave it.
+            BlockKind::Thinking { text, .. } if target.facts.echo_thinking.unwrap_or(false) => {
+                if let Some(field) = target.native(block, origin) {
+                    let field = field.trim_matches('"');
+                    message.insert(field.to_owned(), text.as_str().into());
+                }
+            }
+            _ => {}
+        }
+    }
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    message.insert("content".to_owned(), if text.is_empty() { Value::Null } else { text.into() });
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), calls.into());
+    }
+    Some(Value::Object(message))
+}
+
+/// One message a result, then one of the user's with all images: results take none.
+fn tool_results(target: &Target, results: &[ToolResult], messages: &mut Vec<Value>) {
+    let mut images = Vec::new();
+    for result in results {
+        let mut content = result.text();
+        if result.images().next().is_some() {
+            let note = if target.sees() { "[its images follow]" } else { UNSEEN };
+            content = [content.as_str(), note].join("\n").trim().to_owned();
+            images.extend(result.images().map(|(mime, base64)| image(mime, base64)));
+        }
+        if result.is_error {
+            content = format!("error: {content}");
+        }
+        let id = plain_id(&result.call_id);
+        messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
+    }
+    if target.sees() && !images.is_empty() {
+        messages.push(json!({ "role": "user", "content": images }));
+    }
+}
+
+/// Reads an answer.
+#[derive(Default)]
+pub(super) struct Reader {
+    blocks: Blocks,
+    ids: Ids,
+    /// The block that text and thinking go on in.
+    open: Option<usize>,
+    /// The block of the call that was spoken of last under a vendor's number.
+    by_index: HashMap<u64, usize>,
+    /// The call that was spoken of last.
+    last: Option<usize>,
+    finish: Option<String>,
+    refusal: String,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    error: Value,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    delta: Value,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+/// The names under which servers send thinking.
+const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+impl Decoder for Reader {
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(true);
+        }
+        let chunk: Chunk = super::parsed(event)?;
+        if !chunk.error.is_null() {
+            let value = json!({ "error": chunk.error });
+            return Err(classify::object(&Head::default(), &value));
+        }
+        self.count(&chunk.usage);
+        // The last chunk, with the usage, has no choices.
+        let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
+            return Ok(false);
+        };
+        let delta = &choice.delta;
+        for name in THINKING {
+            if let Some(text) = delta[name].as_str().filter(|text| !text.is_empty()) {
+                self.think(name, text, out);
+                break;
+            }
+        }
+        if let Some(text) = delta["content"].as_str().filter(|text| !text.is_empty()) {
+            self.say(text, out);
+        }
+        self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.call(call, out);
+        }
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.finish = Some(reason);
+        }
+        Ok(false)
+    }
+
+    fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Answer, LlmError> {
+        // `[DONE]` may be missing; a reason to have finished may not.
+        let reason = self.finish.take().ok_or_else(super::truncated)?;
+        self.blocks.end_all(out);
+        for block in 0..self.blocks.len() {
+            if let Some(Draft::Call { args, .. }) = self.blocks.draft(block)
+                && let ToolArgs::Object(_) = ToolArgs::parse(args)
+                && !args.trim().is_empty()
+            {
+                // As the model wrote it, so that what servers keep of a prompt still fits.
+                let native = args.clone();
+                self.blocks.set_native(block, Some(native));
+            }
+        }
+        let stop = match reason.as_str() {
+            _ if !self.refusal.is_empty() => Stop::Refusal(std::mem::take(&mut self.refusal)),
+            "length" => Stop::MaxTokens,
+            "content_filter" => Stop::Refusal(reason),
+            // Several servers say `stop` though calls were made.
+            _ if self.blocks.has_calls() => Stop::ToolUse,
+            "stop" | "tool_calls" | "function_call" => Stop::EndTurn,
+            _ => Stop::Other(reason),
+        };
+        Ok(Answer { content: self.blocks.take(), stop, usage: self.usage })
+    }
+
+    fn partial(&mut self) -> (Vec<Block>, Option<Usage>) {
+        (self.blocks.take(), self.usage)
+    }
+}
+
+impl Reader {
+    fn say(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+        match self.open {
+            Some(open) if matches!(self.blocks.draft(open), Some(Draft::Text(_))) => {
+                self.blocks.add(open, text, out);
+            }
+            _ => {
+                self.close(out);
+                self.open = Some(self.blocks.start(Draft::Text(text.to_owned()), out));
+            }
+        }
+    }
+
+    fn think(&mut self, name: &str, text: &str, out: &mut Vec<TurnEvent>) {
+        match self.open {
+            Some(open) if matches!(self.blocks.draft(open), Some(Draft::Thinking { .. })) => {
+                self.blocks.add(open, text, out);
+            }
+            _ => {
+                self.close(out);
+                let draft = Draft::Thinking { text: text.to_owned(), redacted: false };
+                let open = self.blocks.start(draft, out);
+                self.blocks.set_native(open, Some(format!("\"{name}\"")));
+                self.open = Some(open);
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<TurnEvent>) {
+        if let Some(open) = self.open.take() {
+            self.blocks.end(open, out);
+        }
+    }
+
+    /// A piece of a call. The id decides which one; the number only where no id contradicts it,
+    /// since some servers number every call 0; with neither the last call goes on.
+    fn call(&mut self, piece: &Value, out: &mut Vec<TurnEvent>) {
+        let id = piece["id"].as_str().filter(|id| !id.is_empty());
+        let index = piece["index"].as_u64();
+        let function = &piece["function"];
+        let name = function["name"].as_str().filter(|name| !name.is_empty());
+        let args = match &function["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            // Some send the object itself.
+            other => other.to_string(),
+        };
+        let numbered = index.and_then(|index| self.by_index.get(&index).copied());
+        let known = match (id, name) {
+            (Some(id), _) => self.with_id(id),
+            (None, None) => numbered.or(self.last),
+            // A name without an id begins a call, unless it only repeats the name of one that is
+            // not whole yet.
+            (None, Some(name)) => numbered.filter(|block| self.goes_on(*block, name)),
+        };
+        let block = match known {
+            Some(block) => {
+                self.blocks.add(block, &args, out);
+                block
+            }
+            None => {
+                self.close(out);
+                let id = id.map_or_else(|| self.ids.next(), str::to_owned);
+                let name = name.unwrap_or_default().to_owned();
+                self.blocks.start(Draft::Call { id, name, args }, out)
+            }
+        };
+        self.last = Some(block);
+        if let Some(index) = index {
+            self.by_index.insert(index, block);
+        }
+    }
+
+    fn with_id(&self, id: &str) -> Option<usize> {
+        (0..self.blocks.len()).find(
+            |block| matches!(self.blocks.draft(*block), Some(Draft::Call { id: known, .. }) if known == id),
+        )
+    }
+
+    fn goes_on(&self, block: usize, name: &str) -> bool {
+        match self.blocks.draft(block) {
+            Some(Draft::Call { name: known, args, .. }) => {
+                known == name && !matches!(serde_json::from_str(args), Ok(Value::Object(_)))
+            }
+            _ => false,
+        }
+    }
+
+    fn count(&mut self, usage: &Value) {
+        // Chunks before the last say `null`.
+        if usage.is_object() {
+            let number = |value: &Value| value.as_u64().unwrap_or_default();
+            let read = &usage["prompt_tokens_details"];
+            self.usage = Some(Usage {
+                input: number(&usage["prompt_tokens"]),
+                cache_read: number(&read["cached_tokens"]),
+                cache_write: number(&read["cache_write_tokens"]),
+                output: number(&usage["completion_tokens"]),
+                reasoning: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+            });
+        }
+    }
+}

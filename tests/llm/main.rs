@@ -1,0 +1,13 @@
+//! The model layer: recorded-style streams, and a scripted server in a vendor's place.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../support/models.rs"]
+mod models;
+
+mod chain;
+mod faults;
+mod replay;
+mod requests;
+mod secrets;
+mod server;
+mod streams;
