@@ -416,3 +416,50 @@ fn texts_are_kept_for_their_time() {
     assert_eq!(days.gc(false).expect("let go").texts, 0);
     assert_eq!(vault.journal().verify().expect("verified").orphans, 1);
 }
+
+#[test]
+fn texts_of_a_database_that_was_lost_are_kept() {
+    for moved_aside in [true, false] {
+        let vault = vault(&[("a.md", "a")]);
+        vault.apply(vec![write("a.md", "b")]);
+        let texts = vault.blobs().len();
+        let vault = vault.reopened();
+        let place = vault.state.join("state.db");
+        match moved_aside {
+            true => fs::write(&place, "no database at all").expect("written"),
+            false => fs::remove_file(&place).expect("removed"),
+        }
+        let recovered = vault.journal().recover().expect("made sound");
+        assert_eq!(recovered.warnings.len(), 1, "{recovered:?}");
+        assert!(recovered.warnings[0].contains("no good copy"), "{recovered:?}");
+        assert_eq!(vault.journal().verify().expect("verified").orphans, texts);
+        vault.age_blobs(20);
+        assert_eq!(vault.journal().gc(false).expect("looked").texts, 0);
+        // As old as the oldest change whose texts are kept, and nobody may want them any more.
+        vault.age_blobs(31);
+        let freed = vault.journal().gc(false).expect("looked").texts;
+        assert_eq!(freed, if moved_aside { 0 } else { texts }, "moved aside: {moved_aside}");
+    }
+}
+
+#[test]
+fn who_only_reads_makes_no_database() {
+    let vault = vault(&[("a.md", "a")]);
+    let set = vault.apply(vec![write("a.md", "b")]);
+    let vault = vault.reopened();
+    vault.journal().recover().expect("sound, and copied");
+    let vault = vault.reopened();
+    let place = vault.state.join("state.db");
+    fs::remove_file(&place).expect("removed");
+    let all = vault_steward::journal::Query::default();
+    assert!(vault.journal().change_sets(&all).expect("read").is_empty());
+    assert!(vault.journal().trash().expect("read").is_empty());
+    assert_eq!(vault.journal().verify().expect("verified").orphans, 2);
+    assert_eq!(vault.journal().gc(true).expect("looked").texts, 0);
+    assert!(vault.in_state("state.db").is_empty(), "{:?}", vault.in_state("state.db"));
+    // So the next start finds that it is missing, and the same journal goes on with the copy.
+    let recovered = vault.journal().recover().expect("made sound");
+    assert!(recovered.warnings[0].contains("took its place"), "{recovered:?}");
+    vault.undo(set);
+    assert_eq!(vault.content("a.md"), "a");
+}
