@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow, column, rows};
+use super::rows::{SET, STEP, SetRow, StepRow, column, each_row, rows};
 use crate::store::blobs::BlobHash;
 use crate::store::{Store, StoreError};
 
@@ -20,12 +20,18 @@ pub struct Wanted {
     pub limit: usize,
 }
 
+/// Rows, each by itself: a damaged one is its own error and hides no other.
+pub type Each<T> = Vec<Result<T, StoreError>>;
+
+/// An operation that has not ended, and its steps, if all of them can be read.
+pub type Unfinished = (i64, Result<Vec<StepRow>, StoreError>);
+
 impl Store {
     /// The operations that were intended and never ended, oldest first, each with its steps.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn unfinished(&self) -> Result<Vec<(i64, Vec<StepRow>)>, StoreError> {
+    pub fn unfinished(&self) -> Result<Vec<Unfinished>, StoreError> {
         self.with(|database| {
             let connection = database.read();
             let mut operations = connection
@@ -37,8 +43,33 @@ impl Store {
                  WHERE operation = ?1 ORDER BY step.id"
             );
             let mut steps = connection.prepare(&query)?;
-            ids.into_iter().map(|id| Ok((id, rows(steps.query([id])?, StepRow::read)?))).collect()
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                let each = each_row(steps.query([id])?, StepRow::read)?;
+                found.push((id, each.into_iter().collect()));
+            }
+            Ok(found)
         })
+    }
+
+    /// Whether any operation was intended and never ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_unfinished(&self) -> Result<bool, StoreError> {
+        self.with(|database| {
+            let query = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'intended')";
+            Ok(database.read().query_row(query, [], |row| row.get(0))?)
+        })
+    }
+
+    /// The steps of one operation that has not ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
+        let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
+        found.map_or_else(|| Ok(Vec::new()), |one| one.1)
     }
 
     /// The steps of the operation that was done last.
@@ -78,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn sets(&self, wanted: &Wanted) -> Result<Vec<SetRow>, StoreError> {
+    pub fn sets(&self, wanted: &Wanted) -> Result<Each<SetRow>, StoreError> {
         self.with(|database| {
             let touched = match wanted.paths.len() {
                 0 => "1".to_owned(),
@@ -116,7 +147,7 @@ impl Store {
                 values.push((*newest).into());
             }
             let mut statement = database.read().prepare(&query)?;
-            rows(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+            each_row(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
         })
     }
 
@@ -137,7 +168,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn steps(&self, set: i64) -> Result<Vec<StepRow>, StoreError> {
-        self.steps_where("step.change_set = ?1", &[&set])
+        self.each_step(set)?.into_iter().collect()
+    }
+
+    /// As [`Self::steps`], each by itself.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn each_step(&self, set: i64) -> Result<Each<StepRow>, StoreError> {
+        self.each_where("step.change_set = ?1", &[&set])
     }
 
     /// Steps of this kind that were done after the step `after`, in order, whose path is this one
@@ -172,8 +211,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn deletions(&self) -> Result<Vec<StepRow>, StoreError> {
-        let mut steps = self.steps_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
+    pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
+        let mut steps = self.each_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
         steps.reverse();
         Ok(steps)
     }
@@ -183,13 +222,21 @@ impl Store {
         met: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<StepRow>, StoreError> {
+        self.each_where(met, values)?.into_iter().collect()
+    }
+
+    fn each_where(
+        &self,
+        met: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Each<StepRow>, StoreError> {
         self.with(|database| {
             let query = format!(
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
                  WHERE operation.state = 'applied' AND {met} ORDER BY step.id"
             );
             let mut statement = database.read().prepare(&query)?;
-            rows(statement.query(values)?, StepRow::read)
+            each_row(statement.query(values)?, StepRow::read)
         })
     }
 
