@@ -86,12 +86,9 @@ impl Journal {
             self.ready()?;
         }
         let settings = self.settings();
-        let oldest = match settings.days {
-            0 => i64::MIN,
-            days => now() - i64::from(days) * 86_400_000,
-        };
+        let age = (settings.days > 0).then(|| i64::from(settings.days) * 86_400_000);
         let outlived: BTreeSet<i64> =
-            self.store().outlived(oldest, settings.versions)?.into_iter().collect();
+            self.store().outlived(now(), age, settings.versions)?.into_iter().collect();
         let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
         for (step, text) in self.store().named_texts()? {
             let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };

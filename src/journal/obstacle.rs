@@ -8,7 +8,7 @@ use super::error::UndoError;
 use super::listing::{Difference, difference};
 use super::opposite::Undoing;
 use super::step::{DELETE, Deed, MOVE, Place, Recorded, Thing, WRITE};
-use crate::note::path::VaultPath;
+use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use crate::store::BlobHash;
 use crate::vault::{FileId, Keeping, Kind, Meta, Trashed};
 
@@ -21,10 +21,18 @@ impl Undoing<'_> {
             _ => (name, ""),
         };
         let parent = path.parent().unwrap_or_else(VaultPath::root);
+        // Shortened where a name would become too long.
+        let with = |end: String| {
+            let mut room = MAX_NAME_BYTES.saturating_sub(end.len()).min(stem.len());
+            while !stem.is_char_boundary(room) {
+                room -= 1;
+            }
+            format!("{}{end}", &stem[..room])
+        };
         let names = (0_u32..).map(|number| match number {
             0 => name.to_owned(),
-            1 => format!("{stem} (restored){extension}"),
-            _ => format!("{stem} (restored {number}){extension}"),
+            1 => with(format!(" (restored){extension}")),
+            _ => with(format!(" (restored {number}){extension}")),
         });
         names
             .filter_map(|name| parent.join(&name))

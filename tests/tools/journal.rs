@@ -467,3 +467,14 @@ fn a_large_file_takes_no_room_from_the_notes_beside_it() {
     vault.undo(set);
     assert_eq!(vault.content("F/z.md"), "z");
 }
+
+#[test]
+fn a_name_of_full_length_comes_back_beside_another() {
+    let name = format!("{}.md", "n".repeat(252));
+    let vault = vault(&[(&name, "old")]);
+    let set = vault.apply(vec![delete(&name)]);
+    vault.put(&name, "new");
+    vault.undo(set);
+    assert_eq!(vault.content(&name), "new");
+    assert_eq!(vault.content(&format!("{} (restored).md", "n".repeat(241))), "old");
+}

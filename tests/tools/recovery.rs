@@ -621,3 +621,48 @@ fn temp_of_first(vault: &TestVault) -> String {
     let query = "SELECT detail ->> 'temp' FROM step ORDER BY id LIMIT 1";
     database.query_row(query, [], |row| row.get(0)).expect("it has one")
 }
+
+#[test]
+fn a_clock_that_jumps_lets_nothing_go_at_once() {
+    const DAY: i64 = 86_400_000;
+    let now = chrono::Utc::now().timestamp_millis();
+    // When the operations ended, oldest first, by a clock that was wrong now and then.
+    for (ended, go) in [
+        // A year ahead by now: the newest is of yesterday as far as the journal knows.
+        ([now - 365 * DAY, now - 366 * DAY, now - 365 * DAY], 0),
+        // A board without a battery: 1970 in between.
+        ([now, 0, 1], 0),
+        // Really old, and really quiet since.
+        ([now - 90 * DAY, now - 60 * DAY, now - 20 * DAY], 2),
+    ] {
+        let vault = vault(&[("a.md", "0")]);
+        for n in 1..=3 {
+            vault.apply(vec![write("a.md", &format!("{n}"))]);
+        }
+        let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+        for (operation, ended) in (1_i64..).zip(ended) {
+            let set = "UPDATE operation SET ended = ?2 WHERE id = ?1";
+            database.execute(set, (operation, ended)).expect("set");
+        }
+        assert_eq!(vault.journal().gc(true).expect("looked").changes, go, "{ended:?}");
+    }
+}
+
+#[test]
+fn what_was_not_done_pushes_no_version_out() {
+    let vault = vault(&[("a.md", "0")]);
+    let set = vault.apply(vec![write("a.md", "1")]);
+    for n in 0..3 {
+        vault.apply(vec![write("a.md", &format!("not done {n}"))]);
+    }
+    let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+    let refused = "UPDATE operation SET state = 'taken_back' WHERE id > 1";
+    assert_eq!(database.execute(refused, []).expect("set"), 3);
+    vault.put("a.md", "1");
+    vault.apply(vec![mv("a.md", "b.md")]);
+    vault.apply(vec![mv("b.md", "a.md")]);
+    let journal = vault.journal_with(Settings { versions: 2, ..Settings::default() });
+    assert_eq!(journal.gc(false).expect("looked").changes, 0);
+    vault.undo(set);
+    assert_eq!(vault.content("a.md"), "0");
+}
