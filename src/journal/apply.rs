@@ -2,10 +2,11 @@
 
 use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target};
 use super::error::JournalError;
-use super::execute::{Ended, detail_after, execute, failure, finish, take_back};
+use super::execute::{Ended, Failed, detail_after, execute, failure, finish, take_back};
 use super::plan::{self, Texts};
 use super::recovery::Recovered;
-use super::step::{Act, Step};
+use super::rollback::Rollback;
+use super::step::{Act, Recorded, Step};
 use super::{Journal, lock, now};
 use crate::store::StoreError;
 use crate::store::journal::{Mark, NewSet, StepResult};
@@ -64,10 +65,13 @@ impl Journal {
             unrecorded.pop();
         }
         drop(unrecorded);
-        if !lock(&self.0.half).is_empty() {
+        // What failed and could be taken back in part only, or was ended by a panic.
+        if self.store().has_unfinished()? {
             // On a disk that is gone another attempt would only give up.
             self.0.vault.check_root()?;
-            self.recover_unfinished(&mut Recovered::default())?;
+            let mut recovered = Recovered::default();
+            self.recover_unfinished(&mut recovered)?;
+            recovered.left.into_iter().for_each(|sentence| self.vault().warn(sentence));
         }
         Ok(())
     }
@@ -94,15 +98,11 @@ impl Journal {
         let mut done = Vec::new();
         let ends = match execute(&writer, job.steps, &mut done) {
             Ok(ends) => ends,
-            Err(error) => {
-                let left = take_back(&writer, done);
-                if left.is_empty() {
-                    self.record_taking_back(intent.operation);
-                } else {
-                    // Stays unfinished: the next change, or the next start, takes back the rest.
-                    lock(&self.0.half).push(intent.operation);
-                }
-                return Err(failure(error, left));
+            Err(failed) => {
+                let mut left = self.settle(&failed, intent.operation);
+                left.extend(take_back(&writer, done));
+                self.end_taking_back(intent.operation, &left);
+                return Err(failure(failed.error, left));
             }
         };
         let results: Vec<StepResult> = intent
@@ -119,7 +119,9 @@ impl Journal {
             .marks(job.undone, intent.set)
             .and_then(|marks| self.store().finish(intent.operation, &results, &marks, now()));
         if let Err(error) = recorded {
-            return Err(self.not_recorded(error, take_back(&writer, done), intent.operation));
+            let left = take_back(&writer, done);
+            self.end_taking_back(intent.operation, &left);
+            return Err(failure(error, left));
         }
         finish(&writer, done);
         tracing::info!(
@@ -154,20 +156,38 @@ impl Journal {
         Ok(marks)
     }
 
-    fn record_taking_back(&self, operation: i64) {
-        if let Err(error) = self.store().take_back(operation, now()) {
+    /// Takes back the step that failed as far as it came: an error does not say that nothing
+    /// happened. Gives what could not be taken back.
+    fn settle(&self, failed: &Failed, operation: i64) -> Vec<String> {
+        let Some(at) = failed.at else { return Vec::new() };
+        if let Err(error) = self.vault().check_root() {
+            return vec![error.to_string()];
+        }
+        let step = self
+            .store()
+            .unfinished_steps(operation)
+            .and_then(|rows| rows.into_iter().nth(at).map(Recorded::read).transpose());
+        let mut left = Vec::new();
+        match step {
+            Ok(Some(step)) => {
+                let mut rollback = Rollback { journal: self, left: &mut left };
+                rollback.failed(&step, &failed.error);
+            }
+            Ok(None) => {}
+            Err(error) => left.push(format!("how far it came is not known: {error}")),
+        }
+        left
+    }
+
+    /// Records that an operation was taken back, if all of it was. Else it stays unfinished: the
+    /// next change, or the next start, takes back the rest.
+    fn end_taking_back(&self, operation: i64, left: &[String]) {
+        if !left.is_empty() {
+            tracing::error!(?left, "a change that failed could be taken back in part only");
+        } else if let Err(error) = self.store().take_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");
             lock(&self.0.unrecorded).push(operation);
         }
-    }
-
-    /// A change that was made, could not be recorded, and was taken back.
-    fn not_recorded(&self, error: StoreError, left: Vec<String>, operation: i64) -> JournalError {
-        self.record_taking_back(operation);
-        if !left.is_empty() {
-            tracing::error!(?left, "a change that could not be recorded could not be taken back");
-        }
-        error.into()
     }
 
     /// Refuses what goes beyond the limits of one turn.

@@ -105,7 +105,14 @@ impl Journal {
         let mut lying = writer.trashed();
         let mut found: Vec<Deleted> = Vec::new();
         for row in self.store().deletions()? {
-            let step = Recorded::read(row)?;
+            // One that is damaged hides no other.
+            let step = match row.and_then(Recorded::read) {
+                Ok(step) => step,
+                Err(error) => {
+                    tracing::warn!(%error, "a deletion cannot be listed");
+                    continue;
+                }
+            };
             let Deed::Delete { thing } = step.deed else { continue };
             let place = self.lies(&step, thing, &lying);
             if let Some(place) = &place {
@@ -147,9 +154,13 @@ impl Journal {
             return self.find_deleted(step, thing);
         }
         let one = lying.iter().find(|one| one.place == known)?;
-        let same = thing.is(&one.meta)
-            || (thing.kind() == one.meta.kind
-                && (thing.kind() != Kind::File || thing.size == one.meta.size));
+        let same = match thing.kind() {
+            // Listing reads no text; bringing back does.
+            Kind::File => {
+                thing.is(&one.meta) || (one.meta.kind == Kind::File && thing.size == one.meta.size)
+            }
+            _ => self.is_deleted(step, thing, &known, &one.meta),
+        };
         same.then_some(known)
     }
 

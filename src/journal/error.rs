@@ -19,7 +19,7 @@ pub enum JournalError {
     Half {
         /// What stopped the set.
         #[source]
-        error: VaultError,
+        error: Box<JournalError>,
         /// What was left as it should not be, one sentence each.
         left: Vec<String>,
     },
@@ -43,7 +43,8 @@ impl JournalError {
     /// The stable word for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Change(error) | Self::Half { error, .. } => error.code(),
+            Self::Change(error) => error.code(),
+            Self::Half { error, .. } => error.code(),
             Self::Store(error) if error.is_full() => ErrorCode::StorageFull,
             Self::Store(error) if error.is_denied() => ErrorCode::PermissionDenied,
             Self::Store(_) => ErrorCode::IoError,

@@ -26,6 +26,13 @@ pub(super) struct Ended {
     pub nothing: bool,
 }
 
+/// What stopped a set.
+pub(super) struct Failed {
+    pub error: VaultError,
+    /// Which step it was, where that one may have come half-way.
+    pub at: Option<usize>,
+}
+
 /// Does the steps in their order. Writes that follow each other are all staged before the first of
 /// them is put in place.
 ///
@@ -35,7 +42,7 @@ pub(super) fn execute(
     writer: &Writer,
     steps: &[Step],
     done: &mut Vec<Done>,
-) -> Result<Vec<Ended>, VaultError> {
+) -> Result<Vec<Ended>, Failed> {
     let mut ends = Vec::with_capacity(steps.len());
     let mut rest = steps;
     while let Some(step) = rest.first() {
@@ -51,7 +58,8 @@ pub(super) fn execute(
             rest = &rest[writes..];
             continue;
         }
-        ends.push(one(writer, &step.act, done)?);
+        let ended = one(writer, &step.act, done);
+        ends.push(ended.map_err(|error| Failed { error, at: Some(ends.len()) })?);
         rest = &rest[1..];
     }
     Ok(ends)
@@ -62,7 +70,7 @@ fn write(
     steps: &[Step],
     done: &mut Vec<Done>,
     ends: &mut Vec<Ended>,
-) -> Result<(), VaultError> {
+) -> Result<(), Failed> {
     let mut staged = Vec::with_capacity(steps.len());
     for step in steps {
         if let Act::Write { path, old, content, temp } = &step.act {
@@ -70,11 +78,13 @@ fn write(
                 None => Before::Absent,
                 Some(old) => Before::Revision(super::step::revision(old.text)),
             };
-            staged.push(writer.stage(path, content, before, temp)?);
+            let one = writer.stage(path, content, before, temp);
+            staged.push(one.map_err(|error| Failed { error, at: None })?);
         }
     }
     for mut staged in staged {
-        let saved = writer.commit(&mut staged)?;
+        let saved = writer.commit(&mut staged);
+        let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
         done.push(Done::Write(staged));
         ends.push(Ended { outcome: Outcome::Written(saved), nothing: false });
     }
@@ -159,10 +169,10 @@ pub(super) fn take_back(writer: &Writer, done: Vec<Done>) -> Vec<String> {
 }
 
 /// The error of a set that failed, with what could not be taken back.
-pub(super) fn failure(error: VaultError, left: Vec<String>) -> JournalError {
+pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> JournalError {
     match left.is_empty() {
-        true => JournalError::Change(error),
-        false => JournalError::Half { error, left },
+        true => error.into(),
+        false => JournalError::Half { error: Box::new(error.into()), left },
     }
 }
 

@@ -18,7 +18,8 @@ pub struct Verified {
     pub damaged: Vec<(String, String)>,
     /// Hashes of those that a change names and that are not there.
     pub missing: Vec<String>,
-    /// Texts that no change names: a crash leaves them, and `gc` takes them away after an hour.
+    /// Texts that no change names: a crash leaves them, and so does a database that was lost. `gc`
+    /// takes them away when they are as old as a change whose texts it lets go.
     pub orphans: usize,
 }
 
@@ -40,8 +41,7 @@ pub struct Freed {
     pub bytes: u64,
 }
 
-/// How long a text may lie in the store before a change names it: one that is being made.
-const FRESH: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Journal {
     /// Compares every kept text with its hash. Reads all of them.
@@ -74,20 +74,21 @@ impl Journal {
 
     /// Lets texts go that are beyond the limits of the settings: older than `days`, or with
     /// `versions` newer changes of the same file. With `dry_run` it only says what would go. The
-    /// changes themselves stay listed. Never a text of an operation that is under way.
+    /// changes themselves stay listed. Never a text of an operation that is under way, and one that
+    /// no change names only after `days`, and while no database lies beside that was moved aside:
+    /// such a one may name it.
     ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn gc(&self, dry_run: bool) -> Result<Freed, JournalError> {
         let _alone = self.alone();
-        self.ready()?;
+        if !dry_run {
+            self.ready()?;
+        }
         let settings = self.settings();
-        let oldest = match settings.days {
-            0 => i64::MIN,
-            days => now() - i64::from(days) * 86_400_000,
-        };
+        let age = (settings.days > 0).then(|| i64::from(settings.days) * 86_400_000);
         let outlived: BTreeSet<i64> =
-            self.store().outlived(oldest, settings.versions)?.into_iter().collect();
+            self.store().outlived(now(), age, settings.versions)?.into_iter().collect();
         let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
         for (step, text) in self.store().named_texts()? {
             let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };
@@ -99,11 +100,13 @@ impl Journal {
             self.store().let_go(&outlived.into_iter().collect::<Vec<_>>())?;
         }
         let blobs = self.store().blobs();
+        let unnamed_go = settings.days > 0 && !self.store().has_moved_aside()?;
         for stored in blobs.list().map_err(StoreError::from)? {
-            // What was named until now goes at once; what never was may belong to a change that a
-            // crash is just cutting short.
-            let fresh = stored.modified.elapsed().is_ok_and(|age| age < FRESH);
-            if kept.contains(&stored.hash) || (fresh && !let_go.contains(&stored.hash)) {
+            // What was named until now goes at once. What nothing names may belong to a change that
+            // a crash is just cutting short, or to the days that a restored copy does not know.
+            let old = stored.modified.elapsed().is_ok_and(|age| age > DAY * settings.days);
+            let goes = let_go.contains(&stored.hash) || (unnamed_go && old);
+            if kept.contains(&stored.hash) || !goes {
                 continue;
             }
             if !dry_run {

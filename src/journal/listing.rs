@@ -163,11 +163,21 @@ impl Journal {
             limit: if query.limit == 0 { usize::MAX } else { query.limit },
         };
         let sets = self.store().sets(&wanted)?;
-        let listed = sets.into_iter().map(|set| {
-            let steps = self.store().steps(set.id)?;
-            list(set, steps)
-        });
-        Ok(listed.collect::<Result<_, StoreError>>()?)
+        let mut listed = Vec::with_capacity(sets.len());
+        for set in sets {
+            let one = set.and_then(|set| {
+                let steps = self.store().each_step(set.id)?;
+                list(set, steps)
+            });
+            match one {
+                Ok(set) => listed.push(set),
+                Err(error @ StoreError::Row { .. }) => {
+                    tracing::warn!(%error, "a change set cannot be listed");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(listed)
     }
 
     /// A path and the names that its file had before, each with the newest step that may count.
@@ -201,8 +211,11 @@ impl Journal {
         operation: Option<i64>,
     ) -> Result<Option<ListedSet>, StoreError> {
         let Some(row) = self.store().set(set)? else { return Ok(None) };
-        let mut steps = self.store().steps(set)?;
-        steps.retain(|step| operation.is_none_or(|operation| step.operation == operation));
+        let mut steps = self.store().each_step(set)?;
+        steps.retain(|step| match step {
+            Ok(step) => operation.is_none_or(|operation| step.operation == operation),
+            Err(_) => operation.is_none(),
+        });
         list(row, steps).map(Some)
     }
 
@@ -261,7 +274,8 @@ pub(super) fn difference(before: &[u8], after: &[u8], path: &VaultPath) -> Diffe
     }
 }
 
-fn list(set: SetRow, steps: Vec<StepRow>) -> Result<ListedSet, StoreError> {
+/// A set with those of its changes that can be read; its title says how many cannot.
+fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSet, StoreError> {
     let id = ChangeSetId(set.id.cast_unsigned());
     let fault = |reason: String| StoreError::Row { table: "change_set", row: set.id, reason };
     let kind = match (set.kind.as_str(), set.undoes_set, set.undoes_number) {
@@ -278,16 +292,28 @@ fn list(set: SetRow, steps: Vec<StepRow>) -> Result<ListedSet, StoreError> {
     };
     let time = DateTime::from_timestamp_millis(set.began)
         .ok_or_else(|| fault(format!("{} is no time", set.began)))?;
-    let changes = steps.into_iter().map(|step| Recorded::read(step).map(|step| change(id, step)));
+    let (mut changes, mut unreadable, mut title) = (Vec::new(), 0, set.title);
+    for step in steps {
+        match step.and_then(Recorded::read) {
+            Ok(step) => changes.push(change(id, step)),
+            Err(error) => {
+                tracing::warn!(%error, "a change cannot be listed");
+                unreadable += 1;
+            }
+        }
+    }
+    if unreadable > 0 {
+        title.push_str(&format!(" (damaged in the journal: {unreadable} of its steps)"));
+    }
     Ok(ListedSet {
         id,
         kind,
-        title: set.title,
+        title,
         caller: set.caller,
         conversation: set.conversation,
         turn: set.turn,
         time,
-        changes: changes.collect::<Result<_, _>>()?,
+        changes,
     })
 }
 

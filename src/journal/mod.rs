@@ -67,9 +67,6 @@ struct Inner {
     /// Operations that were taken back and whose end could not be recorded: nothing new is begun
     /// before it is.
     unrecorded: Mutex<Vec<i64>>,
-    /// Operations that failed and could be taken back in part only: nothing new is begun before the
-    /// rest is.
-    half: Mutex<Vec<i64>>,
     sinks: RwLock<Vec<Sink>>,
 }
 
@@ -89,7 +86,6 @@ impl Journal {
             settings: ArcSwap::from_pointee(settings),
             turn: Mutex::default(),
             unrecorded: Mutex::default(),
-            half: Mutex::default(),
             sinks: RwLock::default(),
         }))
     }

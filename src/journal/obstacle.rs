@@ -1,14 +1,16 @@
 //! What stands in the way of an undo: said with what is known of it.
 
+use std::collections::HashSet;
+
 use super::Journal;
 use super::change::{ChangeId, ChangeSetId};
 use super::error::UndoError;
 use super::listing::{Difference, difference};
 use super::opposite::Undoing;
 use super::step::{DELETE, Deed, MOVE, Place, Recorded, Thing, WRITE};
-use crate::note::path::VaultPath;
+use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use crate::store::BlobHash;
-use crate::vault::{FileId, Kind, Trashed};
+use crate::vault::{FileId, Keeping, Kind, Meta, Trashed};
 
 impl Undoing<'_> {
     /// `name.md`, else `name (restored).md`, `name (restored 2).md`, …
@@ -19,10 +21,18 @@ impl Undoing<'_> {
             _ => (name, ""),
         };
         let parent = path.parent().unwrap_or_else(VaultPath::root);
+        // Shortened where a name would become too long.
+        let with = |end: String| {
+            let mut room = MAX_NAME_BYTES.saturating_sub(end.len()).min(stem.len());
+            while !stem.is_char_boundary(room) {
+                room -= 1;
+            }
+            format!("{}{end}", &stem[..room])
+        };
         let names = (0_u32..).map(|number| match number {
             0 => name.to_owned(),
-            1 => format!("{stem} (restored){extension}"),
-            _ => format!("{stem} (restored {number}){extension}"),
+            1 => with(format!(" (restored){extension}")),
+            _ => with(format!(" (restored {number}){extension}")),
         });
         names
             .filter_map(|name| parent.join(&name))
@@ -114,6 +124,17 @@ impl Undoing<'_> {
         found.map(|entry| entry.path().clone())
     }
 
+    /// Whether the thing that had this path lies in a trash: somebody else has deleted it.
+    pub(super) fn is_in_trash(&self, path: &VaultPath, thing: Thing) -> bool {
+        let unchanged =
+            |meta: &Meta| meta.kind != Kind::File || thing.is_unchanged(meta.size, meta.modified);
+        let writer = self.journal.vault().writer();
+        let found = writer.find_trashed(path, &Keeping::new(), &|meta| {
+            thing.id() != FileId::UNKNOWN && thing.id() == meta.id && unchanged(meta)
+        });
+        found.is_some()
+    }
+
     pub(super) fn not_there(&self, step: &Recorded) -> Result<UndoError, UndoError> {
         let path = match &step.deed {
             Deed::Move { to, .. } => to.clone(),
@@ -134,18 +155,56 @@ impl Journal {
         let known = step.detail.place.as_ref().and_then(Place::trashed);
         if let Some(known) = known
             && let Some(meta) = writer.look_at_trashed(&known)
+            && self.is_deleted(step, thing, &known, &meta)
         {
-            let text = || writer.read_trashed(&known).map(|bytes| BlobHash::of(&bytes));
-            if thing.is(&meta)
-                || (meta.kind == thing.kind()
-                    && (meta.kind != Kind::File || text() == step.row.before))
-            {
-                return Some(known);
-            }
+            return Some(known);
         }
-        writer.find_trashed(&step.path, &step.keeping(), &|meta| {
+        let found = writer.find_trashed(&step.path, &step.keeping(), &|meta| {
             let unchanged = thing.is_unchanged(meta.size, meta.modified);
             thing.is(meta) && (meta.kind != Kind::File || unchanged)
-        })
+        })?;
+        let meta = writer.look_at_trashed(&found)?;
+        self.is_deleted(step, thing, &found, &meta).then_some(found)
+    }
+
+    /// Whether what lies in a trash is what this step deleted. A name there is given again when it
+    /// is free, and so is a number on the disk: a file is told by its text, a folder by its files.
+    pub(super) fn is_deleted(
+        &self,
+        step: &Recorded,
+        thing: Thing,
+        place: &Trashed,
+        meta: &Meta,
+    ) -> bool {
+        if meta.kind != thing.kind() {
+            return false;
+        }
+        let writer = self.vault().writer();
+        let holds = |place: &Trashed, text: BlobHash| {
+            writer.read_trashed(place).is_some_and(|bytes| BlobHash::of(&bytes) == text)
+        };
+        match (thing.kind(), step.row.before) {
+            (Kind::File, Some(text)) => holds(place, text),
+            (Kind::File, None) => thing.is(meta) && thing.is_unchanged(meta.size, meta.modified),
+            (Kind::Folder, _) => {
+                let Ok(had) = self.store().files(step.row.id) else { return thing.is(meta) };
+                let has = writer.files_in_trashed(place).unwrap_or_default();
+                let named: HashSet<&str> = has.iter().map(String::as_str).collect();
+                if thing.is(meta) {
+                    // Somebody may have taken some of them out.
+                    return had.is_empty() || had.iter().any(|(name, _)| named.contains(&**name));
+                }
+                // Some file systems change the numbers: then it has to be the same to the letter.
+                !had.is_empty()
+                    && had.len() == has.len()
+                    && had.iter().all(|(name, text)| {
+                        named.contains(&**name)
+                            && text.is_none_or(|text| {
+                                place.below(name).is_some_and(|file| holds(&file, text))
+                            })
+                    })
+            }
+            (Kind::Link | Kind::Other, _) => thing.is(meta),
+        }
     }
 }

@@ -165,7 +165,8 @@ impl<'a> Undoing<'a> {
         );
         // The same name may be another file's by now.
         let meta = self.picture.meta(to);
-        let moved_on = meta.is_some_and(|meta| !thing.is(&meta)) && self.by_number(thing).is_some();
+        let moved_on = meta.is_some_and(|meta| !thing.is(&meta))
+            && (self.by_number(thing).is_some() || self.is_in_trash(to, thing));
         if !there || moved_on {
             return Err(self.not_there(step)?);
         }

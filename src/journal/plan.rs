@@ -144,7 +144,10 @@ pub(super) fn deletion(
         Kind::File if meta.size <= limit => text = Some(texts.keep(vault.read(path)?.bytes)?),
         Kind::Folder => {
             let mut room = MOST_OF_A_FOLDER;
-            for (below, meta) in vault.files_below(path)? {
+            // Notes first: one large picture must not take their room.
+            let mut below = vault.files_below(path)?;
+            below.sort_by_key(|(path, _)| !path.is_note());
+            for (below, meta) in below {
                 let whole = below.components().try_fold(path.clone(), |at, name| at.join(name));
                 let kept = match whole {
                     Some(whole) if meta.size <= limit.min(room) => {
@@ -153,7 +156,9 @@ pub(super) fn deletion(
                     }
                     _ => None,
                 };
-                room = room.saturating_sub(meta.size);
+                if kept.is_some() {
+                    room = room.saturating_sub(meta.size);
+                }
                 files.push((below.as_str().to_owned(), kept.transpose()?));
             }
         }

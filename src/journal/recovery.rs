@@ -38,14 +38,21 @@ impl Journal {
         self.store().blobs().sweep();
         self.recover_unfinished(&mut recovered)?;
         // A crash after the last record leaves the displaced versions of that one operation.
-        let last: Vec<Recorded> = self
+        let last = self
             .store()
-            .last_applied()?
-            .into_iter()
-            .map(Recorded::read)
-            .collect::<Result<_, StoreError>>()?;
-        let rollback = Rollback { journal: self, left: &mut recovered.left };
-        last.iter().for_each(|step| rollback.clear_temp(step));
+            .last_applied()
+            .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
+        match last {
+            Ok(last) => {
+                let rollback = Rollback { journal: self, left: &mut recovered.left };
+                last.iter().for_each(|step| rollback.clear_temp(step));
+            }
+            // What it left in the vault is swept to the recovery folder.
+            Err(error @ StoreError::Row { .. }) => {
+                recovered.warnings.push(format!("the last change cannot be read: {error}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
         for warning in recovered.left.iter().chain(&recovered.warnings) {
             tracing::warn!("{warning}");
         }
@@ -55,7 +62,9 @@ impl Journal {
     /// Newest first: a later one may rest on an earlier. The caller holds [`Self::alone`].
     pub(super) fn recover_unfinished(&self, recovered: &mut Recovered) -> Result<(), JournalError> {
         for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
-            let steps = rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>();
+            let steps = rows.and_then(|rows| {
+                rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>()
+            });
             let steps = match steps {
                 Ok(steps) => steps,
                 Err(error) => {
@@ -66,7 +75,6 @@ impl Journal {
             };
             self.recover_one(operation, &steps, recovered)?;
         }
-        lock(&self.0.half).clear();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::Journal;
 use super::step::{Deed, Detail, Place, Recorded, Thing, revision};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Kind, Revision, Trashed, VaultError, Writer, temp_name};
+use crate::vault::{Before, FileId, Kind, Revision, Trashed, VaultError, Writer, temp_name};
 
 /// How far a step came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Rollback<'_> {
     /// The details of all steps, if every one of them was done.
     pub fn is_whole(&self, steps: &[Recorded]) -> Option<Vec<String>> {
         let each = steps.iter().enumerate().map(|(at, step)| {
-            match self.standing(step, &steps[at + 1..]) {
+            match self.standing(step, &steps[..at], &steps[at + 1..]) {
                 Standing::Done(detail) => Some(detail),
                 Standing::Open => None,
             }
@@ -42,7 +42,7 @@ impl Rollback<'_> {
     }
 
     /// How far a step came, seen through those that came after it in its operation.
-    fn standing(&self, step: &Recorded, later: &[Recorded]) -> Standing {
+    fn standing(&self, step: &Recorded, earlier: &[Recorded], later: &[Recorded]) -> Standing {
         let done = || Standing::Done(step.row.detail.clone());
         let vault = self.journal.vault();
         let whether = |done_so: bool| if done_so { done() } else { Standing::Open };
@@ -76,7 +76,8 @@ impl Rollback<'_> {
                 None => done(),
             },
             Deed::Delete { thing } => {
-                let gone = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta));
+                let gone = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta))
+                    && !(thing.id() == FileId::UNKNOWN && self.has_text_of(step, earlier));
                 let aside = step.temp().is_some_and(|aside| vault.stat(&aside).is_ok());
                 if !gone || aside {
                     return Standing::Open;
@@ -89,6 +90,15 @@ impl Rollback<'_> {
                 None => done(),
             },
         }
+    }
+
+    /// Whether a file that was to be written and then deleted is still there, with any text that it
+    /// had meanwhile: it has no number to be told by.
+    fn has_text_of(&self, step: &Recorded, earlier: &[Recorded]) -> bool {
+        let Some(now) = self.holds(&step.path) else { return false };
+        let written = earlier.iter().filter(|one| one.path == step.path);
+        let texts = written.flat_map(|one| [one.row.before, one.row.after]);
+        texts.chain([step.row.before]).flatten().any(|text| revision(text) == now)
     }
 
     /// Takes one step back as far as it came. The steps after it are taken back already.
@@ -114,6 +124,28 @@ impl Rollback<'_> {
         };
         if let Err(error) = result {
             self.left.push(format!("`{}` could not be taken back: {error}", step.path));
+        }
+    }
+
+    /// Takes back a step that failed while the daemon lives, as far as it came. Those errors that
+    /// are said before anything is touched leave nothing to look for: what is at its paths then is
+    /// somebody else's doing.
+    pub fn failed(&mut self, step: &Recorded, error: &VaultError) {
+        let vault = self.journal.vault();
+        let touched = matches!(error, VaultError::Io { .. });
+        let half = match &step.deed {
+            Deed::Delete { thing } => {
+                step.temp().is_some_and(|aside| vault.stat(&aside).is_ok())
+                    || (touched
+                        && vault.stat(&step.path).is_err()
+                        && self.find(step, *thing).is_some())
+            }
+            // Says what it made, or has taken it away again.
+            Deed::Folder => false,
+            _ => touched,
+        };
+        if half {
+            self.one(step);
         }
     }
 
@@ -238,13 +270,11 @@ impl Rollback<'_> {
             let Some(path) = path.filter(|path| self.journal.vault().stat(path).is_err()) else {
                 continue;
             };
+            if let Some(parent) = path.parent() {
+                self.writer().create_folders(&parent)?;
+            }
             match text.and_then(|text| self.text(&path, text)) {
-                Some(content) => {
-                    if let Some(parent) = path.parent() {
-                        self.writer().create_folders(&parent)?;
-                    }
-                    self.put(&path, &content, Before::Absent, &temp_name())?;
-                }
+                Some(content) => self.put(&path, &content, Before::Absent, &temp_name())?,
                 None => self.left.push(format!("`{path}` is in `kept` in the state folder")),
             }
         }
@@ -255,8 +285,11 @@ impl Rollback<'_> {
     fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
         let by_number =
             self.writer().find_trashed(&step.path, &step.keeping(), &|meta| thing.is(meta));
-        if by_number.is_some() {
-            return by_number;
+        if let Some(found) = by_number
+            && let Some(meta) = self.writer().look_at_trashed(&found)
+            && self.journal.is_deleted(step, thing, &found, &meta)
+        {
+            return Some(found);
         }
         let text = step.row.before?;
         let alike = |meta: &crate::vault::Meta| {
@@ -275,6 +308,12 @@ impl Rollback<'_> {
         let again = first.parent().unwrap_or_else(VaultPath::root).join(&second(first.name()));
         for temp in [Some(first), again].into_iter().flatten() {
             let Some(content) = self.bytes(&temp) else { continue };
+            // A kept text may be damaged by now: then this is the last good copy of it.
+            if before == Some(BlobHash::of(&content))
+                && self.journal.store().blobs().put(&[&content]).is_err()
+            {
+                continue;
+            }
             if self.is_ours(&content, before, after) {
                 // Where that fails the sweep moves it out of the vault.
                 let _ = self.writer().remove_unfinished(&temp, Revision::of(&content));

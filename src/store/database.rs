@@ -36,11 +36,26 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the database in this folder, made if there is none.
+    /// Opens the database in this folder, made if there is none: for whoever writes.
     ///
     /// # Errors
     /// [`StoreError::Newer`] with nothing touched, [`StoreError::Damaged`], as SQLite says.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let place = folder.join(DATABASE);
+        if let Look::Absent = look(&place)? {
+            make(folder, &place)?;
+        }
+        match Self::open_if_there(folder)? {
+            Some(database) => Ok(database),
+            None => Err(StoreError::Gone { place }),
+        }
+    }
+
+    /// Opens the database in this folder, if there is one.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_if_there(folder: &Path) -> Result<Option<Self>, StoreError> {
         assert!(
             rusqlite::version_number() >= OLDEST_SQLITE,
             "the bundled SQLite is {}, older than it may be",
@@ -48,7 +63,7 @@ impl Database {
         );
         let place = folder.join(DATABASE);
         match look(&place)? {
-            Look::Absent => make(folder, &place)?,
+            Look::Absent => return Ok(None),
             Look::Fine => {}
             Look::Damaged(reason) => return Err(StoreError::Damaged { place, reason }),
         }
@@ -58,7 +73,18 @@ impl Database {
         let read = connection.query_row("SELECT count(*) FROM change_set", [], |_| Ok(()));
         read.map_err(|error| damage(&place, error))?;
         let ids = [FileId::at(&place), FileId::at(&log_of(&place))];
-        Ok(Self { connection, place, ids })
+        Ok(Some(Self { connection, place, ids }))
+    }
+
+    /// An empty one in memory, which stands for one that is not there. Its changes go nowhere.
+    ///
+    /// # Errors
+    /// [`StoreError::Sqlite`].
+    pub fn empty() -> Result<Self, StoreError> {
+        let mut connection = Connection::open_in_memory()?;
+        let place = PathBuf::new();
+        bring_up_to_date(&mut connection, &place)?;
+        Ok(Self { connection, place, ids: [None, None] })
     }
 
     /// Whether the files at their names are still those that were opened.

@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn back_up(&self) -> Result<(), StoreError> {
-        self.with(|database| repair::back_up(database, &self.0.folder))
+        self.with_own(|database| repair::back_up(database, &self.0.folder))
     }
 
     /// Whether the database is there and usable, opening it if need be. Ask before a change: what
@@ -96,15 +96,43 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn check(&self) -> Result<(), StoreError> {
-        self.with(|_| Ok(()))
+        self.with_own(|_| Ok(()))
+    }
+
+    /// Whether a database that could not be used lies beside: what it names may still be wanted.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn has_moved_aside(&self) -> Result<bool, StoreError> {
+        repair::has_moved_aside(&self.0.folder)
     }
 
     fn database(&self) -> MutexGuard<'_, Option<Database>> {
         self.0.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` on the connection, after a look whether its file is still the one at its name.
+    /// Reads, after a look whether the file is still the one at its name. Where there is none,
+    /// nothing is recorded, and none is made: an empty one would keep the next start from taking
+    /// the last good copy.
     fn with<T>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut open = self.database();
+        if open.is_none() {
+            *open = Database::open_if_there(&self.0.folder)?;
+        }
+        match open.as_ref() {
+            Some(database) => {
+                database.check_there()?;
+                work(database)
+            }
+            None => work(&Database::empty()?),
+        }
+    }
+
+    /// Writes; a database that is not there is made. For whoever holds the vault alone.
+    fn with_own<T>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

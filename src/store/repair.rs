@@ -37,7 +37,8 @@ pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
                     rename(&left, &beside(&aside(&place), suffix))?;
                 }
             }
-            match copies(folder).is_empty() {
+            let texts = super::Blobs::at(&folder.join("blobs")).list()?;
+            match copies(folder).is_empty() && texts.is_empty() {
                 true => return Ok(prepared),
                 false => "it is missing".to_owned(),
             }
@@ -77,8 +78,27 @@ fn fault(folder: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
+/// What the name of a database goes on with that was moved aside.
+const ASIDE: &str = ".corrupt-";
+
+/// Whether one lies in this folder.
+pub(super) fn has_moved_aside(folder: &Path) -> Result<bool, StoreError> {
+    let start = format!("{DATABASE}{ASIDE}");
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(failed("list", folder))?,
+    };
+    for entry in entries {
+        let name = entry.map_err(failed("list", folder))?.file_name();
+        if name.to_string_lossy().starts_with(&start) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn aside(place: &Path) -> PathBuf {
-    beside(place, &format!(".corrupt-{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
+    beside(place, &format!("{ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
 }
 
 /// Moves a database and what belongs to it out of the way.

@@ -86,4 +86,13 @@ impl TestVault {
         let entries = fs::read_dir(self.state.join("blobs")).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect()
     }
+
+    /// Sets back the time of every kept text by so many days.
+    pub fn age_blobs(&self, days: u64) {
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
+        for place in self.blobs() {
+            let file = fs::File::options().write(true).open(place).expect("opened");
+            file.set_modified(then).expect("set back");
+        }
+    }
 }

@@ -423,3 +423,58 @@ fn listeners_hear_of_each_change_once() {
     let undo = vault.undo(set);
     assert_eq!(*heard.lock().unwrap(), [(set.0, 1), (set.0, 2), (undo.0, 3)]);
 }
+
+#[test]
+fn another_thing_of_the_same_name_in_the_trash_is_not_taken_for_it() {
+    let vault = vault(&[("P/one.md", "1"), ("n.md", "first")]);
+    let folder = vault.apply(vec![delete("P")]);
+    let note = vault.apply(vec![delete("n.md")]);
+    fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
+    // The next things of these names take the places, the files often even the numbers.
+    vault.put("P/two.md", "2");
+    vault.put("n.md", "other");
+    vault.context.vault.rescan().expect("seen");
+    vault.apply(vec![delete("P"), delete("n.md")]);
+    vault.undo(folder);
+    vault.undo(note);
+    assert_eq!((vault.content("P/one.md"), vault.content("n.md")), ("1".into(), "first".into()));
+    assert!(!vault.exists("P/two.md"));
+    let trash = (vault.content(".trash/P/two.md"), vault.content(".trash/n.md"));
+    assert_eq!(trash, ("2".into(), "other".into()));
+}
+
+#[test]
+fn a_moved_note_that_somebody_deleted_is_not_another_of_its_name() {
+    let vault = vault(&[("a.md", "a")]);
+    let set = vault.apply(vec![mv("a.md", "b.md")]);
+    fs::create_dir(vault.place.join(".trash")).expect("made");
+    fs::rename(vault.place.join("b.md"), vault.place.join(".trash/b.md")).expect("deleted");
+    vault.put("b.md", "a person's new note");
+    vault.context.vault.rescan().expect("seen");
+    let refused = vault.undo_error(&set.to_string());
+    assert!(matches!(refused, UndoError::NotThere { .. }), "{refused}");
+    assert_eq!(vault.content("b.md"), "a person's new note");
+    assert!(!vault.exists("a.md"));
+}
+
+#[test]
+fn a_large_file_takes_no_room_from_the_notes_beside_it() {
+    let vault = vault(&[("F/z.md", "z")]);
+    let film = fs::File::create(vault.place.join("F/a-film.mp4")).expect("made");
+    film.set_len(300 << 20).expect("a hole");
+    let set = vault.apply(vec![delete("F")]);
+    fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
+    vault.undo(set);
+    assert_eq!(vault.content("F/z.md"), "z");
+}
+
+#[test]
+fn a_name_of_full_length_comes_back_beside_another() {
+    let name = format!("{}.md", "n".repeat(252));
+    let vault = vault(&[(&name, "old")]);
+    let set = vault.apply(vec![delete(&name)]);
+    vault.put(&name, "new");
+    vault.undo(set);
+    assert_eq!(vault.content(&name), "new");
+    assert_eq!(vault.content(&format!("{} (restored).md", "n".repeat(241))), "old");
+}

@@ -11,8 +11,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::packing::{HEADER, PLAIN, ZSTD, header, parse_header, write_packed};
+use self::packing::{HEADER, ZSTD, header, parse_header, write_packed};
 use crate::chaos;
 
 /// From how many new files on they are made durable by one call for the whole file system, where
@@ -108,12 +110,14 @@ pub struct Stored {
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
+    /// Whether every name in the folder is known to be durable.
+    synced: Arc<AtomicBool>,
 }
 
 impl Blobs {
     /// The texts in this folder, which is made when it is needed.
     pub fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self { folder: folder.to_owned(), synced: Arc::default() }
     }
 
     fn place(&self, hash: BlobHash) -> PathBuf {
@@ -127,7 +131,8 @@ impl Blobs {
         move |source| BlobError::Io { action, place: place.to_owned(), source }
     }
 
-    /// Keeps these texts; all of them are durable when this returns.
+    /// Keeps these texts; all of them are durable when this returns. One that is there is read
+    /// through, and written anew if it is damaged: the caller may hold the last good copy.
     ///
     /// # Errors
     /// [`BlobError::Io`]; those that were put before may be there.
@@ -136,20 +141,27 @@ impl Blobs {
         let mut fresh: Vec<(BlobHash, &[u8])> = hashes
             .iter()
             .zip(texts)
-            .filter(|(hash, text)| !self.plausible(**hash, text.len() as u64))
+            .filter(|(hash, _)| self.verify(**hash).is_err())
             .map(|(hash, text)| (*hash, *text))
             .collect();
         fresh.sort_unstable_by_key(|(hash, _)| *hash);
         fresh.dedup_by_key(|(hash, _)| *hash);
         if fresh.is_empty() {
+            // Found, but named by a process that may have ended before the name was durable.
+            if !hashes.is_empty() && !self.synced.load(Ordering::Acquire) {
+                self.sync_folder()?;
+            }
             return Ok(hashes);
         }
         self.make_folder()?;
         let mut written = Vec::with_capacity(fresh.len());
         let stored = self.write_all(&fresh, &mut written);
         if stored.is_err() {
-            for (temp, _) in &written {
-                let _ = std::fs::remove_file(temp);
+            // The named ones, too: a sync that failed once says nothing when it is asked again.
+            for (temp, hash) in &written {
+                if std::fs::remove_file(temp).is_err() {
+                    let _ = std::fs::remove_file(self.place(*hash));
+                }
             }
         }
         stored.map(|()| hashes)
@@ -174,6 +186,7 @@ impl Blobs {
         if together {
             self.sync_file_system()?;
         }
+        self.synced.store(false, Ordering::Release);
         for (temp, hash) in written.iter() {
             let place = self.place(*hash);
             let renamed = chaos::step("name a blob", || std::fs::rename(temp, &place));
@@ -213,6 +226,7 @@ impl Blobs {
             file.write_all(&header(ZSTD, length))?;
             chaos::step("sync a blob", || file.sync_all())?;
             let hash = BlobHash(*hasher.finalize().as_bytes());
+            self.synced.store(false, Ordering::Release);
             chaos::step("name a blob", || std::fs::rename(&temp, self.place(hash)))?;
             Ok((hash, length))
         })();
@@ -222,23 +236,6 @@ impl Blobs {
         let done = done.map_err(&failed)?;
         self.sync_folder()?;
         Ok(done)
-    }
-
-    /// Whether a file of this name is there that says it holds so many bytes. Whether they are the
-    /// right ones is seen when they are read.
-    fn plausible(&self, hash: BlobHash, length: u64) -> bool {
-        let Ok(mut file) = File::open(self.place(hash)) else { return false };
-        let mut head = [0; HEADER];
-        if file.read_exact(&mut head).is_err() {
-            return false;
-        }
-        let Some((packing, said)) = parse_header(&head) else { return false };
-        let size = file.metadata().map_or(0, |meta| meta.len());
-        let whole = match packing {
-            PLAIN => size == length + HEADER as u64,
-            _ => size > HEADER as u64,
-        };
-        said == length && whole
     }
 
     /// Whether this text is there, as far as its name goes.
@@ -388,7 +385,9 @@ impl Blobs {
 
     fn sync_folder(&self) -> Result<(), BlobError> {
         chaos::step("sync the blobs", || sync_folder(&self.folder))
-            .map_err(Self::failed("make durable", &self.folder))
+            .map_err(Self::failed("make durable", &self.folder))?;
+        self.synced.store(true, Ordering::Release);
+        Ok(())
     }
 
     #[cfg(target_os = "linux")]

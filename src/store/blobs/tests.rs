@@ -1,6 +1,5 @@
 //! What is put is what is fetched, or it is said that it is not.
 
-use super::packing::SMALL;
 use super::*;
 
 fn blobs() -> (tempfile::TempDir, Blobs) {
@@ -58,9 +57,12 @@ fn every_flipped_bit_is_seen() {
             std::fs::write(&place, &whole[..length]).unwrap();
             assert!(matches!(blobs.get(hash), Err(BlobError::Damaged { .. })), "{length}");
         }
-        // Put again over a cut one: it is whole again.
-        assert_eq!(blobs.put(&[text.as_bytes()]).unwrap()[0], hash);
-        if text.len() < SMALL {
+        // Put again over a damaged one: it is whole again.
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        for damaged in [&whole[..whole.len() / 2], &whole[..HEADER + 1], &flipped] {
+            std::fs::write(&place, damaged).unwrap();
+            assert_eq!(blobs.put(&[text.as_bytes()]).unwrap()[0], hash);
             assert_eq!(blobs.get(hash).unwrap(), text.as_bytes());
         }
         blobs.remove(hash).unwrap();

@@ -9,5 +9,5 @@ mod read;
 mod rows;
 mod write;
 
-pub use read::Wanted;
+pub use read::{Each, Unfinished, Wanted};
 pub use rows::{Intent, Mark, NewSet, NewStep, SetRow, StepResult, StepRow};

@@ -2,9 +2,12 @@
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow, column, rows};
+use super::rows::{SET, STEP, SetRow, StepRow, column, each_row, rows};
 use crate::store::blobs::BlobHash;
 use crate::store::{Store, StoreError};
+
+/// How long after the newest operation the clock is believed, in milliseconds: seven days.
+const QUIET: i64 = 7 * 86_400_000;
 
 /// Which change sets are asked for.
 #[derive(Debug, Clone, Default)]
@@ -20,12 +23,18 @@ pub struct Wanted {
     pub limit: usize,
 }
 
+/// Rows, each by itself: a damaged one is its own error and hides no other.
+pub type Each<T> = Vec<Result<T, StoreError>>;
+
+/// An operation that has not ended, and its steps, if all of them can be read.
+pub type Unfinished = (i64, Result<Vec<StepRow>, StoreError>);
+
 impl Store {
     /// The operations that were intended and never ended, oldest first, each with its steps.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn unfinished(&self) -> Result<Vec<(i64, Vec<StepRow>)>, StoreError> {
+    pub fn unfinished(&self) -> Result<Vec<Unfinished>, StoreError> {
         self.with(|database| {
             let connection = database.read();
             let mut operations = connection
@@ -37,8 +46,33 @@ impl Store {
                  WHERE operation = ?1 ORDER BY step.id"
             );
             let mut steps = connection.prepare(&query)?;
-            ids.into_iter().map(|id| Ok((id, rows(steps.query([id])?, StepRow::read)?))).collect()
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                let each = each_row(steps.query([id])?, StepRow::read)?;
+                found.push((id, each.into_iter().collect()));
+            }
+            Ok(found)
         })
+    }
+
+    /// Whether any operation was intended and never ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_unfinished(&self) -> Result<bool, StoreError> {
+        self.with(|database| {
+            let query = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'intended')";
+            Ok(database.read().query_row(query, [], |row| row.get(0))?)
+        })
+    }
+
+    /// The steps of one operation that has not ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
+        let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
+        found.map_or_else(|| Ok(Vec::new()), |one| one.1)
     }
 
     /// The steps of the operation that was done last.
@@ -78,7 +112,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn sets(&self, wanted: &Wanted) -> Result<Vec<SetRow>, StoreError> {
+    pub fn sets(&self, wanted: &Wanted) -> Result<Each<SetRow>, StoreError> {
         self.with(|database| {
             let touched = match wanted.paths.len() {
                 0 => "1".to_owned(),
@@ -116,7 +150,7 @@ impl Store {
                 values.push((*newest).into());
             }
             let mut statement = database.read().prepare(&query)?;
-            rows(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+            each_row(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
         })
     }
 
@@ -137,7 +171,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn steps(&self, set: i64) -> Result<Vec<StepRow>, StoreError> {
-        self.steps_where("step.change_set = ?1", &[&set])
+        self.each_step(set)?.into_iter().collect()
+    }
+
+    /// As [`Self::steps`], each by itself.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn each_step(&self, set: i64) -> Result<Each<StepRow>, StoreError> {
+        self.each_where("step.change_set = ?1", &[&set])
     }
 
     /// Steps of this kind that were done after the step `after`, in order, whose path is this one
@@ -172,8 +214,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn deletions(&self) -> Result<Vec<StepRow>, StoreError> {
-        let mut steps = self.steps_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
+    pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
+        let mut steps = self.each_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
         steps.reverse();
         Ok(steps)
     }
@@ -183,13 +225,21 @@ impl Store {
         met: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<StepRow>, StoreError> {
+        self.each_where(met, values)?.into_iter().collect()
+    }
+
+    fn each_where(
+        &self,
+        met: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Each<StepRow>, StoreError> {
         self.with(|database| {
             let query = format!(
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
                  WHERE operation.state = 'applied' AND {met} ORDER BY step.id"
             );
             let mut statement = database.read().prepare(&query)?;
-            rows(statement.query(values)?, StepRow::read)
+            each_row(statement.query(values)?, StepRow::read)
         })
     }
 
@@ -253,24 +303,40 @@ impl Store {
         })
     }
 
-    /// Steps whose texts are beyond the limits: of operations that ended before `ended`
-    /// (milliseconds since the Unix epoch), or with at least `versions` newer steps of the same
-    /// path. 0 versions: only the time counts.
+    /// Steps whose texts are beyond the limits: of operations that ended more than `age` before
+    /// `now` (milliseconds; no age: the time does not count), or with at least `versions` newer
+    /// writes of the same path that were done. 0 versions: only the time counts.
+    ///
+    /// Clocks jump. An operation counts as no older than those before it, and `now` as no later than
+    /// some days after the newest of them.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn outlived(&self, ended: i64, versions: usize) -> Result<Vec<i64>, StoreError> {
+    pub fn outlived(
+        &self,
+        now: i64,
+        age: Option<i64>,
+        versions: usize,
+    ) -> Result<Vec<i64>, StoreError> {
         self.with(|database| {
             let versions = i64::try_from(versions).unwrap_or(i64::MAX);
+            let newest = "SELECT max(ended) FROM operation";
+            let newest: Option<i64> = database.read().query_row(newest, [], |row| row.get(0))?;
+            let now = now.min(newest.unwrap_or(now).saturating_add(QUIET));
+            let oldest = age.map_or(i64::MIN, |age| now.saturating_sub(age));
             let mut statement = database.read().prepare(
                 "WITH done AS (
-                     SELECT step.id, operation.ended,
-                            row_number() OVER (PARTITION BY step.path ORDER BY step.id DESC) AS age
+                     SELECT step.id,
+                            max(operation.ended) OVER (ORDER BY operation.id) AS ended,
+                            sum(operation.state = 'applied' AND step.kind = 'write') OVER (
+                                PARTITION BY step.path ORDER BY step.id DESC
+                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newer
                      FROM step JOIN operation ON operation.id = step.operation
                      WHERE operation.state <> 'intended' AND step.texts_kept)
-                 SELECT id FROM done WHERE ended < ?1 OR (?2 > 0 AND age > ?2) ORDER BY id",
+                 SELECT id FROM done
+                 WHERE ended < ?1 OR (?2 > 0 AND coalesce(newer, 0) >= ?2) ORDER BY id",
             )?;
-            rows(statement.query(params![ended, versions])?, |row| column(row, "step", 0))
+            rows(statement.query(params![oldest, versions])?, |row| column(row, "step", 0))
         })
     }
 }

@@ -262,12 +262,20 @@ impl StepRow {
 
 /// All rows of an answer.
 pub(super) fn rows<T>(
-    mut answer: rusqlite::Rows,
+    answer: rusqlite::Rows,
     read: impl Fn(&Row) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
+    each_row(answer, read)?.into_iter().collect()
+}
+
+/// All rows of an answer, each by itself: one that is damaged hides no other.
+pub(super) fn each_row<T>(
+    mut answer: rusqlite::Rows,
+    read: impl Fn(&Row) -> Result<T, StoreError>,
+) -> Result<Vec<Result<T, StoreError>>, StoreError> {
     let mut found = Vec::new();
     while let Some(row) = answer.next()? {
-        found.push(read(row)?);
+        found.push(read(row));
     }
     Ok(found)
 }

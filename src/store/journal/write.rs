@@ -11,7 +11,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]: then nothing may be done.
     pub fn intend(&self, set: &NewSet, steps: &[NewStep]) -> Result<Intent, StoreError> {
-        self.with(|database| {
+        self.with_own(|database| {
             database.change("record the intent", |change| {
                 let set_id = match known_turn(change, set.turn)? {
                     Some(id) => id,
@@ -47,7 +47,7 @@ impl Store {
         marks: &[Mark],
         ended: i64,
     ) -> Result<(), StoreError> {
-        self.with(|database| {
+        self.with_own(|database| {
             database.change("record the end", |change| {
                 for result in results {
                     if result.drop {
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]: then it counts as unfinished, and the next start finds nothing to do.
     pub fn take_back(&self, operation: i64, ended: i64) -> Result<(), StoreError> {
-        self.with(|database| {
+        self.with_own(|database| {
             database.change("record the taking back", |change| {
                 end(change, operation, "taken_back", ended)
             })
@@ -83,7 +83,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn let_go(&self, steps: &[i64]) -> Result<(), StoreError> {
-        self.with(|database| {
+        self.with_own(|database| {
             database.change("let texts go", |change| {
                 let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
                 steps.iter().try_for_each(|step| mark.execute([step]).map(|_| ()))?;

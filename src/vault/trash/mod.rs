@@ -64,6 +64,21 @@ pub enum Trashed {
     },
 }
 
+impl Trashed {
+    /// Where a file below a deleted folder lies.
+    pub fn below(&self, file: &str) -> Option<Self> {
+        let mut names = file.split('/');
+        Some(match self {
+            Self::Local { path, .. } => {
+                let path = names.try_fold(path.clone(), |at, name| at.join(name))?;
+                Self::Local { path, instead: None }
+            }
+            Self::System { place } => Self::System { place: Some(place.as_ref()?.join(file)) },
+            Self::Kept { place } => Self::Kept { place: place.join(file) },
+        })
+    }
+}
+
 impl Writer<'_> {
     /// Deletes a file, link or folder the way the vault's `trashOption` says. A link itself goes,
     /// never what it leads to.

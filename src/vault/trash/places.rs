@@ -92,6 +92,29 @@ impl Writer<'_> {
         (meta.size <= limit && read.is_ok() && bytes.len() as u64 <= limit).then_some(bytes)
     }
 
+    /// The files below a deleted folder, by their path below it; links and names that are not UTF-8
+    /// are left out. `None` if it cannot be listed.
+    pub fn files_in_trashed(&self, trashed: &Trashed) -> Option<Vec<String>> {
+        let (folder, name) = self.place_of(trashed).ok()??;
+        let top = folder.open_folder(Name::new(&name).ok()?).ok()?;
+        let mut found = Vec::new();
+        let mut open = vec![(top, String::new())];
+        while let Some((here, above)) = open.pop() {
+            for entry in here.list().ok()? {
+                let Some(name) = entry.name.to_str() else { continue };
+                match entry.meta.kind {
+                    Kind::File => found.push(format!("{above}{name}")),
+                    Kind::Folder => {
+                        let below = here.open_folder(Name::new(name).ok()?).ok()?;
+                        open.push((below, format!("{above}{name}/")));
+                    }
+                    Kind::Link | Kind::Other => {}
+                }
+            }
+        }
+        Some(found)
+    }
+
     /// The folder that holds a deleted thing, and its name there; none where it is not known.
     fn place_of(&self, trashed: &Trashed) -> io::Result<Option<(Folder, String)>> {
         match trashed {
