@@ -14,13 +14,14 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 7] = [
+const TARGETS: [(&str, Target); 8] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
     ("patch", fuzzing::fuzz_patch),
     ("message", fuzzing::fuzz_message),
     ("links", fuzzing::fuzz_links),
+    ("relink", fuzzing::fuzz_relink),
     ("properties", fuzzing::fuzz_properties),
 ];
 
