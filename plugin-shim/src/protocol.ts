@@ -29,10 +29,96 @@ export type AgentVaultMeta = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
+  /** What kind of caller the token makes of the client: `person`, `client`, `mcp`, `voice`. */
+  scope: string,
   /** What the server takes. */
   limits: Limits,
   /** HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex. */
   proof?: string,
+};
+
+/** A tool that needs no further agreement in a folder. */
+export type Approval = {
+  /** Its number. */
+  id: number,
+  /** The tool. */
+  tool: string,
+  /** The folder. */
+  folder: string,
+  /** The name of the program in which a person agreed. */
+  agreedBy: string,
+  /** When, as local time. */
+  time: string,
+};
+
+/** Asks for what was agreed to for good, or takes one of it back. */
+export type ApprovalsParams = {
+  /** The one to take back first. */
+  revoke?: number,
+};
+
+/** What was agreed to for good. */
+export type ApprovalsResult = {
+  /** Oldest first. */
+  approvals: Array<Approval>,
+  /** Whether the one to take back was there. */
+  revoked: boolean,
+};
+
+/** Which calls are asked for; all conditions hold together. */
+export type AuditParams = {
+  /** Of this tool. */
+  tool?: string,
+  /** Of this caller. */
+  caller?: string,
+  /** `allowed`, `refused`, `dry_run` or `asked`. */
+  decision?: string,
+  /** At or after this time, in milliseconds since the Unix epoch. */
+  since?: number,
+  /** After this number: to follow. */
+  after?: number,
+  /** At most so many, up to 1000; 100 where it is left out. */
+  limit?: number,
+};
+
+/** Calls and what was decided on them. */
+export type AuditResult = {
+  /** Oldest first. */
+  calls: Array<AuditedCall>,
+};
+
+/** A call and what was decided on it. Never what a note says. */
+export type AuditedCall = {
+  /** Its number. */
+  id: number,
+  /** When it came, as local time. */
+  time: string,
+  /** The name the caller gave of itself. */
+  caller: string,
+  /** What kind of caller it is. */
+  scope: string,
+  /** The conversation it belongs to. */
+  conversation: string | null,
+  /** The tool. */
+  tool: string,
+  /** The paths it was about. */
+  paths: Array<string>,
+  /** `allowed`, `refused`, `dry_run` or `asked`. */
+  decision: string,
+  /** The layer that refused. */
+  layer: string | null,
+  /** Why. */
+  reason: string | null,
+  /** Who agreed or refused, where somebody was asked. */
+  answeredBy: string | null,
+  /** `ok`, or the word for its failure; none while a person is asked. */
+  outcome: string | null,
+  /** How long it took. */
+  microseconds: number,
+  /** Bytes written, or of the answer. */
+  bytes: number,
+  /** The change set it made. */
+  changeSet: number | null,
 };
 
 /** What goes with a call. */
@@ -43,8 +129,10 @@ export type CallMeta = {
 
 /** What only the program that calls can say, never the model whose words the arguments are. */
 export type CallVaultMeta = {
-  /** A person has seen that the call deletes or moves more than the limits allow, and agreed. */
+  /** A person has seen what the call does and agreed. Only a person's own program can say so. */
   confirmed?: boolean,
+  /** Only say what the call would do. */
+  dryRun?: boolean,
 };
 
 /**
@@ -134,7 +222,63 @@ export type ClientVaultMeta = {
    * program on this port is the daemon and no one who took the port over.
    */
   nonce?: string,
+  /**
+   * Whether the client can show a person what is asked (`session/request_permission`) and
+   * bring back their answer. Counts only with the token of a person's own program.
+   */
+  approvals?: boolean,
 };
+
+/** Why the settings file does not hold. */
+export type ConfigProblem = {
+  /** The file. */
+  file: string,
+  /** The line, from 1, where the problem has a place. */
+  line?: number,
+  /** The column in characters, from 1. */
+  column?: number,
+  /** What is wrong. */
+  message: string,
+  /** What to do. */
+  hint?: string,
+};
+
+/** The settings file is wrong; the old settings hold. */
+export type ConfigRejectedParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** The file. */
+  file: string,
+  /** The line, from 1, where the problem has a place. */
+  line?: number,
+  /** The column in characters, from 1. */
+  column?: number,
+  /** What is wrong. */
+  message: string,
+  /** What to do. */
+  hint?: string,
+};
+
+/** New settings hold. */
+export type ConfigReloadedParams = {
+  /** Settings that have another value now. */
+  changed: Array<string>,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** What holds the daemon in. */
+export type Confinement = {
+  /** How far. */
+  state: ConfinementState,
+  /** What it lacks, or why there is none; a line each. */
+  lacks: Array<string>,
+};
+
+/** How far the daemon is held in. */
+export type ConfinementState = "full" | "partial" | "off" | "not_possible";
 
 /** One piece of an answer. */
 export type Content = { "type": "text",
@@ -260,7 +404,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -276,6 +420,109 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Asks for the mode, or sets it. */
+export type ModeParams = {
+  /**
+   * `ask`, `auto` or `read-only`; `settings` goes back to what the settings say. Left out: it
+   * is only asked for.
+   */
+  mode?: string,
+};
+
+/** The mode that holds. */
+export type ModeResult = {
+  /** `ask`, `auto` or `read-only`. */
+  mode: string,
+  /** Whether a person set it while the steward ran; else it is the settings'. */
+  setLive: boolean,
+};
+
+/** One change. */
+export type PermissionChange = {
+  /** `write`, `create_folder`, `move`, `delete` or `restore`. */
+  action: string,
+  /** To what, from the vault's root; for a move, its path afterwards. */
+  path: string,
+  /** For a move, its path before. */
+  from: string | null,
+  /** The change of its text as a unified diff. */
+  diff: string,
+};
+
+/** A piece of what would be done. */
+export type PermissionContent = { "type": "diff",
+/** Its absolute path. */
+path: string,
+/** The text now; none for a new file. */
+oldText: string | null,
+/** The text afterwards. */
+newText: string, } | { "type": "content",
+/** The text. */
+content: Content,
+};
+
+/** A file that is touched. */
+export type PermissionLocation = {
+  /** Its absolute path. */
+  path: string,
+};
+
+/** What ACP has no place for. */
+export type PermissionMeta = {
+  /** Ours. */
+  vault: PermissionVaultMeta,
+};
+
+/** A possible answer. */
+export type PermissionOption = {
+  /** What the answer says. */
+  optionId: string,
+  /** For people. */
+  name: string,
+  /** `allow_once`, `allow_always` or `reject_once`. */
+  kind: string,
+};
+
+/** A person's answer. */
+export type PermissionOutcome = { "outcome": "cancelled" } | { "outcome": "selected",
+/** Which. */
+optionId: string,
+};
+
+/** The call that waits. */
+export type PermissionToolCall = {
+  /** Names the call; the same for every client. */
+  toolCallId: string,
+  /** What it does, for people. */
+  title: string,
+  /** `edit`, `delete`, `move` or `other`. */
+  kind: string,
+  /** Always `pending`. */
+  status: string,
+  /** The files it touches, as absolute paths. */
+  locations: Array<PermissionLocation>,
+  /** The texts it changes, where they are short, else their diffs. */
+  content: Array<PermissionContent>,
+};
+
+/** What is asked, in the vault's own terms. */
+export type PermissionVaultMeta = {
+  /** The tool. */
+  tool: string,
+  /** The name the caller gave of itself. */
+  caller: string,
+  /** What kind of caller it is. */
+  scope: string,
+  /** Why a person is asked. */
+  reasons: Array<string>,
+  /** What would be done. */
+  changes: Array<PermissionChange>,
+  /** The folder for which `allow_always` would hold. */
+  folder: string | null,
+  /** Seconds until it counts as refused. */
+  seconds: number,
 };
 
 /** Nothing to say. */
@@ -295,6 +542,95 @@ export type PingResult = {
  */
 export type RequestId = number | string;
 
+/**
+ * What a person is asked. The first valid answer counts; who else was asked gets
+ * `$/cancel_request` with this request's id.
+ */
+export type RequestPermissionParams = {
+  /** The conversation; `direct` for a call outside of one. */
+  sessionId: string,
+  /** What would be done. */
+  toolCall: PermissionToolCall,
+  /** What can be answered. */
+  options: Array<PermissionOption>,
+  /** What ACP has no place for. */
+  _meta: PermissionMeta,
+};
+
+/** A person's answer. */
+export type RequestPermissionResult = {
+  /** The answer. */
+  outcome: PermissionOutcome,
+};
+
+/** One setting. */
+export type Setting = {
+  /** Its section and its name: `server.port`. */
+  key: string,
+  /** The value that holds; null where there is none. */
+  value: JsonValue,
+  /** The value without file, environment and flags. */
+  default: JsonValue,
+  /** Where the value comes from. */
+  source: SettingSource,
+  /** The variable or the flag it comes from; the file cannot change it then. */
+  from?: string,
+  /** From when on a new value holds. */
+  takesEffect: TakesEffect,
+  /** The value from the next start on, where that is another. */
+  afterRestart?: JsonValue,
+  /** Whether `_vault/settings/set` may change it. What loosens security is for the file alone. */
+  settable: boolean,
+  /** What it is for. */
+  doc: string,
+};
+
+/** Where a value comes from. */
+export type SettingSource = "default" | "file" | "environment" | "flag";
+
+/** Nothing to say. */
+export type SettingsGetParams = Record<symbol, never>;
+
+/** Every setting as it holds in the daemon. A file that has changed and is right is taken first. */
+export type SettingsGetResult = {
+  /** The file. */
+  file: string,
+  /** Whether it is there; it need not be. */
+  exists: boolean,
+  /** Why the file as it is now does not hold. */
+  problem?: ConfigProblem,
+  /** The settings, sorted by name. */
+  settings: Array<Setting>,
+};
+
+/** What to change. */
+export type SettingsSetParams = {
+  /** Its section and its name: `server.port`. */
+  key: string,
+  /** Its new value; null takes it out of the file. */
+  value: JsonValue,
+};
+
+/** What came of it; the file is written and read again. */
+export type SettingsSetResult = {
+  /** Settings that have another value now. */
+  changed: Array<string>,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+  /** The variable or flag that is stronger than the file and keeps the value as it is. */
+  overriddenBy?: string,
+};
+
+/** How the settings file stands. */
+export type SettingsState = {
+  /** The file; it need not exist. */
+  file: string,
+  /** Why the file as it is now does not hold. */
+  problem?: ConfigProblem,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+};
+
 /** Nothing to say. */
 export type StatusParams = Record<symbol, never>;
 
@@ -312,6 +648,10 @@ export type StatusResult = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
+  /** How the settings file stands. */
+  settings: SettingsState,
+  /** What holds the daemon in, should a fault of its own be turned against its user. */
+  confinement: Confinement,
   /** The vault. */
   vault: VaultState,
 };
@@ -339,6 +679,9 @@ export type SubscribeResult = {
   /** The number of the last event so far; a replay ends with it. */
   seq: number,
 };
+
+/** From when on a new value holds. */
+export type TakesEffect = "next_call" | "next_connection" | "restart";
 
 /** One tool, as MCP describes it. */
 export type Tool = {
@@ -460,6 +803,10 @@ export interface Methods {
   "tools/call": { params: ToolsCallParams; result: ToolsCallResult };
   /** What the daemon knows of the vault and of itself. */
   "_vault/status": { params: StatusParams; result: StatusResult };
+  /** Every setting: value, default, where it comes from, what it is for. */
+  "_vault/settings/get": { params: SettingsGetParams; result: SettingsGetResult };
+  /** Changes one setting in the settings file, which keeps its comments. */
+  "_vault/settings/set": { params: SettingsSetParams; result: SettingsSetResult };
   /** Starts the events, from now on or from where a lost connection stopped. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
   /** Removes things from the trash for good. */
@@ -468,6 +815,12 @@ export interface Methods {
   "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
   /** Frees what the journal keeps longer than the settings say. */
   "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
+  /** How far callers are trusted with changes. */
+  "_vault/mode": { params: ModeParams; result: ModeResult };
+  /** What a person agreed to for good. */
+  "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
+  /** Calls, and what was decided on them. */
+  "_vault/audit": { params: AuditParams; result: AuditResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -478,10 +831,22 @@ export interface ClientNotifications {
   "$/cancel_request": CancelParams;
 }
 
+/** What the daemon asks of a client. */
+export interface ServerRequests {
+  /** Asks a person whether a call may go on. */
+  "session/request_permission": { params: RequestPermissionParams; result: RequestPermissionResult };
+}
+
 /** What the daemon sends by itself. */
 export interface ServerNotifications {
   /** Something in the vault changed, through us or from outside. */
   "_vault/changed": ChangedParams;
   /** The steward has applied a change set. */
   "_vault/changes": ChangesParams;
+  /** The settings file has changed, and new settings hold. */
+  "_vault/config_reloaded": ConfigReloadedParams;
+  /** The settings file has changed and is wrong; the old settings hold. */
+  "_vault/config_rejected": ConfigRejectedParams;
+  /** An answer to a request of the server's is no longer needed. */
+  "$/cancel_request": CancelParams;
 }

@@ -8,7 +8,8 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`keeping`], [`ping`]), [`strict`] (JSON
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
+//! [`permission`], [`policy`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -19,7 +20,10 @@ pub mod fuzz;
 pub mod initialize;
 pub mod keeping;
 mod methods;
+pub mod permission;
 pub mod ping;
+pub mod policy;
+pub mod settings;
 pub mod status;
 pub mod strict;
 pub mod tools;
@@ -32,8 +36,14 @@ use keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
     TrashEmptyResult,
 };
-use methods::{methods, notifications};
+use methods::{methods, notifications, server_requests};
+use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
+use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
+use settings::{
+    ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
+    SettingsSetParams, SettingsSetResult,
+};
 use status::{StatusParams, StatusResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
 
@@ -55,6 +65,10 @@ methods! {
     ToolsCall => "tools/call" { ToolsCallParams => ToolsCallResult },
     /// What the daemon knows of the vault and of itself.
     VaultStatus => "_vault/status" { StatusParams => StatusResult },
+    /// Every setting: value, default, where it comes from, what it is for.
+    SettingsGet => "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
+    /// Changes one setting in the settings file, which keeps its comments.
+    SettingsSet => "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
     /// Starts the events, from now on or from where a lost connection stopped.
     VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
     /// Removes things from the trash for good.
@@ -63,8 +77,21 @@ methods! {
     JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
     /// Frees what the journal keeps longer than the settings say.
     JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
+    /// How far callers are trusted with changes.
+    VaultMode => "_vault/mode" { ModeParams => ModeResult },
+    /// What a person agreed to for good.
+    VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
+    /// Calls, and what was decided on them.
+    VaultAudit => "_vault/audit" { AuditParams => AuditResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
+}
+
+server_requests! {
+    /// Asks a person whether a call may go on.
+    RequestPermission => "session/request_permission" {
+        RequestPermissionParams => RequestPermissionResult
+    },
 }
 
 notifications! {
@@ -77,5 +104,11 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// The settings file has changed, and new settings hold.
+        ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
+        /// The settings file has changed and is wrong; the old settings hold.
+        ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
+        /// An answer to a request of the server's is no longer needed.
+        WithdrawRequest => "$/cancel_request" { CancelParams },
     }
 }

@@ -2,13 +2,22 @@
 //!
 //! A trait, so that the door's own tests can have tools that block, fail or answer at length.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
+pub use crate::calls::Decision;
+pub use crate::policy::Scope;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
-use crate::protocol::status::VaultState;
+use crate::protocol::permission::RequestPermissionParams;
+use crate::protocol::policy::{
+    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
+use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
+use crate::protocol::status::{Confinement, SettingsState, VaultState};
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
 
@@ -23,19 +32,54 @@ pub enum Work {
     /// Changes something: one at a time, in the order they were asked for; once begun it runs to
     /// its end, whatever becomes of its caller.
     Change,
+    /// Changes a setting: runs at once, so that no queue of changes keeps a person from it; once
+    /// begun it runs to its end.
+    Setting,
 }
 
-/// Who calls a tool.
+impl Work {
+    /// Whether it is done to its end once it has begun, whatever becomes of its caller.
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Change | Self::Setting)
+    }
+}
+
+/// Who calls a tool, and what goes with the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The name the client gave of itself, at most [`MAX_CALLER_CHARS`] characters.
     pub name: String,
-    /// Whether it says that a person agreed to go beyond the limits.
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Whether it says that a person agreed.
     pub confirmed: bool,
+    /// Whether it only asks what would be done.
+    pub dry_run: bool,
 }
 
 /// Characters of a client's name that are kept.
 pub const MAX_CALLER_CHARS: usize = 60;
+
+/// What came of a call.
+pub enum Called {
+    /// It is over.
+    Done(ToolsCallResult),
+    /// A person has to agree first; nothing has been done.
+    Ask(Box<dyn Question>),
+}
+
+/// A call that waits for a person.
+pub trait Question: Send + Sync {
+    /// What is asked, but for ids, options and time, which are the server's.
+    fn params(&self) -> RequestPermissionParams;
+
+    /// How long to wait.
+    fn patience(&self) -> Duration;
+
+    /// Goes on, or ends; on a thread that may block. `by` is the name of the client that answered.
+    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
+}
 
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
@@ -52,7 +96,7 @@ pub trait Backend: Send + Sync + 'static {
         arguments: Map<String, Value>,
         caller: Caller,
         cancel: &Cancel,
-    ) -> ToolsCallResult;
+    ) -> Called;
 
     /// Removes things from the trash for good.
     ///
@@ -72,9 +116,42 @@ pub trait Backend: Send + Sync + 'static {
     /// Kind `failed`.
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject>;
 
+    /// Says or sets the mode.
+    ///
+    /// # Errors
+    /// Kind `failed`, `invalid_params` for a word that is no mode.
+    fn mode(&self, params: ModeParams) -> Result<ModeResult, ErrorObject>;
+
+    /// Lists or takes back what a person agreed to for good.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn approvals(&self, params: ApprovalsParams) -> Result<ApprovalsResult, ErrorObject>;
+
+    /// Calls, and what was decided on them.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject>;
+
     /// The vault's name, at once.
     fn name(&self) -> &str;
 
     /// What is known of the vault, on a thread that may block.
     fn vault(&self) -> VaultState;
+
+    /// Every setting, on a thread that may block.
+    fn settings(&self) -> SettingsGetResult;
+
+    /// Gives a setting a value; null takes it out of the file. On a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `invalid_setting`, `not_permitted` and `failed`; nothing is changed then.
+    fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject>;
+
+    /// How the settings file stands.
+    fn settings_state(&self) -> SettingsState;
+
+    /// What holds the daemon in.
+    fn confinement(&self) -> Confinement;
 }

@@ -1,7 +1,8 @@
 //! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
 //! the token.
 //!
-//! Imports `protocol`, and of `vault` only what cancels a call: what it opens onto is handed to it
+//! Imports `protocol`, of `vault` what cancels a call, of `policy` and `calls` the kinds of callers
+//! and of a person's decisions. What it opens onto is handed to it
 //! as a [`backend`], which converts by hand; no type of another room crosses the socket.
 //!
 //! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
@@ -11,10 +12,11 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
-//! [`session`], [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`session`], [`calls`], [`approvals`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
+pub mod approvals;
 pub mod backend;
 pub mod calls;
 pub mod close;
@@ -37,9 +39,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use approvals::Approvals;
 use backend::Backend;
 use events::Events;
 use pace::Failures;
@@ -71,7 +75,8 @@ pub struct Server {
 
 /// What all connections share.
 pub struct Shared {
-    settings: Settings,
+    /// Those of now. A connection keeps the ones it began with: they are what it was told.
+    settings: Arc<ArcSwap<Settings>>,
     token: TokenKeeper,
     backend: Box<dyn Backend>,
     events: Events,
@@ -80,13 +85,15 @@ pub struct Shared {
     started: Instant,
     failures: Failures,
     next_connection: AtomicU64,
-    /// Places for connections.
-    places: Arc<Semaphore>,
+    /// Connections that have not finished their handshake.
+    handshakes: Tracker,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
     /// The one turn for changes, first come first served: they are made one after another in any
     /// case, and one that waits here costs no thread.
     changes: Arc<Semaphore>,
+    /// Questions to a person.
+    approvals: Approvals,
     /// Connections that are open.
     connections: Tracker,
     /// Tool calls that run on some thread, whether or not someone still waits for them.
@@ -128,13 +135,14 @@ impl Server {
             started: Instant::now(),
             failures: Failures::default(),
             next_connection: AtomicU64::new(1),
-            places: Arc::new(Semaphore::new(settings.max_connections as usize)),
+            handshakes: Tracker::default(),
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(1)),
+            approvals: Approvals::default(),
             connections: Tracker::default(),
             running: Tracker::default(),
             closing: watch::Sender::new(false),
-            settings,
+            settings: Arc::new(ArcSwap::from_pointee(settings)),
         };
         Ok(Self { listener, shared: Arc::new(shared) })
     }
@@ -149,6 +157,13 @@ impl Server {
     #[must_use]
     pub fn events(&self) -> Events {
         self.shared.events.clone()
+    }
+
+    /// Where to put new settings, from any thread. They hold for whoever connects from then on; the
+    /// port stays.
+    #[must_use]
+    pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
+        Arc::clone(&self.shared.settings)
     }
 
     /// Serves until `shutdown`, then stops: no new connections and requests, up to 8 seconds for

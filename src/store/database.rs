@@ -21,7 +21,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The steps of the ladder: the format `n` is what the first `n` of them make.
-const LADDER: &[&str] = &[include_str!("format_1.sql")];
+const LADDER: &[&str] = &[include_str!("format_1.sql"), include_str!("format_2.sql")];
 
 /// The newest format this program knows.
 pub(super) const KNOWN: i64 = LADDER.len() as i64;
@@ -185,7 +185,10 @@ fn connect(place: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.execute_batch(
-        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
+        // What SQLite would put aside on disk goes to the system's folder for such things, which the
+        // confined daemon cannot write to.
+        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;",
     )?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // Less than this loses acknowledged changes in a power cut (29 of 50 were measured).

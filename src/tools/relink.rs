@@ -95,7 +95,7 @@ pub(super) fn apply(
         let relinked = tell(context, &change, &plan);
         let ours: HashSet<VaultPath> = plan.rewrites.iter().map(|r| r.path.clone()).collect();
         let merged = merge(changes.clone(), plan.rewrites);
-        match context.try_apply(title.clone(), merged) {
+        match context.try_apply(title.clone(), merged)? {
             Ok(applied) => return Ok((applied, relinked)),
             Err(JournalError::Change(VaultError::Stale { path, .. }))
                 if ours.contains(&path) && !writes(&changes, &path) => {}
@@ -115,7 +115,7 @@ pub(super) fn apply(
 pub(super) fn following<T>(
     context: &Context,
     mut run: impl FnMut(Follow<'_>) -> Result<T, UndoError>,
-) -> Result<(T, Relinked), ToolError> {
+) -> Result<(T, Relinked), UndoError> {
     for attempt in 1.. {
         let (mut relinked, mut ours) = (Relinked::default(), HashSet::new());
         let mut follow = |steps: &[NameStep]| {

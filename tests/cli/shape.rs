@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["serve"],
     &["tools"],
@@ -13,6 +13,11 @@ const COMMANDS: [&[&str]; 17] = [
     &["call", "read-file"],
     &["links"],
     &["links", "check"],
+    &["mode"],
+    &["approvals"],
+    &["approvals", "list"],
+    &["approvals", "revoke"],
+    &["audit"],
     &["status"],
     &["token"],
     &["vaults"],
@@ -21,6 +26,13 @@ const COMMANDS: [&[&str]; 17] = [
     &["config", "init"],
     &["config", "path"],
     &["config", "check"],
+    &["config", "list"],
+    &["config", "get"],
+    &["config", "set"],
+    &["service"],
+    &["service", "install"],
+    &["service", "uninstall"],
+    &["service", "status"],
     &["completions"],
 ];
 

@@ -1,7 +1,7 @@
 //! Random moves in the sample vault, whose notes are written as people write them.
 //!
 //! `STEWARD_TEST_LINK_VAULT` names another vault to copy and move about in, in the same way:
-//! `STEWARD_TEST_LINK_MOVES` says how many moves (250), `STEWARD_TEST_LINK_BATCH` after how many
+//! `STEWARD_TEST_LINK_MOVES` says how many moves (150), `STEWARD_TEST_LINK_BATCH` after how many
 //! the whole vault is checked (1).
 
 use std::collections::BTreeMap;
@@ -210,7 +210,7 @@ impl Ground {
         let sample = || Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vault");
         Self {
             place: place.unwrap_or_else(sample),
-            moves: number("STEWARD_TEST_LINK_MOVES", 250),
+            moves: number("STEWARD_TEST_LINK_MOVES", 150),
             batch: number("STEWARD_TEST_LINK_BATCH", 1),
         }
     }

@@ -6,6 +6,7 @@ mod conflicts;
 mod content;
 mod daily;
 mod following;
+mod fresh;
 mod guards;
 mod history;
 mod journal;
