@@ -11,6 +11,7 @@ use crate::note::glob::Glob;
 use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
 use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
+use crate::note::relink::{self, Asked, Goal};
 use crate::note::{base, canvas, diff, fold, names};
 
 /// A message of the local protocol, from its bytes to typed params.
@@ -165,6 +166,56 @@ pub fn fuzz_links(data: &[u8]) {
     if let Ok(canvas) = canvas::read(&text) {
         assert!(canvas.links.iter().all(|link| !link.node.is_empty()), "each says where it is");
     }
+}
+
+/// Links that get another path: the path, what their texts show, a note or canvas. Edits lie in
+/// links, in order; what was written is read again as the same links, those edited with the path.
+pub fn fuzz_relink(data: &[u8]) {
+    let [path, shown, text] = fields::<3>(data);
+    let mut asked_of = 0;
+    let mut decide = |asked: Asked<'_>| {
+        asked_of += 1;
+        // Some are left as they are.
+        let new = (shown.clone(), path.clone());
+        (asked.path != path && asked.path.len() % 4 != 3).then(|| Goal {
+            paths: vec![path.clone()],
+            shown: vec![new.clone()],
+            alias: Some(new),
+        })
+    };
+    let is_canvas = canvas::read(&text).is_ok_and(|canvas| !canvas.links.is_empty());
+    let rewritten = match is_canvas {
+        true => relink::rewrite_canvas(&text, &mut decide),
+        false => relink::rewrite_note(&text, &mut decide),
+    };
+    assert!(rewritten.links + rewritten.stuck.len() <= asked_of, "each is asked for once");
+    let mut last = 0;
+    for edit in &rewritten.edits {
+        assert!(edit.range.start >= last, "edits are in order");
+        last = edit.range.end;
+    }
+    let new = relink::replaced(&text, &rewritten.edits);
+    if is_canvas {
+        let (old, new) = (canvas::read(&text), canvas::read(&new));
+        let [old, new] = [old, new].map(|canvas| canvas.expect("a canvas stays one").links);
+        assert_eq!(old.len(), new.len(), "as many links");
+        let turned = old.iter().zip(&new).filter(|(old, new)| old.path != new.path);
+        assert!(turned.clone().all(|(_, new)| new.path == path), "with the new path");
+        assert_eq!(turned.count(), rewritten.links);
+        return;
+    }
+    let (old, now) = (markdown::read(&text).links, markdown::read(&new).links);
+    assert_eq!(old.len(), now.len(), "as many links");
+    for edit in &rewritten.edits {
+        let inside = |range: &std::ops::Range<usize>| {
+            range.start <= edit.range.start && edit.range.end <= range.end
+        };
+        assert!(old.iter().any(|link| inside(&link.range)), "edits lie in links");
+    }
+    let turned =
+        old.iter().zip(&now).filter(|(old, now)| old.linkpath(&text) != now.linkpath(&new));
+    assert!(turned.clone().all(|(_, now)| now.linkpath(&new) == path), "with the new path");
+    assert_eq!(turned.count(), rewritten.links);
 }
 
 /// Properties: a name, a value as JSON (`-` takes it away), a note. What was set is read again, and

@@ -21,6 +21,7 @@ const TARGETS: [(&str, Target); 8] = [
     ("patch", fuzzing::fuzz_patch),
     ("message", fuzzing::fuzz_message),
     ("links", fuzzing::fuzz_links),
+    ("relink", fuzzing::fuzz_relink),
     ("properties", fuzzing::fuzz_properties),
     ("stream", fuzzing::fuzz_stream),
 ];

@@ -294,7 +294,8 @@ pub struct LinksArguments {
 /// What can be done with links.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum LinksAction {
-    /// Report links that lead nowhere or could lead elsewhere; exit code 1 if there are any
+    /// Report links that lead nowhere, could lead elsewhere, or name a heading or block that is not
+    /// there; exit code 1 if there are any
     Check,
 }
 

@@ -1,4 +1,5 @@
-//! `steward links check`: links that lead nowhere, and those that could lead elsewhere.
+//! `steward links check`: links that lead nowhere, those that could lead elsewhere, and those to a
+//! heading or block that is not there.
 
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
 use crate::daemon;
-use crate::index::links::{Doubtful, Form};
+use crate::index::links::{Doubtful, Form, MissingPart};
 use crate::note::path::{VaultPath, show};
 
 /// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
@@ -27,6 +28,7 @@ pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
     links.refresh(&context.cancel).map_err(withdrawn)?;
     let found = links.doubtful(&VaultPath::root(), true);
+    let missing = links.missing_parts(&VaultPath::root());
     let summary = links.summary();
     context.vault.stop();
     let (broken, ambiguous): (Vec<_>, Vec<_>) =
@@ -38,23 +40,27 @@ pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
             "links": summary.links,
             "broken": broken.iter().map(|found| value(found)).collect::<Vec<_>>(),
             "ambiguous": ambiguous.iter().map(|found| value(found)).collect::<Vec<_>>(),
+            "missingParts": missing.iter().map(missing_value).collect::<Vec<_>>(),
             "notRead": gaps.collect::<Vec<_>>(),
         }))?;
     } else {
         let mut lines: Vec<String> = found.iter().map(|found| line(output, found)).collect();
+        lines.extend(missing.iter().map(|found| missing_line(output, found)));
         lines.push(format!(
-            "{} links in {} files: {} broken, {} ambiguous",
+            "{} links in {} files: {} broken, {} ambiguous, {} to missing parts",
             summary.links,
             summary.files,
             broken.len(),
-            ambiguous.len()
+            ambiguous.len(),
+            missing.len()
         ));
         output.text(&lines.join("\n"))?;
         for (path, _) in summary.gaps.iter().take(20) {
             output.notice(&format!("the links of `{path}` are not, or not all, known"));
         }
     }
-    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
+    let sound = found.is_empty() && missing.is_empty();
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
 }
 
 fn value(found: &Doubtful) -> serde_json::Value {
@@ -67,6 +73,27 @@ fn value(found: &Doubtful) -> serde_json::Value {
         value["others"] = resolution.others.iter().map(VaultPath::as_str).collect();
     }
     value
+}
+
+fn missing_value(found: &MissingPart) -> serde_json::Value {
+    let mut value = json!({
+        "path": found.source.as_str(),
+        "link": found.link,
+        "part": found.part,
+        "target": found.target.as_str(),
+    });
+    value[if found.source.is_note() { "line" } else { "node" }] = found.place.into();
+    value
+}
+
+fn missing_line(output: &Output, found: &MissingPart) -> String {
+    let place = match found.source.is_note() {
+        true => found.place.to_string(),
+        false => format!("node {}", found.place),
+    };
+    let part: String = found.part.chars().flat_map(show).collect();
+    let mark = output.paint(Paint::Yellow, "missing part");
+    format!("{}:{place}: {mark}: `{}` has no `{part}`", found.source, found.target)
 }
 
 fn line(output: &Output, found: &Doubtful) -> String {

@@ -1,7 +1,7 @@
 //! How many files may be open at once.
 
-/// What is asked for: a move that rewrites links in ten thousand notes holds two files a note until
-/// all of them are written.
+/// What is asked for: a move that rewrites links in ten thousand notes holds each of their folders
+/// open until all of them are written, and where names cannot be exchanged a file for each note.
 #[cfg(unix)]
 const WANTED: u64 = 65_536;
 

@@ -6,6 +6,7 @@ use super::Journal;
 use super::apply::Job;
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
+use super::follow::Follow;
 use super::opposite::Undoing;
 use super::step::{Deed, Place, Recorded, Thing};
 use crate::note::path::VaultPath;
@@ -176,6 +177,20 @@ impl Journal {
         to: Option<&VaultPath>,
         origin: &Origin,
     ) -> Result<Restored, UndoError> {
+        self.restore_with(item, to, origin, &mut |_| Vec::new())
+    }
+
+    /// As [`Self::restore`], and writes with it what `follow` gives, in the same change set.
+    ///
+    /// # Errors
+    /// As [`Self::restore`].
+    pub fn restore_with(
+        &self,
+        item: &str,
+        to: Option<&VaultPath>,
+        origin: &Origin,
+        follow: Follow<'_>,
+    ) -> Result<Restored, UndoError> {
         let _alone = self.alone();
         self.ready()?;
         let unknown = || UndoError::NotInTrash {
@@ -210,6 +225,7 @@ impl Journal {
             }
             (None, None) => return Err(unknown()),
         };
+        undoing.follow(follow)?;
         let (steps, notes) = undoing.finish()?;
         let title = match &item.was {
             Some(was) => format!("restore `{was}`"),

@@ -14,13 +14,14 @@
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
 //! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
-//! `deleted`, `listing`, `keeping`.
+//! `follow`, `deleted`, `listing`, `keeping`.
 
 mod apply;
 mod change;
 mod deleted;
 mod error;
 mod execute;
+mod follow;
 mod keeping;
 mod listing;
 mod obstacle;
@@ -40,6 +41,7 @@ pub use change::{
 };
 pub use deleted::{Emptied, Empty, Restored, TrashItem, TrashPlace};
 pub use error::{JournalError, UndoError};
+pub use follow::{Follow, NameStep};
 pub use keeping::{Freed, Verified};
 pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
 pub use recovery::Recovered;

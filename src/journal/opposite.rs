@@ -2,6 +2,7 @@
 
 use super::Journal;
 use super::error::UndoError;
+use super::follow::NameStep;
 use super::picture::{Picture, There};
 use super::plan::{Texts, deletion};
 use super::step::{Act, Deed, Deletion, MOVE, Old, Recorded, Step, Thing, revision};
@@ -15,7 +16,9 @@ pub(super) struct Undoing<'a> {
     pub(super) force: bool,
     pub(super) picture: Picture<'a>,
     pub(super) texts: Texts<'a>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
+    /// What they do to names.
+    pub(super) names: Vec<NameStep>,
     pub notes: Vec<String>,
     /// Counts the changes of the undo: one for each step of what is undone.
     change: usize,
@@ -29,6 +32,7 @@ impl<'a> Undoing<'a> {
             picture: Picture::new(journal),
             texts: Texts::new(journal.store().blobs()),
             steps: Vec::new(),
+            names: Vec::new(),
             notes: Vec::new(),
             change: 0,
         }
@@ -41,6 +45,7 @@ impl<'a> Undoing<'a> {
     }
 
     fn add(&mut self, act: Act, undoes: Option<i64>, files: Vec<(String, Option<BlobHash>)>) {
+        self.names.extend(NameStep::of(&act, &files));
         let step = Step { change: self.change, act, undoes };
         self.picture.add(&step, files);
         self.steps.push(step);
@@ -253,7 +258,12 @@ impl<'a> Undoing<'a> {
         }
         self.make_parent(&path);
         let text = self.text_in_trash(&from);
-        self.add(Act::Restore { from, to: path.clone(), thing, text }, None, Vec::new());
+        let below = match thing.kind() {
+            Kind::Folder => self.journal.vault().writer().trashed_files(&from),
+            _ => Vec::new(),
+        };
+        let files = below.into_iter().map(|file| (file.as_str().to_owned(), None)).collect();
+        self.add(Act::Restore { from, to: path.clone(), thing, text }, None, files);
         path
     }
 

@@ -8,6 +8,7 @@ use super::Journal;
 use super::apply::Job;
 use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
 use super::error::UndoError;
+use super::follow::Follow;
 use super::opposite::Undoing;
 use super::step::{Act, Recorded};
 
@@ -31,6 +32,20 @@ impl Journal {
     /// # Errors
     /// [`UndoError`]; nothing was changed then.
     pub fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
+        self.undo_with(target, force, origin, &mut |_| Vec::new())
+    }
+
+    /// As [`Self::undo`], and writes with it what `follow` gives, in the same change set.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn undo_with(
+        &self,
+        target: Target,
+        force: bool,
+        origin: &Origin,
+        follow: Follow<'_>,
+    ) -> Result<Undone, UndoError> {
         let _alone = self.alone();
         self.ready()?;
         let set = target.set();
@@ -55,6 +70,7 @@ impl Journal {
             undone.push(step.row.id);
             undoing.take_back(&step)?;
         }
+        undoing.follow(follow)?;
         let title = match self.store().set(set.0.cast_signed())? {
             Some(row) => format!("undo {target}: {}", row.title),
             None => format!("undo {target}"),

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::clock::Clock;
 use super::gate::{self, Gate};
+use super::relink::{self, Relinked};
 use crate::index::{Index, search};
 use crate::journal::{
     Applied, Change, ChangeSet, Journal, JournalError, Origin, Restored, Target, TrashItem,
@@ -72,23 +73,35 @@ impl Context {
         Ok(applied)
     }
 
-    /// Takes a change set or one change back, in the caller's name.
-    pub(super) fn undo(&self, target: Target, force: bool) -> Result<Undone, ToolError> {
+    /// Takes a change set or one change back, in the caller's name, and lets links follow.
+    pub(super) fn undo(
+        &self,
+        target: Target,
+        force: bool,
+    ) -> Result<(Undone, Relinked), ToolError> {
         let title = format!("undo {target}");
-        let work = || self.journal.undo(target, force, &self.origin);
-        self.pass(|| gate::undoing(self, &title, target), work, |done| &done.applied)
+        let work = || {
+            relink::following(self, |follow| {
+                self.journal.undo_with(target, force, &self.origin, follow)
+            })
+        };
+        self.pass(|| gate::undoing(self, &title, target), work, |done| &done.0.applied)
     }
 
-    /// Brings a deleted thing back, in the caller's name.
+    /// Brings a deleted thing back, in the caller's name, and lets links follow.
     pub(super) fn restore(
         &self,
         item: &TrashItem,
         to: Option<&VaultPath>,
-    ) -> Result<Restored, ToolError> {
+    ) -> Result<(Restored, Relinked), ToolError> {
         let place = to.or(item.was.as_ref()).cloned().unwrap_or_else(VaultPath::root);
         let title = format!("restore `{place}`");
-        let work = || self.journal.restore(&item.id, to, &self.origin);
-        self.pass(|| gate::restoring(&title, &place), work, |done| &done.applied)
+        let work = || {
+            relink::following(self, |follow| {
+                self.journal.restore_with(&item.id, to, &self.origin, follow)
+            })
+        };
+        self.pass(|| gate::restoring(&title, &place), work, |done| &done.0.applied)
     }
 
     fn pass<'a, T>(

@@ -1,6 +1,7 @@
 //! Changes of names with the links that follow them, as one change set.
 //!
-//! Whatever tool moves, creates or brings back files applies its changes through [`apply`].
+//! Whatever tool moves or creates files applies its changes through [`apply`]; what takes changes
+//! back or restores goes through [`following`].
 
 use std::collections::HashSet;
 
@@ -11,11 +12,11 @@ use super::text_file::count;
 use super::{Context, ToolError, graph};
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
-use crate::journal::{Applied, Change, JournalError};
+use crate::journal::{Applied, Change, Follow, JournalError, NameStep, UndoError};
 use crate::note::base;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::{Before, Kind, VaultError};
+use crate::vault::{Before, Cancel, Kind, VaultError};
 
 /// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
 /// when Obsidian rewrites the same links.
@@ -104,6 +105,71 @@ pub(super) fn apply(
     let (change, plan) = plan(context, &changes)?;
     let relinked = tell(context, &change, &plan);
     Ok((context.apply(title, merge(changes, plan.rewrites))?, relinked))
+}
+
+/// Runs an undo or a restoration, and with it the rewriting of every link that would lead
+/// elsewhere for it, in the same change set. A text that it puts back itself stays as it was then.
+///
+/// # Errors
+/// As `run`; all is as it was.
+pub(super) fn following<T>(
+    context: &Context,
+    mut run: impl FnMut(Follow<'_>) -> Result<T, UndoError>,
+) -> Result<(T, Relinked), UndoError> {
+    for attempt in 1.. {
+        let (mut relinked, mut ours) = (Relinked::default(), HashSet::new());
+        let mut follow = |steps: &[NameStep]| {
+            let (change, plan) = plan_after(context, steps);
+            relinked = tell(context, &change, &plan);
+            ours = plan.rewrites.iter().map(|rewrite| rewrite.path.clone()).collect();
+            merge(Vec::new(), plan.rewrites)
+        };
+        match run(&mut follow) {
+            Err(UndoError::Journal(JournalError::Change(VaultError::Stale { path, .. })))
+                if attempt < ATTEMPTS && ours.contains(&path) => {}
+            result => return Ok((result?, relinked)),
+        }
+    }
+    unreachable!("the last attempt returns")
+}
+
+/// The links that follow what an undo does to names, in files that it does not write itself.
+fn plan_after(context: &Context, steps: &[NameStep]) -> (NameChange, Plan) {
+    let mut change = NameChange::default();
+    let mut written: HashSet<VaultPath> = HashSet::new();
+    {
+        let catalogue = context.vault.catalogue();
+        for step in steps {
+            match step {
+                NameStep::Written(path) => {
+                    change.written(&catalogue, path);
+                    written.insert(path.clone());
+                }
+                NameStep::Goes(path) => change.goes(&catalogue, path),
+                NameStep::Moves { from, to } => {
+                    change.moves(&catalogue, from, to);
+                    let moved = |path: VaultPath| match path.relative_to(from) {
+                        Some("") => Some(to.clone()),
+                        Some(below) => VaultPath::from_disk(&format!("{}/{below}", to.as_str())),
+                        None => Some(path),
+                    };
+                    written = written.into_iter().filter_map(moved).collect();
+                }
+            }
+        }
+    }
+    if change.is_empty() || change.only_adds_new_names(&context.vault.catalogue()) {
+        return (change, Plan::default());
+    }
+    // Whoever undoes waits for it: a plan without the links would break them.
+    let refreshed = context.index.links.refresh(&Cancel::default());
+    debug_assert!(refreshed.is_ok(), "nobody can withdraw");
+    let format = context.vault.obsidian().link_format;
+    let mut plan = context.index.links.follow(&change, format, &|_| None);
+    let stays = |path: &VaultPath| change.after(path).is_none_or(|path| !written.contains(path));
+    plan.rewrites.retain(|rewrite| stays(&rewrite.path));
+    plan.stuck.retain(|stuck| stays(&stuck.path));
+    (change, plan)
 }
 
 /// What [`apply`] would do to links; nothing is changed.

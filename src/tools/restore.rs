@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::TrashItem;
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -37,6 +37,8 @@ pub struct Output {
     kind: &'static str,
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
+    /// Links in other files that would lead to it now and led elsewhere: they still do.
+    links: relink::Relinked,
     /// What a person should know of it.
     notes: Vec<String>,
 }
@@ -56,19 +58,20 @@ impl Tool for Restore {
             Some(to) => Some(context.vault.new_path(to)?),
             None => None,
         };
-        let restored = context.restore(&item, to.as_ref())?;
+        let (restored, links) = context.restore(&item, to.as_ref())?;
         let set = restored.applied.change_set;
         let kind = item.kind.word();
         let mut text = format!("restored the {kind} `{}`, change set {set}", restored.path);
-        for note in &restored.notes {
+        for line in links.text(false).iter().chain(&restored.notes) {
             text.push('\n');
-            text.push_str(note);
+            text.push_str(line);
         }
         let data = Output {
             item: item.id,
             path: restored.path.as_str().to_owned(),
             kind,
             change_set: set.0,
+            links,
             notes: restored.notes,
         };
         Ok(Answer { text, data })

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{ChangeSetId, ListedSet, Query, SetKind, Target};
 use crate::note::code::ErrorCode;
 
@@ -17,7 +17,7 @@ const LOOKED_THROUGH: usize = 500;
 /// `list_changes` has the numbers. Without a number it takes back the last change set that was
 /// neither undone nor an undo. An undo is a change set itself, so it can be undone again. If a file
 /// has changed since, nothing is done and the answer shows the difference; `force` undoes all the
-/// same and keeps the newer text in the journal.
+/// same and keeps the newer text in the journal. Links written since then follow what goes back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -41,6 +41,8 @@ pub struct Output {
     change_set: u64,
     /// What was done.
     changes: Option<ChangeSetData>,
+    /// Links in other files that follow.
+    links: relink::Relinked,
     /// What a person should know of it.
     notes: Vec<String>,
 }
@@ -72,7 +74,7 @@ impl Tool for Undo {
             })?,
             (None, None) => Target::Set(last(context)?.id),
         };
-        let undone = context.undo(target, input.force)?;
+        let (undone, links) = context.undo(target, input.force)?;
         let set = undone.applied.change_set;
         let listed = context.journal.change_set(set)?;
         let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
@@ -80,11 +82,13 @@ impl Tool for Undo {
             let shown = listed.changes.iter().take(history::MAX_CHANGES);
             lines.extend(shown.map(|change| format!("    {}", history::line(change))));
         }
+        lines.extend(links.text(false));
         lines.extend(undone.notes.iter().cloned());
         let data = Output {
             undone: target.to_string(),
             change_set: set.0,
             changes: listed.as_ref().map(|set| history::data(set, 0)),
+            links,
             notes: undone.notes,
         };
         Ok(Answer { text: lines.join("\n"), data })

@@ -257,6 +257,11 @@ impl VaultError {
             Self::Gone { .. } => {
                 "put the folder back or mount it; nothing is written until then".to_owned()
             }
+            Self::Io { source, .. } if too_many_open(source) => {
+                "this process may not open more files at once: allow it more (`ulimit -n`), or change \
+                 fewer files at a time; nothing was changed"
+                    .to_owned()
+            }
             Self::Io { source, .. } => match self.code() {
                 ErrorCode::StorageFull => "free some space; the file is unchanged".to_owned(),
                 ErrorCode::PermissionDenied => {
@@ -281,6 +286,21 @@ impl VaultError {
             Self::Protected { folder, .. } => json!({ "folder": folder }),
             _ => return None,
         })
+    }
+}
+
+/// Whether the limit of open files was met, of this process or of the system.
+fn too_many_open(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let found = error.raw_os_error();
+        [Errno::MFILE, Errno::NFILE].iter().any(|errno| found == Some(errno.raw_os_error()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
     }
 }
 

@@ -9,8 +9,12 @@ fn what_is_broken_or_ambiguous_is_told_with_file_and_line() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = home.run_in(&vault, &["links", "check"]).expect(0);
-    assert_eq!(run.stdout, "0 links in 1 files: 0 broken, 0 ambiguous\n");
-    std::fs::write(vault.join("a.md"), "[[My Note]]\n[[no]] and [[b]]\n").unwrap();
+    assert_eq!(run.stdout, "0 links in 1 files: 0 broken, 0 ambiguous, 0 to missing parts\n");
+    std::fs::write(
+        vault.join("a.md"),
+        "[[My Note]]\n[[no]] and [[b]]\n# A\nx ^id\n\n[[#a]] [[a#^ID]] [[a#^no]] [x](a.md#B%20c)\n",
+    )
+    .unwrap();
     for folder in ["x", "y"] {
         std::fs::create_dir(vault.join(folder)).unwrap();
         std::fs::write(vault.join(folder).join("b.md"), "").unwrap();
@@ -20,18 +24,24 @@ fn what_is_broken_or_ambiguous_is_told_with_file_and_line() {
         run.stdout,
         "a.md:2: broken: `no` leads to nothing\n\
          a.md:2: ambiguous: `b` leads to `x/b.md`, could be `y/b.md`\n\
-         3 links in 4 files: 1 broken, 1 ambiguous\n"
+         a.md:6: missing part: `a.md` has no `#^no`\n\
+         a.md:6: missing part: `a.md` has no `#B c`\n\
+         7 links in 4 files: 1 broken, 1 ambiguous, 2 to missing parts\n"
     );
     let run = home.run_in(&vault, &["links", "check", "--json"]).expect(1);
     assert_eq!(
         run.json(),
         json!({
             "files": 4,
-            "links": 3,
+            "links": 7,
             "broken": [{"path": "a.md", "line": 2, "link": "no"}],
             "ambiguous": [{
                 "path": "a.md", "line": 2, "link": "b", "target": "x/b.md", "others": ["y/b.md"]
             }],
+            "missingParts": [
+                {"path": "a.md", "line": 6, "link": "a", "part": "#^no", "target": "a.md"},
+                {"path": "a.md", "line": 6, "link": "a.md", "part": "#B c", "target": "a.md"},
+            ],
             "notRead": [],
         })
     );

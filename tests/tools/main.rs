@@ -5,6 +5,7 @@ mod concurrency;
 mod conflicts;
 mod content;
 mod daily;
+mod following;
 mod fresh;
 mod guards;
 mod history;

@@ -161,7 +161,7 @@ impl Links {
     }
 
     /// The files below `folder` of which links are kept, by path.
-    fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
+    pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let graph = self.graph();
         let mut sources: Vec<VaultPath> =
             graph.iter().map(|(path, _)| path).filter(|p| p.is_within(folder)).cloned().collect();

@@ -44,18 +44,15 @@ pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal
         let text = path.as_str();
         if path.is_note() { text[..text.len() - ".md".len()].to_owned() } else { text.to_owned() }
     };
-    let pair = |old: &str, new: &str| (old != new).then(|| (old.to_owned(), new.to_owned()));
-    let shown = [
+    let pair = |old: &str, new: &str| (old.to_owned(), new.to_owned());
+    // In this order: `Note` in the vault's root is first a name, and a whole path only then.
+    let shown = vec![
         pair(old.stem(), new.stem()),
         pair(old.name(), new.name()),
-        pair(old.as_str(), new.as_str()),
         pair(&bare(old), &bare(new)),
+        pair(old.as_str(), new.as_str()),
     ];
-    Goal {
-        paths,
-        shown: shown.into_iter().flatten().collect(),
-        alias: pair(old.stem(), new.stem()),
-    }
+    Goal { paths, shown, alias: Some(pair(old.stem(), new.stem())) }
 }
 
 /// Whether at most one file has this name.

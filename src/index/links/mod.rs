@@ -14,7 +14,7 @@
 //! Invariant: nobody waits for anything of the thread pool while holding the catalogue.
 //!
 //! In reading order: this page, [`resolver`], [`record`], `graph`, `fresh` (what to read again),
-//! `answers`; then how links survive a change of names: [`names`], `form`,
+//! `answers`, `parts`; then how links survive a change of names: [`names`], `form`,
 //! [`rewrite`].
 
 mod answers;
@@ -22,6 +22,7 @@ mod form;
 mod fresh;
 mod graph;
 pub mod names;
+mod parts;
 pub mod record;
 pub mod resolver;
 pub mod rewrite;
@@ -30,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 pub use answers::{Backlinks, Doubtful, Lead, Scope, TagCount};
 pub use graph::Summary;
+pub use parts::MissingPart;
 pub use record::{Form, Gap, Kept, KeptTag};
 pub use resolver::Resolution;
 

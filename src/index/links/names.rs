@@ -43,9 +43,10 @@ pub struct NameChange {
 }
 
 impl NameChange {
-    /// The file at `from`, or every file below it, gets a path at `to`.
+    /// The file at `from`, or every file below it, gets a path at `to`. What earlier calls brought
+    /// there goes with it.
     pub fn moves(&mut self, catalogue: &Catalogue, from: &VaultPath, to: &VaultPath) {
-        for path in files_at(catalogue, from) {
+        for (origin, path) in self.files_at(catalogue, from) {
             let below = path.relative_to(from).unwrap_or_default();
             let new = match below.is_empty() {
                 true => Some(to.clone()),
@@ -53,22 +54,79 @@ impl NameChange {
             };
             let Some(new) = new else { continue };
             self.names.extend(names_of(&path));
-            self.comes(new.clone());
-            self.moved.insert(path, new);
+            self.leaves(&path);
+            match origin {
+                // Back where it was: nothing of it has changed.
+                Some(origin) if origin == new => drop(self.moved.remove(&origin)),
+                Some(origin) => {
+                    self.comes(new.clone());
+                    self.moved.insert(origin, new);
+                }
+                None => self.comes(new),
+            }
         }
     }
 
     /// A file will be at `path` where none is.
     pub fn comes(&mut self, path: VaultPath) {
         self.names.extend(names_of(&path));
-        self.added.entry(fold_key(path.name())).or_default().push(path);
+        let added = self.added.entry(fold_key(path.name())).or_default();
+        if !added.contains(&path) {
+            added.push(path);
+        }
+    }
+
+    /// A file is written at `path`: it comes to be, if none is there by then.
+    pub fn written(&mut self, catalogue: &Catalogue, path: &VaultPath) {
+        if self.files_at(catalogue, path).is_empty() {
+            self.comes(path.clone());
+        }
     }
 
     /// The file at `path`, or every file below it, goes.
     pub fn goes(&mut self, catalogue: &Catalogue, path: &VaultPath) {
-        for path in files_at(catalogue, path) {
+        for (origin, path) in self.files_at(catalogue, path) {
             self.names.extend(names_of(&path));
-            self.gone.insert(path);
+            self.leaves(&path);
+            if let Some(origin) = origin {
+                self.moved.remove(&origin);
+                self.gone.insert(origin);
+            }
+        }
+    }
+
+    /// The files at `path` and below it by now, each with the path it has in the catalogue; none
+    /// for those that came.
+    fn files_at(
+        &self,
+        catalogue: &Catalogue,
+        path: &VaultPath,
+    ) -> Vec<(Option<VaultPath>, VaultPath)> {
+        let here = catalogue.get(path.as_str()).into_iter();
+        let files = here.chain(catalogue.within(path)).filter(|entry| can_be_led_to(entry));
+        let files = files.map(|entry| entry.path().clone());
+        let mut found: Vec<_> = files
+            .filter(|path| !self.moved.contains_key(path) && !self.gone.contains(path))
+            .map(|path| (Some(path.clone()), path))
+            .collect();
+        if self.added.is_empty() {
+            return found;
+        }
+        let origins: HashMap<&VaultPath, &VaultPath> =
+            self.moved.iter().map(|(from, to)| (to, from)).collect();
+        let added = self.added.values().flatten().filter(|added| added.is_within(path));
+        found.extend(added.map(|path| (origins.get(path).copied().cloned(), path.clone())));
+        found
+    }
+
+    /// What came to `path` before is there no more.
+    fn leaves(&mut self, path: &VaultPath) {
+        let key = fold_key(path.name());
+        if let Some(added) = self.added.get_mut(&key) {
+            added.retain(|other| other != path);
+            if added.is_empty() {
+                self.added.remove(&key);
+            }
         }
     }
 
@@ -109,12 +167,6 @@ impl NameChange {
     pub(super) fn names(&self) -> &BTreeSet<String> {
         &self.names
     }
-}
-
-fn files_at(catalogue: &Catalogue, path: &VaultPath) -> Vec<VaultPath> {
-    let here = catalogue.get(path.as_str()).into_iter();
-    let files = here.chain(catalogue.within(path)).filter(|entry| can_be_led_to(entry));
-    files.map(|entry| entry.path().clone()).collect()
 }
 
 /// The files as they will be.

@@ -36,7 +36,8 @@ pub struct Asked<'a> {
 pub struct Goal {
     /// Linkpaths, the one wanted most first.
     pub paths: Vec<String>,
-    /// Texts that follow if they are what a Markdown link shows: the old one and the new one.
+    /// Texts that follow if they are what a Markdown link shows: the old one and the new one. The
+    /// first that fits counts.
     pub shown: Vec<(String, String)>,
     /// The same for the alias of a wikilink.
     pub alias: Option<(String, String)>,

@@ -112,12 +112,13 @@ fn display(text: &str, link: &Link, goal: &Goal) -> Option<Replacement> {
         LinkKind::Wikilink => {
             let old_path = link.linkpath(text);
             let (old, new) = goal.alias.as_ref().filter(|_| old_path.contains('/'))?;
-            (shown == old.as_str() && !new.contains(['|', '[', ']'])).then(|| new.clone())?
+            let follows = shown == old.as_str() && old != new && !new.contains(['|', '[', ']']);
+            follows.then(|| new.clone())?
         }
         LinkKind::Markdown => {
             let plain = unescaped(&shown);
-            let (_, new) = goal.shown.iter().find(|(old, _)| plain == old.as_str())?;
-            escaped(new, link.in_table)
+            let (old, new) = goal.shown.iter().find(|(old, _)| plain == old.as_str())?;
+            (old != new).then(|| escaped(new, link.in_table))?
         }
         LinkKind::Embed | LinkKind::Image => return None,
     };

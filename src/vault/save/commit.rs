@@ -160,14 +160,14 @@ impl Writer<'_> {
         // The old version may have been written to in the last instant, by a program that saves in
         // place: then that text is what the note holds, as if we had come first.
         let target = staged.target.as_mut().expect("only what exists is replaced");
-        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let late = Revision::of_reader(&mut target.file).map_err(failed)?;
+        let old = target.file.as_mut().expect("it was opened to be copied");
+        old.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let late = Revision::of_reader(&mut *old).map_err(failed)?;
         if late == base {
             return Ok(());
         }
-        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        staged.copy =
-            Some(self.vault.rescue_text(&path, &mut target.file, "late").map_err(failed)?);
+        old.seek(SeekFrom::Start(0)).map_err(failed)?;
+        staged.copy = Some(self.vault.rescue_text(&path, old, "late").map_err(failed)?);
         self.take_back(staged)?;
         Err(VaultError::Stale { path, current: Some(late) })
     }
@@ -205,8 +205,15 @@ impl Writer<'_> {
         let path = staged.path.clone();
         let failed = |error| VaultError::io("copy", &path, error);
         let target = staged.target.as_mut().expect("only what exists has an old text");
-        target.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let copy = self.vault.rescue_text(&path, &mut target.file, "before").map_err(failed)?;
+        if target.file.is_none() {
+            let name = names("-", &path)?.1;
+            let again = target.open_again(&staged.folder, name);
+            let stale = |_| VaultError::Stale { path: path.clone(), current: None };
+            target.file = Some(again.map_err(stale)?);
+        }
+        let old = target.file.as_mut().expect("it was opened above");
+        old.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let copy = self.vault.rescue_text(&path, old, "before").map_err(failed)?;
         let copied = copy.open().and_then(Revision::of_reader).map_err(failed)?;
         if copied != target.revision {
             copy.remove(self.vault);
@@ -245,8 +252,10 @@ impl Writer<'_> {
                     let fresh = Name::new(&fresh).map_err(failed)?;
                     let mut file = staged.folder.create_new(fresh, true).map_err(failed)?;
                     io::copy(&mut copy, &mut file).map_err(failed)?;
-                    if let Some(target) = &staged.target {
-                        crate::vault::dir::copy_attributes(&target.file, &file, &target.meta)
+                    if let Some(target) = &staged.target
+                        && let Some(old) = &target.file
+                    {
+                        crate::vault::dir::copy_attributes(old, &file, &target.meta)
                             .map_err(failed)?;
                     }
                     file.sync_all().map_err(failed)?;

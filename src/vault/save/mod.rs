@@ -15,6 +15,10 @@
 //! the recovery folder meanwhile: the reduced protection that `doctor` reports. A file with several
 //! names (hard links) is rewritten in place, so that it stays one file.
 //!
+//! A move may rewrite links in thousands of notes, all staged before the first is put in place. So a
+//! staged write holds no file open, and writes in one folder share its handle; a file that is opened
+//! again must be the one that was seen.
+//!
 //! In reading order: this page (the stages of a write), `commit` (putting it in place and taking it
 //! back), `moving` (folders and renames), `recovery` (what is kept), `late` (writes into the
 //! displaced).
@@ -24,17 +28,19 @@ mod late;
 mod moving;
 mod recovery;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 pub(super) use late::LateWrites;
 use late::{LATE, Late};
 pub(super) use moving::{rename_durably, rename_durably_in_both, rename_new};
 use recovery::Rescued;
-pub(super) use recovery::sync_folder;
+pub(super) use recovery::{files_in, sync_folder};
 
-use super::dir::{Folder, Meta, Name};
+use super::dir::{FileId, Folder, Meta, Name};
 use super::error::VaultError;
 use super::{Revision, Vault};
 use crate::chaos;
@@ -90,12 +96,14 @@ impl OldText {
 /// The calls that change the vault. One at a time: `journal` sees to that.
 pub struct Writer<'a> {
     pub(super) vault: &'a Vault,
+    /// The folders of staged writes, each opened once.
+    folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
 
 /// A write that is on the disk beside its target, waiting for [`Writer::commit`].
 pub struct Staged {
     path: VaultPath,
-    folder: Folder,
+    folder: Arc<Folder>,
     temp: String,
     revision: Revision,
     /// The new text, where it is not under the temporary name.
@@ -109,7 +117,8 @@ pub struct Staged {
 
 /// What a staged write will replace.
 struct Target {
-    file: File,
+    /// Let go once the write is staged, where the names will be exchanged.
+    file: Option<File>,
     meta: Meta,
     revision: Revision,
 }
@@ -142,7 +151,7 @@ enum State {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(vault: &'a Vault) -> Self {
-        Self { vault }
+        Self { vault, folders: Mutex::default() }
     }
 
     pub(super) fn root(&self) -> &Folder {
@@ -170,7 +179,7 @@ impl<'a> Writer<'a> {
             Err(_) => return Ok(None),
         };
         let target = self.target(path, &folder, name, before)?;
-        Ok(target.map(|Target { file, meta, revision }| OldText {
+        Ok(target.map(|(file, meta, revision)| OldText {
             in_place: super::dir::must_stay(&file, &meta),
             file,
             meta,
@@ -198,16 +207,20 @@ impl<'a> Writer<'a> {
         let target = self.target(path, &folder, name, before)?;
         let way = match &target {
             None => Way::New,
-            Some(target) if super::dir::must_stay(&target.file, &target.meta) => Way::InPlace,
+            Some((file, meta, _)) if super::dir::must_stay(file, meta) => Way::InPlace,
             Some(_) => Way::Exchange,
         };
         let mut staged = Staged {
             path: path.clone(),
-            folder,
+            folder: self.shared(folder).map_err(failed("open the folder of"))?,
             temp: temp.to_owned(),
             revision: Revision::of(content),
             content: if way == Way::InPlace { content.to_vec() } else { Vec::new() },
-            target,
+            target: target.map(|(file, meta, revision)| Target {
+                file: Some(file),
+                meta,
+                revision,
+            }),
             way,
             state: State::Staged,
             copy: None,
@@ -220,8 +233,10 @@ impl<'a> Writer<'a> {
             let private = staged.target.is_some();
             let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
             chaos::step("write a file", || file.write_all(content))?;
-            if let Some(target) = &staged.target {
-                super::dir::copy_attributes(&target.file, &file, &target.meta)?;
+            if let Some(target) = &mut staged.target
+                && let Some(old) = target.file.take()
+            {
+                super::dir::copy_attributes(&old, &file, &target.meta)?;
             }
             chaos::step("sync a file", || file.sync_all())
         })();
@@ -232,6 +247,20 @@ impl<'a> Writer<'a> {
         Ok(staged)
     }
 
+    /// The handle that other staged writes have of this folder already, or else this one.
+    fn shared(&self, folder: Folder) -> io::Result<Arc<Folder>> {
+        let id = folder.meta()?.id;
+        let mut folders = super::lock(&self.folders);
+        if id != FileId::UNKNOWN
+            && let Some(known) = folders.get(&id).and_then(Weak::upgrade)
+        {
+            return Ok(known);
+        }
+        let folder = Arc::new(folder);
+        folders.insert(id, Arc::downgrade(&folder));
+        Ok(folder)
+    }
+
     /// What is at `path` now, if it is what the caller expects.
     fn target(
         &self,
@@ -239,7 +268,7 @@ impl<'a> Writer<'a> {
         folder: &Folder,
         name: Name,
         before: Before,
-    ) -> Result<Option<Target>, VaultError> {
+    ) -> Result<Option<(File, Meta, Revision)>, VaultError> {
         let stale = |current| VaultError::Stale { path: path.clone(), current };
         for attempt in 0.. {
             let (mut file, meta) = match folder.open_file(name) {
@@ -272,7 +301,7 @@ impl<'a> Writer<'a> {
             }
             return match before {
                 Before::Revision(expected) if expected != revision => Err(stale(Some(revision))),
-                _ => Ok(Some(Target { file, meta, revision })),
+                _ => Ok(Some((file, meta, revision))),
             };
         }
         unreachable!("the loop ends by returning")
@@ -282,10 +311,12 @@ impl<'a> Writer<'a> {
     pub fn finish(&self, mut staged: Staged) {
         if (staged.way, staged.state) == (Way::Exchange, State::Committed)
             && let Some(target) = staged.target.take()
+            && let Ok(temp) = Name::new(&staged.temp)
+            && let Ok(file) = target.open_again(&staged.folder, temp)
         {
             let late = Late {
                 path: staged.path.clone(),
-                file: target.file,
+                file,
                 revision: target.revision,
                 until: Instant::now() + LATE,
             };
@@ -295,6 +326,17 @@ impl<'a> Writer<'a> {
             copy.remove(self.vault);
         }
         staged.discard();
+    }
+}
+
+impl Target {
+    /// The file as it was seen, by the name it has now.
+    fn open_again(&self, folder: &Folder, name: Name) -> io::Result<File> {
+        let (file, meta) = folder.open_file(name)?;
+        match meta.id == self.meta.id {
+            true => Ok(file),
+            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
     }
 }
 

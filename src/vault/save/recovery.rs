@@ -117,26 +117,7 @@ impl Vault {
     pub fn files_below(&self, folder: &VaultPath) -> Result<Vec<(VaultPath, Meta)>, VaultError> {
         self.allowed(folder)?;
         let failed = |error| VaultError::io("list", folder, error);
-        let top = self.0.root.open_folder_at(folder).map_err(failed)?;
-        let mut found = Vec::new();
-        let mut open = vec![(top, VaultPath::root())];
-        while let Some((here, below)) = open.pop() {
-            for entry in here.list().map_err(failed)? {
-                let Some(path) = entry.name.to_str().and_then(|name| below.join(name)) else {
-                    continue;
-                };
-                match entry.meta.kind {
-                    Kind::File => found.push((path, entry.meta)),
-                    Kind::Folder => {
-                        let name = Name::new(path.name()).map_err(failed)?;
-                        open.push((here.open_folder(name).map_err(failed)?, path));
-                    }
-                    Kind::Link | Kind::Other => {}
-                }
-            }
-        }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found)
+        self.0.root.open_folder_at(folder).and_then(files_in).map_err(failed)
     }
 
     /// Moves what an earlier run left unfinished to the recovery folder, never deletes it: after
@@ -220,4 +201,24 @@ pub(in crate::vault) fn sync_folder(folder: &Path) -> io::Result<()> {
         folder.metadata()?;
     }
     Ok(())
+}
+
+/// Every regular file below a folder, by path.
+pub(in crate::vault) fn files_in(top: Folder) -> io::Result<Vec<(VaultPath, Meta)>> {
+    let mut found = Vec::new();
+    let mut open = vec![(top, VaultPath::root())];
+    while let Some((here, below)) = open.pop() {
+        for entry in here.list()? {
+            let Some(path) = entry.name.to_str().and_then(|name| below.join(name)) else {
+                continue;
+            };
+            match entry.meta.kind {
+                Kind::File => found.push((path, entry.meta)),
+                Kind::Folder => open.push((here.open_folder(Name::new(path.name())?)?, path)),
+                Kind::Link | Kind::Other => {}
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
 }

@@ -6,7 +6,7 @@ use super::{Keeping, TRASH_FOLDER, Trashed, system};
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, rename_durably_in_both};
+use crate::vault::save::{Writer, files_in, rename_durably_in_both};
 
 /// A thing found in a trash.
 #[derive(Debug, Clone)]
@@ -113,6 +113,15 @@ impl Writer<'_> {
             }
         }
         Some(found)
+    }
+
+    /// The files of a deleted folder, below it; none if it cannot be looked into.
+    pub fn trashed_files(&self, trashed: &Trashed) -> Vec<VaultPath> {
+        let found = self.place_of(trashed).and_then(|place| match place {
+            Some((folder, name)) => files_in(folder.open_folder(Name::new(&name)?)?),
+            None => Ok(Vec::new()),
+        });
+        found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
     }
 
     /// The folder that holds a deleted thing, and its name there; none where it is not known.

@@ -1,18 +1,13 @@
-//! Random vaults and random moves against a checker of its own: whatever led to a file leads to the
-//! same file afterwards, and no byte outside links has changed.
-//!
-//! The checker shares nothing with the code it checks: it finds links by plain search (the texts
-//! here hold no code), and resolves them by a direct reading of Obsidian's steps.
-
-#[path = "tools/vault.rs"]
-#[allow(dead_code, reason = "the harness of the tools' tests")]
-mod harness;
+//! Random vaults: few names in few folders, so that they clash, and every way of writing a link.
+//! Links are found by plain search, since the texts here hold no code.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use harness::TestVault;
+use super::checker::{Names, Seen, balanced, decode};
+use super::harness::TestVault;
+use super::{Random, spread};
 
 /// Vaults, and moves in each.
 const VAULTS: u64 = 50;
@@ -21,29 +16,6 @@ const MOVES: usize = 50;
 const FOLDERS: [&str; 6] = ["", "a/", "a/b/", "b/", "A c/", "b/a/"];
 const NAMES: [&str; 9] =
     ["Note.md", "n.md", "N2.md", "v1.2.md", "大根.md", "It's (a).md", "p.png", "n.png", "100%.md"];
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below.max(1) as u64) as usize
-    }
-
-    fn of<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
-        from[self.below(from.len())]
-    }
-}
-
-/// A link as the checker sees it.
-#[derive(Debug, Clone, PartialEq)]
-struct Seen {
-    path: String,
-    /// Whether it is a canvas's whole path.
-    whole: bool,
-}
 
 /// The links of a text, and the text with their paths and texts taken out.
 fn scan(name: &str, text: &str) -> (Vec<Seen>, String) {
@@ -86,87 +58,6 @@ fn scan(name: &str, text: &str) -> (Vec<Seen>, String) {
         }
     }
     (links, rest)
-}
-
-fn balanced(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 0 => return Some(at),
-            ')' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
-}
-
-fn decode(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, more @ ..] = rest {
-        let code = more.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => (bytes.push(byte), rest = &more[2..]).1,
-            None => (bytes.push(*first), rest = more).1,
-        }
-    }
-    String::from_utf8(bytes).expect("text")
-}
-
-/// Where a link in `source` leads among `files`.
-fn resolve(files: &[String], source: &str, link: &Seen) -> Option<String> {
-    if link.whole {
-        return files.iter().find(|file| **file == link.path).cloned();
-    }
-    if link.path.is_empty() {
-        return Some(source.to_owned());
-    }
-    let asked = link.path.to_lowercase();
-    let name = asked.rsplit('/').next().unwrap_or_default();
-    let named = |name: &str| -> Vec<&String> {
-        let is = |file: &&String| file.to_lowercase().rsplit('/').next() == Some(name);
-        files.iter().filter(is).collect()
-    };
-    let (mut found, mut added) = (named(name), "");
-    if !name.contains('.') || found.is_empty() {
-        (found, added) = (named(&format!("{name}.md")), ".md");
-    }
-    if found.len() < 2 && !asked.contains('/') {
-        return found.first().map(|file| (*file).clone());
-    }
-    let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut rest = asked.as_str();
-    if asked.starts_with("./") || asked.starts_with("../") {
-        let lower = folder.to_lowercase();
-        let mut parts: Option<Vec<&str>> =
-            Some(lower.split('/').filter(|p| !p.is_empty()).collect());
-        loop {
-            if let Some(more) = rest.strip_prefix("./") {
-                rest = more;
-            } else if let Some(more) = rest.strip_prefix("../") {
-                rest = more;
-                parts = parts.and_then(|mut parts| parts.pop().map(|_| parts));
-            } else {
-                break;
-            }
-        }
-        if let Some(mut parts) = parts {
-            parts.push(rest);
-            let path = format!("{}{added}", parts.join("/"));
-            if let Some(file) = found.iter().find(|file| file.to_lowercase() == path) {
-                return Some((*file).clone());
-            }
-        }
-    }
-    let wanted = format!("{rest}{added}");
-    if let Some(file) = found.iter().find(|file| file.to_lowercase() == wanted) {
-        return Some((*file).clone());
-    }
-    found.retain(|file| file.to_lowercase().ends_with(&wanted));
-    let near = |file: &str| folder.is_empty() || file.starts_with(&format!("{folder}/"));
-    found.sort_by_key(|file| (!near(file), file.encode_utf16().count(), (*file).clone()));
-    found.first().map(|file| (*file).clone())
 }
 
 /// The vault's files with their texts; folders left out.
@@ -235,7 +126,7 @@ fn generate(random: &mut Random) -> Vec<(String, String)> {
 /// Moves in one vault: how many, the links rewritten for them, the links checked.
 fn check(seed: u64) -> [u64; 3] {
     let [mut moved, mut rewritten, mut checked] = [0; 3];
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random = Random::new(seed);
     let generated = generate(&mut random);
     let borrowed: Vec<(&str, &str)> =
         generated.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -277,8 +168,7 @@ fn check(seed: u64) -> [u64; 3] {
             _ => path.to_owned(),
         };
         let after = files(&vault);
-        let (old, new): (Vec<String>, Vec<String>) =
-            (before.keys().cloned().collect(), after.keys().cloned().collect());
+        let (old, new) = (Names::new(before.keys()), Names::new(after.keys()));
         for (path, text) in &before {
             let now = &after[&at(path)];
             let ((links, rest), (links_now, rest_now)) = (scan(path, text), scan(path, now));
@@ -286,10 +176,10 @@ fn check(seed: u64) -> [u64; 3] {
             assert_eq!(links.len(), links_now.len(), "{what}: `{path}`");
             for (link, link_now) in links.iter().zip(&links_now) {
                 checked += 1;
-                match resolve(&old, path, link) {
+                match old.resolve(path, link) {
                     None => assert_eq!(link, link_now, "{what}: `{path}` leads nowhere"),
                     Some(target) => assert_eq!(
-                        resolve(&new, &at(path), link_now),
+                        new.resolve(&at(path), link_now),
                         Some(at(&target)),
                         "{what}: {link:?}, now {link_now:?}, in `{path}`"
                     ),
@@ -303,17 +193,7 @@ fn check(seed: u64) -> [u64; 3] {
 
 #[test]
 fn every_link_leads_where_it_led() {
-    // Several at once, since a move waits for the disk most of the time.
-    let sums = std::thread::scope(|scope| {
-        let add = |sum: [u64; 3], one: [u64; 3]| std::array::from_fn(|at| sum[at] + one[at]);
-        let part = move |number| {
-            (1..=VAULTS).filter(|seed| seed % 4 == number).map(check).fold([0; 3], add)
-        };
-        let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || part(number))).collect();
-        let sums = threads.into_iter().map(|thread| thread.join());
-        sums.map(|sum| sum.expect("every link led where it led")).fold([0; 3], add)
-    });
-    let [moved, rewritten, checked] = sums;
+    let [moved, rewritten, checked] = spread(VAULTS, check);
     println!("{moved} moves, {rewritten} links rewritten, {checked} links checked");
     assert!(moved > 1_500 && rewritten > 500, "{moved} moves, {rewritten} links rewritten");
 }

@@ -1,0 +1,161 @@
+//! Links that name a heading or a block that their note does not have.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Links;
+use super::answers::file_at;
+use super::record::is_canvas;
+use super::resolver::{lower, resolve_among};
+use crate::note::link::{Link, is_external};
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+use crate::note::{canvas, markdown};
+
+/// A link to a note that is there, and to a part of it that is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingPart {
+    /// The file it stands in.
+    pub source: VaultPath,
+    /// Its line from 1; in a canvas the number of the node, from 0.
+    pub place: usize,
+    /// Its linkpath; empty: the note itself.
+    pub link: String,
+    /// The part, with its `#`.
+    pub part: String,
+    /// The note it leads to.
+    pub target: VaultPath,
+}
+
+/// What the links of a note can name of it.
+#[derive(Default)]
+struct Parts {
+    /// Level and key, in their order.
+    headings: Vec<(u8, String)>,
+    /// Block ids in lower case.
+    blocks: HashSet<String>,
+}
+
+impl Links {
+    /// The links of files below `folder` to headings and blocks that are not there, by path and
+    /// place. Reads these files and every note they lead to; what cannot be read is passed over.
+    pub fn missing_parts(&self, folder: &VaultPath) -> Vec<MissingPart> {
+        let mut known: HashMap<VaultPath, Parts> = HashMap::new();
+        let mut missing = Vec::new();
+        for source in self.sources(folder) {
+            for (place, link, part, is_file) in self.links_with_parts(&source) {
+                let target = {
+                    let catalogue = self.0.vault.catalogue();
+                    match is_file {
+                        true => file_at(&*catalogue, &link).cloned(),
+                        false => resolve_among(&*catalogue, &source, &link).target,
+                    }
+                };
+                let Some(target) = target.filter(VaultPath::is_note) else { continue };
+                let parts = known.entry(target.clone()).or_insert_with(|| self.parts(&target));
+                if !parts.have(&part) {
+                    let source = source.clone();
+                    missing.push(MissingPart { source, place, link, part, target });
+                }
+            }
+        }
+        missing
+    }
+
+    /// Place, linkpath, part, and whether it is a canvas's file.
+    fn links_with_parts(&self, path: &VaultPath) -> Vec<(usize, String, String, bool)> {
+        let Ok(content) = self.0.vault.read(path) else { return Vec::new() };
+        let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Vec::new() };
+        let text = text.body();
+        if is_canvas(path) {
+            let links = canvas::read(text).unwrap_or_default().links.into_iter();
+            let links = links.filter(|link| !link.subpath.is_empty());
+            return links.map(|l| (l.number, l.path, l.subpath, l.is_file)).collect();
+        }
+        let links = markdown::read(text).links.into_iter();
+        let inside = links.filter(|link| {
+            link.counts()
+                && link.subpath.is_some()
+                && (link.kind.is_wiki() || !is_external(&text[link.path.clone()]))
+        });
+        let of = |link: Link| {
+            (link.line, link.linkpath(text).into_owned(), link.subpath(text).into_owned(), false)
+        };
+        inside.map(of).collect()
+    }
+
+    fn parts(&self, path: &VaultPath) -> Parts {
+        let Ok(content) = self.0.vault.read(path) else { return Parts::default() };
+        let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Parts::default() };
+        let (text, document) = (text.body(), markdown::read(text.body()));
+        let headings = document.headings.into_iter();
+        let blocks = document.blocks.into_iter();
+        Parts {
+            headings: headings.map(|found| (found.level, key(&text[found.text]))).collect(),
+            blocks: blocks.map(|found| lower(&text[found.id])).collect(),
+        }
+    }
+}
+
+impl Parts {
+    /// Whether a link's part is there. What is no heading and no block is taken to be: footnotes,
+    /// and what Obsidian only offers while one types.
+    fn have(&self, part: &str) -> bool {
+        let names: Vec<&str> = part.split('#').map(str::trim).filter(|n| !n.is_empty()).collect();
+        match names.last() {
+            None => true,
+            Some(name) if name.starts_with("[^") || name.starts_with("^^") => true,
+            Some(name) if name.starts_with('^') => self.blocks.contains(&lower(&name[1..])),
+            Some(_) => {
+                let keys: Vec<String> = names.into_iter().map(key).collect();
+                has(&self.headings, 0, &keys)
+            }
+        }
+    }
+}
+
+/// Whether headings of these keys lie within each other, below one of `level`.
+fn has(headings: &[(u8, String)], level: u8, keys: &[String]) -> bool {
+    let Some((first, rest)) = keys.split_first() else { return true };
+    let section = headings.iter().position(|(other, _)| *other <= level);
+    let section = &headings[..section.unwrap_or(headings.len())];
+    let mut found = section.iter().enumerate().filter(|(_, (_, heading))| heading == first);
+    found.any(|(at, (level, _))| has(&section[at + 1..], *level, rest))
+}
+
+/// How headings are compared: without case, punctuation being blanks, and several blanks one.
+fn key(heading: &str) -> String {
+    let punctuation = |c| "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
+    let plain: String = heading.chars().map(|c| if punctuation(c) { ' ' } else { c }).collect();
+    lower(&plain).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_found_where_they_lie() {
+        let headings = [(1, "One"), (2, "Two: a"), (3, "Deep"), (2, "Three"), (1, "Deep *down*")];
+        let parts = Parts {
+            headings: headings.iter().map(|(level, text)| (*level, key(text))).collect(),
+            blocks: HashSet::from(["b1".to_owned()]),
+        };
+        for (part, there) in [
+            ("#one", true),
+            ("#Two  a", true),
+            ("#One#Deep", true),
+            ("#Two: a#Deep", true),
+            ("#Three#Deep", false),
+            ("#Deep#One", false),
+            ("#deep down", true),
+            ("#Four", false),
+            ("#^B1", true),
+            ("#^b2", false),
+            ("#One#^b1", true),
+            ("#[^1]", true),
+            ("#", true),
+        ] {
+            assert_eq!(parts.have(part), there, "{part}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Links that follow what is undone and restored, what others write meanwhile, and moves that
+//! touch more notes than files may be open.
+
+use std::io::Write;
+
+use serde_json::json;
+use vault_steward::note::code::ErrorCode;
+
+use super::vault::{TestVault, put, vault};
+
+/// A text that a link can stand in, in every way that a file can be written.
+const WRITTEN: [(&str, &str); 7] = [
+    ("crlf.md", "\u{feff}---\r\nup: \"[[f/Old|Old]]\" # why\r\n---\r\n[Old](f/Old.md)\r\nend"),
+    ("links.md", "[[Old]] ![[f/Old#h|x]] [t](<f/Old.md#a b> 'Old') ![](f/p.png) `[[Old]]`\n"),
+    ("table.md", "|a|b|\n|-|-|\n|[[Old\\|x]]|[[f/Old]]|\n"),
+    (
+        "deep/m.canvas",
+        "{ \"nodes\":[{\"type\":\"file\",\"file\":\"f\\/Old.md\"},\n {\"type\":\"text\",\"text\":\"\\u00e9 [[Old]]\"}]}",
+    ),
+    ("f/Old.md", "[[g/in]] [up](../links.md) ![[./p.png]]"),
+    ("f/g/in.md", "---\nup: '[[../Old]]'\n---\n[[f/Old]]"),
+    ("f/p.png", "x"),
+];
+
+/// The number of the last change set.
+fn last(vault: &TestVault) -> u64 {
+    let listed = vault.ok("list_changes", json!({"limit": 1}));
+    listed["change_sets"][0]["id"].as_u64().expect("there is one")
+}
+
+#[test]
+fn an_undone_move_restores_every_byte() {
+    for (from, to) in
+        [("f", "x/New folder"), ("f/Old.md", "deep/It's new.md"), ("f/p.png", "q r.png")]
+    {
+        let vault = vault(&WRITTEN);
+        let before = vault.snapshot();
+        let moved = vault.ok("move", json!({"source": from, "destination": to}));
+        assert!(moved["links"]["files"].as_u64() > Some(0), "{moved}");
+        let after = vault.snapshot();
+        for _ in 0..2 {
+            let undone = vault.ok("undo", json!({"change_set": last(&vault)}));
+            assert_eq!(undone["links"]["files"], 0, "its own texts go back as they were");
+            assert!(vault.snapshot() == before, "{from} to {to}: undone");
+            vault.ok("undo", json!({"change_set": last(&vault)}));
+            assert!(vault.snapshot() == after, "{from} to {to}: done again");
+        }
+    }
+}
+
+#[test]
+fn links_written_since_a_move_follow_its_undo() {
+    let vault = vault(&[("a/Old.md", "[[s]]"), ("s.md", "[[Old]]\n"), ("t.md", "")]);
+    vault.ok("move", json!({"source": "a/Old.md", "destination": "b/New.md"}));
+    let set = last(&vault);
+    vault.put("theirs.md", "[[New]] [x](b/New.md)\n");
+    vault.ok("write_file", json!({"path": "ours.md", "content": "![[New#h|y]]\n"}));
+    let undone = vault.ok("undo", json!({"change_set": set}));
+    assert_eq!((&undone["links"]["links"], &undone["links"]["files"]), (&json!(3), &json!(2)));
+    assert_eq!(vault.content("theirs.md"), "[[Old]] [x](Old.md)\n");
+    assert_eq!(vault.content("ours.md"), "![[Old#h|y]]\n");
+    assert_eq!(vault.content("s.md"), "[[Old]]\n");
+    // It is one change set: undone, all of it is as it was before.
+    vault.ok("undo", json!({"change_set": last(&vault)}));
+    assert_eq!(vault.content("theirs.md"), "[[New]] [x](b/New.md)\n");
+    assert_eq!(vault.content("ours.md"), "![[New#h|y]]\n");
+    assert_eq!(vault.content("s.md"), "[[New]]\n");
+    assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);
+}
+
+#[test]
+fn a_moved_file_that_was_edited_since_moves_back_with_links_that_follow() {
+    let vault = vault(&[("a/Old.md", "x"), ("a/n.md", ""), ("q/n.md", "")]);
+    vault.ok("move", json!({"source": "a/Old.md", "destination": "b/c/New.md"}));
+    let set = last(&vault);
+    vault.ok("write_file", json!({"path": "b/c/n.md", "content": ""}));
+    vault.put("b/c/New.md", "now [[n]]");
+    let edited = vault.snapshot();
+    for _ in 0..2 {
+        let undone = vault.ok("undo", json!({"change_set": set}));
+        assert_eq!(vault.content("a/Old.md"), "now [[b/c/n]]", "{undone}");
+        vault.ok("undo", json!({"change_set": last(&vault)}));
+        assert!(vault.snapshot() == edited, "done again");
+    }
+}
+
+#[test]
+fn what_comes_back_takes_no_links_from_its_namesake() {
+    for (what, deleted) in [("file", "Note.md"), ("folder", "f")] {
+        let vault = vault(&[("Note.md", "1"), ("f/Note.md", "2"), ("s.md", "")]);
+        vault.ok("delete", json!({"path": deleted}));
+        let set = last(&vault);
+        let other = if what == "file" { "f" } else { "Note.md" };
+        vault.ok("delete", json!({"path": other}));
+        vault.ok("write_file", json!({"path": "y/z/Note.md", "content": "3"}));
+        vault.put("s.md", "[[Note]]");
+        let back = vault.ok("restore", json!({"item": deleted}));
+        assert_eq!(back["links"]["links"], 1, "{what}: {back}");
+        assert_eq!(vault.content("s.md"), "[[y/z/Note]]", "{what}");
+        vault.ok("undo", json!({"change_set": last(&vault)}));
+        assert_eq!(vault.content("s.md"), "[[Note]]", "{what}");
+        vault.ok("undo", json!({"change_set": set}));
+        assert_eq!(vault.content("s.md"), "[[y/z/Note]]", "{what}: undone, not restored");
+    }
+}
+
+#[test]
+fn beside_a_name_that_is_taken_nothing_is_turned() {
+    let vault = vault(&[("Note.md", "1"), ("s.md", "[[Note]]")]);
+    vault.ok("delete", json!({"path": "Note.md"}));
+    vault.put("Note.md", "2");
+    let back = vault.ok("restore", json!({"item": "Note"}));
+    assert_eq!((&back["path"], &back["links"]["links"]), (&json!("Note (restored).md"), &json!(0)));
+    assert_eq!(vault.content("s.md"), "[[Note]]");
+}
+
+#[test]
+fn what_others_deleted_comes_back_without_their_links() {
+    let vault = TestVault::new(&[("x/Note.md", ""), ("s.md", "[[Note]] [[v]]")], |place| {
+        put(place, ".trash/Note.md", "");
+        put(place, ".trash/F/Note.md", "");
+    });
+    vault.ok("restore", json!({"item": ".trash/F"}));
+    assert_eq!(vault.content("s.md"), "[[x/Note]] [[v]]");
+    vault.put("s.md", "[[x/Note]] [[y]]");
+    vault.ok("write_file", json!({"path": "y/y.md", "content": ""}));
+    vault.ok("restore", json!({"item": ".trash/Note.md", "to": "y.md"}));
+    assert_eq!(vault.content("s.md"), "[[x/Note]] [[y/y]]");
+}
+
+/// While a note is moved, one program adds lines to notes that link to it, and another rewrites
+/// the same links, as Obsidian would, and adds a line: both save in place, without looking again.
+#[test]
+fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
+    const NOTES: usize = 8;
+    let name = |number: usize| format!("n{number}.md");
+    for episode in 0..25 {
+        let names: Vec<String> = (0..NOTES).map(name).collect();
+        let body = "[[Old]] and [t](a/Old.md)\n";
+        let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), body)).collect();
+        files.push(("a/Old.md", "x"));
+        let vault = vault(&files);
+        let place = vault.place.clone();
+        // The graph knows the links before anybody writes.
+        vault.ok("get_links", json!({"path": "a/Old.md"}));
+        let barrier = std::sync::Barrier::new(3);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                for number in 0..NOTES / 2 {
+                    let note = place.join(name(number));
+                    let file = std::fs::OpenOptions::new().append(true).open(note);
+                    let mut file = file.expect("the note is always there");
+                    file.write_all(b"a line of theirs\n").expect("written");
+                }
+            });
+            scope.spawn(|| {
+                barrier.wait();
+                for number in (NOTES / 2..NOTES).rev() {
+                    let note = place.join(name(number));
+                    let text = std::fs::read_to_string(&note).expect("read");
+                    let text = text.replace("[[Old]]", "[[New]]").replace("(a/Old.md)", "(New.md)");
+                    std::fs::write(&note, text + "a line of theirs\n").expect("written");
+                }
+            });
+            barrier.wait();
+            let arguments = json!({"source": "a/Old.md", "destination": "b/New.md"});
+            if vault.call("move", &arguments).is_err() {
+                // They were faster each time, and everything is as it was; now they have finished.
+                barrier_free(&vault, &arguments);
+            }
+        });
+        // Looks at what was written into displaced versions.
+        vault.context.vault.stop();
+        let rescued = vault.rescued();
+        for number in 0..NOTES {
+            let text = vault.content(&name(number));
+            let links = text.starts_with("[[New]] and [t](New.md)\n");
+            assert!(links, "episode {episode}: `{}` is {text:?}", name(number));
+        }
+        let kept = (0..NOTES).filter(|number| vault.content(&name(*number)).contains("theirs"));
+        let saved = rescued.iter().filter(|text| text.contains("theirs")).count();
+        assert!(kept.count() + saved >= NOTES, "episode {episode}: a line was lost");
+        assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);
+    }
+}
+
+/// Tries until the others have ended; each of them writes a bounded number of times.
+fn barrier_free(vault: &TestVault, arguments: &serde_json::Value) {
+    let tried = (0..1000).find_map(|_| vault.call("move", arguments).ok());
+    assert!(tried.is_some(), "the others have long ended");
+}
+
+/// In a process of its own, in which few files may be open.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_move_rewrites_more_notes_than_files_may_be_open() {
+    const NOTES: usize = 300;
+    if std::env::var_os("STEWARD_TEST_FEW_HANDLES").is_none() {
+        let test = "following::a_move_rewrites_more_notes_than_files_may_be_open";
+        let program = std::env::current_exe().expect("this test");
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -n 96 && exec \"$0\" --exact \"$1\""])
+            .arg(program)
+            .arg(test)
+            .env("STEWARD_TEST_FEW_HANDLES", "1")
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let names: Vec<String> = (0..NOTES).map(|n| format!("f{}/n{n}.md", n % 5)).collect();
+    let mut files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "[[Old]]")).collect();
+    files.push(("Old.md", ""));
+    let vault = self::vault(&files);
+    let before = vault.snapshot();
+    let moved = vault.ok("move", json!({"source": "Old", "destination": "New.md"}));
+    assert_eq!(moved["links"]["files"], NOTES);
+    vault.ok("undo", json!({}));
+    assert!(vault.snapshot() == before);
+    // Each folder does take a handle: too many of them are said, and nothing has changed.
+    let names: Vec<String> = (0..NOTES).map(|n| format!("f{n}/n.md")).collect();
+    let mut files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "[[Old]]")).collect();
+    files.push(("Old.md", ""));
+    let vault = self::vault(&files);
+    let before = vault.snapshot();
+    let arguments = json!({"source": "Old", "destination": "New.md"});
+    let error = vault.err("move", arguments, ErrorCode::IoError);
+    assert!(error.hint.is_some_and(|hint| hint.contains("ulimit")), "{}", error.message);
+    assert!(vault.snapshot() == before);
+}
