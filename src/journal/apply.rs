@@ -105,6 +105,11 @@ impl Journal {
                 return Err(failure(error, left));
             }
         };
+        if job.undoes.is_some() && ends.iter().all(|ended| ended.nothing) {
+            // Nothing was changed, so there is nothing to remember.
+            self.record_taking_back(intent.operation);
+            return Ok((change_set, ends));
+        }
         let results: Vec<StepResult> = intent
             .steps
             .iter()
@@ -163,9 +168,12 @@ impl Journal {
 
     /// A change that was made, could not be recorded, and was taken back.
     fn not_recorded(&self, error: StoreError, left: Vec<String>, operation: i64) -> JournalError {
-        self.record_taking_back(operation);
-        if !left.is_empty() {
+        if left.is_empty() {
+            self.record_taking_back(operation);
+        } else {
             tracing::error!(?left, "a change that could not be recorded could not be taken back");
+            // Stays unfinished, as a change that failed itself.
+            lock(&self.0.half).push(operation);
         }
         error.into()
     }

@@ -113,6 +113,10 @@ impl<'a> Picture<'a> {
 
     /// Whether a thing by then has this path but for its case: on other systems that is one name.
     pub fn has_twin(&self, path: &VaultPath) -> bool {
+        if let Some(parent) = path.parent() {
+            // Another program may have made it a moment ago.
+            self.journal.vault().recheck_folder(&parent);
+        }
         let twins: Vec<VaultPath> = {
             let catalogue = self.journal.vault().catalogue();
             let alike = catalogue.folded(&path.fold_key());

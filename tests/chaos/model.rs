@@ -125,7 +125,7 @@ enum Undo {
 
 impl World {
     fn new(folder: &Path) -> Result<Self, String> {
-        let place = Place::below(folder);
+        let place = Place::begun_below(folder);
         let context = place.open()?;
         Ok(Self { place, context, model: Model::default(), sets: Vec::new() })
     }
@@ -199,26 +199,31 @@ impl World {
                 }
                 self.keeps_all_texts(&before, &found)?;
                 self.model.tree = found;
-                if self.model.tree == before {
-                    // Others had taken it all back already: there is nothing to record.
-                    self.sets[at].in_doubt = true;
-                    return Ok(());
+                let set = undone.applied.change_set;
+                match self.context.journal.change_set(set) {
+                    Ok(Some(_)) => {}
+                    other => return Err(format!("it answers with the set {set}: {other:?}")),
                 }
-                self.turn(at);
-                self.record(Some(undone.applied.change_set.0), before, Some(at));
+                self.turn(at, &before);
+                self.record(Some(set.0), before, Some(at));
             }
         }
         Ok(())
     }
 
-    /// Notes that a set was taken back. What an undo had taken back is there again then, and can be
-    /// taken back again; and so on.
-    fn turn(&mut self, at: usize) {
+    /// Notes that a set was taken back, on a vault that held `held`. What an undo had taken back is
+    /// done again then, and can be taken back again; and so on. What it did is what was done now: a
+    /// folder that went to the trash a second time has the texts that it had by then.
+    fn turn(&mut self, at: usize, held: &Tree) {
         let (mut next, mut undone) = (Some(at), true);
         let in_doubt = self.sets[at].in_doubt;
         while let Some(set) = next.and_then(|at| self.sets.get_mut(at)) {
             set.undone = undone;
             set.in_doubt |= in_doubt;
+            if !undone {
+                set.before = held.clone();
+                set.after = self.model.tree.clone();
+            }
             undone = !undone;
             next = set.undoes;
         }
