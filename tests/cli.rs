@@ -10,6 +10,9 @@ mod support;
 
 #[path = "cli/call.rs"]
 mod call;
+#[cfg(target_os = "linux")]
+#[path = "cli/confinement.rs"]
+mod confinement;
 #[path = "cli/conflicts.rs"]
 mod conflicts;
 #[path = "cli/daemon.rs"]
@@ -23,8 +26,12 @@ mod handles;
 mod history;
 #[path = "cli/links.rs"]
 mod links;
+#[path = "cli/live.rs"]
+mod live;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/service.rs"]
+mod service;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/shape.rs"]

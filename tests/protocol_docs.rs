@@ -231,7 +231,12 @@ fn the_daemons_record_is_as_the_page_shows_it() {
 #[test]
 fn every_method_and_every_kind_has_its_place() {
     let page = page();
-    for method in Request::METHODS.iter().chain(&["$/cancel_request", "_vault/changed"]) {
+    for method in Request::METHODS.iter().chain(&[
+        "$/cancel_request",
+        "_vault/changed",
+        "_vault/config_reloaded",
+        "_vault/config_rejected",
+    ]) {
         assert!(page.contains(&format!("\n### `{method}`\n")), "no section on {method}");
     }
     let types = vault_steward::protocol::typescript::generate();

@@ -136,6 +136,57 @@ export type ClientVaultMeta = {
   nonce?: string,
 };
 
+/** Why the settings file does not hold. */
+export type ConfigProblem = {
+  /** The file. */
+  file: string,
+  /** The line, from 1, where the problem has a place. */
+  line?: number,
+  /** The column in characters, from 1. */
+  column?: number,
+  /** What is wrong. */
+  message: string,
+  /** What to do. */
+  hint?: string,
+};
+
+/** The settings file is wrong; the old settings hold. */
+export type ConfigRejectedParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** The file. */
+  file: string,
+  /** The line, from 1, where the problem has a place. */
+  line?: number,
+  /** The column in characters, from 1. */
+  column?: number,
+  /** What is wrong. */
+  message: string,
+  /** What to do. */
+  hint?: string,
+};
+
+/** New settings hold. */
+export type ConfigReloadedParams = {
+  /** Settings that have another value now. */
+  changed: Array<string>,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** What holds the daemon in. */
+export type Confinement = {
+  /** How far. */
+  state: ConfinementState,
+  /** What it lacks, or why there is none; a line each. */
+  lacks: Array<string>,
+};
+
+/** How far the daemon is held in. */
+export type ConfinementState = "full" | "partial" | "off" | "not_possible";
+
 /** One piece of an answer. */
 export type Content = { "type": "text",
 /** The text. */
@@ -260,7 +311,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -295,6 +346,74 @@ export type PingResult = {
  */
 export type RequestId = number | string;
 
+/** One setting. */
+export type Setting = {
+  /** Its section and its name: `server.port`. */
+  key: string,
+  /** The value that holds; null where there is none. */
+  value: JsonValue,
+  /** The value without file, environment and flags. */
+  default: JsonValue,
+  /** Where the value comes from. */
+  source: SettingSource,
+  /** The variable or the flag it comes from; the file cannot change it then. */
+  from?: string,
+  /** From when on a new value holds. */
+  takesEffect: TakesEffect,
+  /** The value from the next start on, where that is another. */
+  afterRestart?: JsonValue,
+  /** Whether `_vault/settings/set` may change it. What loosens security is for the file alone. */
+  settable: boolean,
+  /** What it is for. */
+  doc: string,
+};
+
+/** Where a value comes from. */
+export type SettingSource = "default" | "file" | "environment" | "flag";
+
+/** Nothing to say. */
+export type SettingsGetParams = Record<symbol, never>;
+
+/** Every setting as it holds in the daemon. A file that has changed and is right is taken first. */
+export type SettingsGetResult = {
+  /** The file. */
+  file: string,
+  /** Whether it is there; it need not be. */
+  exists: boolean,
+  /** Why the file as it is now does not hold. */
+  problem?: ConfigProblem,
+  /** The settings, sorted by name. */
+  settings: Array<Setting>,
+};
+
+/** What to change. */
+export type SettingsSetParams = {
+  /** Its section and its name: `server.port`. */
+  key: string,
+  /** Its new value; null takes it out of the file. */
+  value: JsonValue,
+};
+
+/** What came of it; the file is written and read again. */
+export type SettingsSetResult = {
+  /** Settings that have another value now. */
+  changed: Array<string>,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+  /** The variable or flag that is stronger than the file and keeps the value as it is. */
+  overriddenBy?: string,
+};
+
+/** How the settings file stands. */
+export type SettingsState = {
+  /** The file; it need not exist. */
+  file: string,
+  /** Why the file as it is now does not hold. */
+  problem?: ConfigProblem,
+  /** Settings that the file gives another value from the next start on. */
+  needsRestart: Array<string>,
+};
+
 /** Nothing to say. */
 export type StatusParams = Record<symbol, never>;
 
@@ -312,6 +431,10 @@ export type StatusResult = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
+  /** How the settings file stands. */
+  settings: SettingsState,
+  /** What holds the daemon in, should a fault of its own be turned against its user. */
+  confinement: Confinement,
   /** The vault. */
   vault: VaultState,
 };
@@ -339,6 +462,9 @@ export type SubscribeResult = {
   /** The number of the last event so far; a replay ends with it. */
   seq: number,
 };
+
+/** From when on a new value holds. */
+export type TakesEffect = "next_call" | "next_connection" | "restart";
 
 /** One tool, as MCP describes it. */
 export type Tool = {
@@ -460,6 +586,10 @@ export interface Methods {
   "tools/call": { params: ToolsCallParams; result: ToolsCallResult };
   /** What the daemon knows of the vault and of itself. */
   "_vault/status": { params: StatusParams; result: StatusResult };
+  /** Every setting: value, default, where it comes from, what it is for. */
+  "_vault/settings/get": { params: SettingsGetParams; result: SettingsGetResult };
+  /** Changes one setting in the settings file, which keeps its comments. */
+  "_vault/settings/set": { params: SettingsSetParams; result: SettingsSetResult };
   /** Starts the events, from now on or from where a lost connection stopped. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
   /** Removes things from the trash for good. */
@@ -484,4 +614,8 @@ export interface ServerNotifications {
   "_vault/changed": ChangedParams;
   /** The steward has applied a change set. */
   "_vault/changes": ChangesParams;
+  /** The settings file has changed, and new settings hold. */
+  "_vault/config_reloaded": ConfigReloadedParams;
+  /** The settings file has changed and is wrong; the old settings hold. */
+  "_vault/config_rejected": ConfigRejectedParams;
 }

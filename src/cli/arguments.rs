@@ -97,8 +97,10 @@ pub enum Command {
     Vaults,
     /// Check everything the daemon depends on, and say what to do
     Doctor,
-    /// The settings file: write it, find it, check it
+    /// The settings: write the file, find it, check it; list, read and change what is in it
     Config(ConfigArguments),
+    /// The daemon as a service of the system: systemd on Linux, launchd on macOS
+    Service(ServiceArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
@@ -235,7 +237,7 @@ pub struct ConfigArguments {
 }
 
 /// What can be done with the settings file.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum ConfigAction {
     /// Write a commented settings file that changes nothing yet
     Init,
@@ -243,6 +245,51 @@ pub enum ConfigAction {
     Path,
     /// Check the settings file and the environment
     Check,
+    /// List every setting: its value and where that comes from (with --json: all about it)
+    List,
+    /// Print the value of one setting
+    Get {
+        /// Its section and its name, such as server.port
+        key: String,
+    },
+    /// Give a setting a value in the settings file, which keeps its comments
+    Set {
+        /// Its section and its name, such as server.port
+        key: String,
+        /// The value, as in the file; a text needs no quotes
+        #[arg(required_unless_present = "default", allow_hyphen_values = true)]
+        value: Option<String>,
+        /// Take the setting out of the file
+        #[arg(long, conflicts_with = "value")]
+        default: bool,
+    },
+}
+
+/// Of `service`.
+#[derive(Debug, Args)]
+pub struct ServiceArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: ServiceAction,
+}
+
+/// What can be done with the service.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ServiceAction {
+    /// Serve the vault from now on and after every log-in
+    Install {
+        /// Print what would be written and run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Stop serving the vault, and forget the service
+    Uninstall {
+        /// Print what would be removed and run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether the service is installed, and whether it runs
+    Status,
 }
 
 /// Of `completions`.

@@ -1,4 +1,4 @@
-//! `steward config`: the settings file.
+//! `steward config`: the settings file. What is in it is in [`super::settings`].
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -8,6 +8,7 @@ use serde_json::json;
 use super::arguments::{Command, ConfigAction, ConfigArguments, Global};
 use super::failure::Failure;
 use super::output::Output;
+use super::settings::{self, Place};
 use crate::config::{Environment, file, folders, init, layers};
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
@@ -23,7 +24,7 @@ pub fn run(
     let folders = folders::folders(&environment)?;
     let flags = global.flags(&Command::Tools);
     let (path, named) = layers::which_file(&flags, &environment, &folders);
-    match arguments.action {
+    match &arguments.action {
         ConfigAction::Init => {
             init::write(&path).map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => Failure::other(
@@ -70,6 +71,14 @@ pub fn run(
                     settings.file.display()
                 ))?;
             }
+        }
+        ConfigAction::List => settings::list(&Place::new(environment, folders, flags), output)?,
+        ConfigAction::Get { key } => {
+            settings::get(&Place::new(environment, folders, flags), key, output)?;
+        }
+        ConfigAction::Set { key, value, .. } => {
+            let place = Place::new(environment, folders, flags);
+            settings::set(&place, key, value.as_deref(), output)?;
         }
     }
     Ok(ExitCode::SUCCESS)

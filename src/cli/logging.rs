@@ -3,28 +3,56 @@
 use std::io::{self, Write};
 use std::panic::{self, PanicHookInfo};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::reload::{self, Handle};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry};
 
 use super::output::Output;
 use crate::config::log::{Format, Level, Settings};
 
-/// Starts the log at the level that the settings say, or the usual one of the command. Crates that
-/// are not ours speak from warnings on only, as their details name what a log must not hold.
-pub fn start(settings: &Settings, usual: Level, output: &Output) {
-    let level = settings.level.unwrap_or(usual);
-    let others = level.min(Level::Warn).word();
-    let filter = EnvFilter::new(format!("{others},vault_steward={}", level.word()));
+/// The log that was started; takes another level while it runs.
+#[derive(Debug, Clone)]
+pub struct Log {
+    usual: Level,
+    filter: Option<Handle<EnvFilter, Registry>>,
+}
+
+impl Log {
+    /// From now on at `level`, or at the usual one of the command.
+    pub fn set_level(&self, level: Option<Level>) {
+        let level = level.unwrap_or(self.usual);
+        let changed = self.filter.as_ref().map(|handle| handle.reload(filter(level)));
+        if let Some(Err(error)) = changed {
+            tracing::warn!(%error, "the level of the log could not be changed");
+        }
+    }
+}
+
+/// Starts the log at the level that the settings say, or the usual one of the command.
+pub fn start(settings: &Settings, usual: Level, output: &Output) -> Log {
+    let (filter, handle) = reload::Layer::new(filter(settings.level.unwrap_or(usual)));
     // A stderr that nobody reads any more must not bring down what it was to tell of: the
     // complaint about it would panic.
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .log_internal_errors(false);
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).log_internal_errors(false);
+    let registry = tracing_subscriber::registry().with(filter);
     // A second start in one process (tests) keeps the first.
-    let _ = match settings.format {
-        Format::Human => log.with_ansi(output.color_stderr()).with_target(false).try_init(),
-        Format::Json => log.json().flatten_event(true).with_current_span(false).try_init(),
+    let started = match settings.format {
+        Format::Human => {
+            registry.with(log.with_ansi(output.color_stderr()).with_target(false)).try_init()
+        }
+        Format::Json => {
+            registry.with(log.json().flatten_event(true).with_current_span(false)).try_init()
+        }
     };
+    Log { usual, filter: started.is_ok().then_some(handle) }
+}
+
+/// Crates that are not ours speak from warnings on only, as their details name what a log must not
+/// hold.
+fn filter(level: Level) -> EnvFilter {
+    let others = level.min(Level::Warn).word();
+    EnvFilter::new(format!("{others},vault_steward={}", level.word()))
 }
 
 /// Has a fault of our own told in one line, by its place only: what it was about could be text of a

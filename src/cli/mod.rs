@@ -26,7 +26,9 @@ mod output;
 mod progress;
 mod reach;
 mod serve;
+mod service;
 mod session;
+mod settings;
 mod status;
 mod token;
 mod tools;
@@ -75,6 +77,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Vaults => vaults::run(&session()?, output),
         Command::Doctor => doctor::run(&cli.global, output),
         Command::Config(arguments) => config::run(&cli.global, arguments, output),
+        Command::Service(arguments) => service::run(&session()?, arguments, output),
         Command::Completions(arguments) => completions::run(arguments, output),
     }
 }

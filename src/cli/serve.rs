@@ -1,6 +1,7 @@
 //! `steward serve`: the daemon, in the foreground.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -20,7 +21,11 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     daemon::run(Options {
         root: &root,
         folders: &session.folders,
-        config: &session.settings.config,
+        live: Arc::new(session.live()),
+        log_level: Box::new({
+            let log = session.log.clone();
+            move |level| log.set_level(level)
+        }),
         progress: &|entries| progress.seen(entries),
         ready: &|ready| announce(ready, output),
     })?;

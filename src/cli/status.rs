@@ -11,7 +11,10 @@ use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
-use crate::protocol::status::{StatusParams, StatusResult, Watching};
+use crate::protocol::settings::ConfigProblem;
+use crate::protocol::status::{
+    Confinement, ConfinementState, StatusParams, StatusResult, Watching,
+};
 use crate::server::token::Token;
 
 /// Prints what the daemon of the vault says of itself, or that there is none.
@@ -58,7 +61,15 @@ fn text(running: &Running, status: &StatusResult) -> String {
         ),
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
+        format!("confined  {}", confined(&status.confinement)),
     ];
+    if let Some(problem) = &status.settings.problem {
+        lines.push(format!("settings  as before, since {}", settings_problem(problem)));
+    }
+    if !status.settings.needs_restart.is_empty() {
+        let waiting = status.settings.needs_restart.join(", ");
+        lines.push(format!("settings  from the next start on: {waiting}"));
+    }
     if vault.conflicts > 0 {
         lines.push(format!(
             "conflicts {} left by sync programs; `steward doctor` lists them",
@@ -67,6 +78,30 @@ fn text(running: &Running, status: &StatusResult) -> String {
     }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
+}
+
+/// What holds the daemon in, in words.
+pub fn confined(confinement: &Confinement) -> String {
+    let state = match confinement.state {
+        ConfinementState::Full => "writes to its vault and its own folders only, connects nowhere",
+        ConfinementState::Partial => "in part",
+        ConfinementState::Off => "no",
+        ConfinementState::NotPossible => "not possible here",
+    };
+    match confinement.lacks.is_empty() {
+        true => state.to_owned(),
+        false => format!("{state}: {}", confinement.lacks.join("; ")),
+    }
+}
+
+/// What is wrong with the settings file, with its place.
+pub fn settings_problem(problem: &ConfigProblem) -> String {
+    match (problem.line, problem.column) {
+        (Some(line), Some(column)) => {
+            format!("{}:{line}:{column}: {}", problem.file, problem.message)
+        }
+        _ => problem.message.clone(),
+    }
 }
 
 /// What the running daemon says of itself; `None` when nobody answers.

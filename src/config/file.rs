@@ -6,13 +6,13 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use crate::config::log;
+use crate::config::{log, security};
 use crate::index::search;
 use crate::{journal, server, vault};
 
@@ -20,7 +20,7 @@ use crate::{journal, server, vault};
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Every setting, each section owned by the room it is for.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// The vault named in the file (`vault = "…"` or `[vault] path`), as written there but made
     /// absolute; `None` leaves the choice to [`crate::config::vaults`].
@@ -35,6 +35,8 @@ pub struct Config {
     pub journal: journal::Settings,
     /// `[log]`.
     pub log: log::Settings,
+    /// `[security]`.
+    pub security: security::Settings,
 }
 
 /// A fault in the settings, with its place.
@@ -93,6 +95,8 @@ impl ConfigError {
 pub struct Loaded {
     /// The settings.
     pub config: Config,
+    /// The names of those that the file gives a value: `server.port`.
+    pub given: Vec<String>,
     /// What the user should know, though nothing is wrong.
     pub notices: Vec<String>,
 }
@@ -108,6 +112,14 @@ pub fn exists(path: &Path) -> bool {
 /// [`ConfigError::Unreadable`] when the file is missing, too large or not permitted;
 /// [`ConfigError::Fault`] with line and column for everything else.
 pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
+    parse(&bytes(path)?, path)
+}
+
+/// The bytes of the settings file at `path`.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`] when it is missing, too large, no file or not permitted.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;
     if !meta.is_file() {
@@ -116,8 +128,7 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
     if meta.len() > MAX_BYTES {
         return Err(unreadable(io::Error::other("it is over 1 MiB, so it cannot be settings")));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    parse(&bytes, path)
+    std::fs::read(path).map_err(unreadable)
 }
 
 /// Takes a file's bytes as settings; `path` is for the messages and for relative vault paths.
@@ -157,12 +168,14 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     })?;
     for (key, value) in table.into_inner() {
         let key_span = key.span();
+        loaded.given.extend(given(key.get_ref(), value.get_ref()));
         match key.into_inner().as_ref() {
             "vault" => source.vault(value, &mut loaded.config)?,
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
+            "security" => loaded.config.security = source.section("security", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
         }
     }
@@ -170,7 +183,18 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "log"];
+const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "log", "security"];
+
+/// The names of the settings that `section` gives a value.
+fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
+    match value {
+        DeValue::Table(table) => {
+            table.keys().map(|key| format!("{section}.{}", key.get_ref())).collect()
+        }
+        // The short form.
+        _ => vec![format!("{section}.path")],
+    }
+}
 
 /// Every key of every section, for "did you mean" across sections.
 fn known_keys() -> Vec<(&'static str, Vec<String>)> {
@@ -188,6 +212,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
         ("log", keys(log::Settings::default())),
+        ("security", keys(security::Settings::default())),
     ]
 }
 

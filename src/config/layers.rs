@@ -1,5 +1,6 @@
 //! File, then environment, then flags: the later one wins.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,6 +24,17 @@ pub struct Flags {
     pub level: Option<Level>,
 }
 
+/// The layer that a value comes from; a setting without one has its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The file.
+    File,
+    /// A variable of the environment.
+    Environment(&'static str),
+    /// A flag of the command line.
+    Flag(&'static str),
+}
+
 /// All layers put together.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -34,6 +46,8 @@ pub struct Settings {
     pub file_exists: bool,
     /// The vault that was named, and where.
     pub vault: Option<(PathBuf, Origin)>,
+    /// Where each setting that is not at its default comes from, by its name.
+    pub sources: BTreeMap<String, Source>,
     /// What the user should know, though nothing is wrong.
     pub notices: Vec<String>,
 }
@@ -70,14 +84,40 @@ pub fn load(
         }
         Err(error) => return Err(error),
     };
+    lay(loaded, path, flags, environment)
+}
+
+/// Lays environment and flags over what the file at `path` says; `None` where there is none.
+///
+/// # Errors
+/// [`ConfigError::Variable`].
+pub fn lay(
+    loaded: Option<file::Loaded>,
+    path: PathBuf,
+    flags: &Flags,
+    environment: &Environment,
+) -> Result<Settings, ConfigError> {
     let file_exists = loaded.is_some();
-    let file::Loaded { mut config, notices } = loaded.unwrap_or_default();
+    let file::Loaded { mut config, given, notices } = loaded.unwrap_or_default();
+    let mut sources: BTreeMap<String, Source> =
+        given.into_iter().map(|key| (key, Source::File)).collect();
 
     let port = variable(environment, "STEWARD_PORT", |text| {
         text.parse::<u16>().map_err(|_| "expected a number from 0 to 65535".to_owned())
     })?;
     let level = variable(environment, "STEWARD_LOG", Level::from_str)?;
     let format = variable(environment, "STEWARD_LOG_FORMAT", FromStr::from_str)?;
+    let vault = environment.get("STEWARD_VAULT").map(PathBuf::from);
+    let mut over = |key: &str, flag: Option<&'static str>, variable: Option<&'static str>| {
+        if let Some(source) = flag.map(Source::Flag).or(variable.map(Source::Environment)) {
+            sources.insert(key.to_owned(), source);
+        }
+    };
+    over("server.port", flags.port.map(|_| "--port"), port.map(|_| "STEWARD_PORT"));
+    over("log.level", flags.level.map(|_| "--log-level"), level.map(|_| "STEWARD_LOG"));
+    over("log.format", None, format.map(|_| "STEWARD_LOG_FORMAT"));
+    let by_flag = flags.vault.as_ref().map(|_| "--vault");
+    over("vault.path", by_flag, vault.as_ref().map(|_| "STEWARD_VAULT"));
     if let Some(port) = flags.port.or(port) {
         config.server.port = port;
     }
@@ -86,9 +126,9 @@ pub fn load(
 
     let from = |path: Option<PathBuf>, origin| path.map(|path| (path, origin));
     let vault = from(flags.vault.clone(), Origin::Flag)
-        .or_else(|| from(environment.get("STEWARD_VAULT").map(Into::into), Origin::Environment))
+        .or_else(|| from(vault, Origin::Environment))
         .or_else(|| from(config.path.clone(), Origin::Config));
-    Ok(Settings { config, file: path, file_exists, vault, notices })
+    Ok(Settings { config, file: path, file_exists, vault, sources, notices })
 }
 
 fn variable<T>(

@@ -10,19 +10,26 @@
 //!
 //! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
 //! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
+//! (the commented file), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
+//! values while the daemon runs), [`edit`] and [`change`] (one setting in the file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
 //! (the one daemon of a vault).
 
+pub mod change;
+pub mod edit;
 pub mod environment;
 pub mod file;
 pub mod folders;
 pub mod init;
 pub mod instance;
+pub mod keys;
 pub mod layers;
+pub mod live;
 pub mod log;
 pub mod obsidian;
 pub mod running;
+pub mod security;
 pub mod vaults;
+pub mod watch;
 
 pub use environment::Environment;
 pub use file::{Config, ConfigError};

@@ -1,9 +1,12 @@
 //! The tools and the vault as the local door shows them: the one place where their types become
 //! those of the wire.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use super::keeping;
+use super::{keeping, settings};
+use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, Origin, SetKind};
 use crate::note::code::ErrorCode;
 use crate::protocol::error::ErrorObject;
@@ -11,7 +14,8 @@ use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind}
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
-use crate::protocol::status::{VaultState, Watching as Shown};
+use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
+use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
 use crate::server::backend::{Backend, Caller, Work};
 use crate::server::events::Event;
@@ -21,6 +25,8 @@ use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 /// The tools of one vault, for the server.
 pub struct VaultBackend {
     context: Context,
+    live: Arc<Live>,
+    confinement: Confinement,
     folder: String,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
@@ -29,11 +35,11 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(context: Context) -> Self {
+    pub fn new(context: Context, live: Arc<Live>, confinement: Confinement) -> Self {
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { context, folder, reduced }
+        Self { context, live, confinement, folder, reduced }
     }
 
     /// Has `status` say this as well.
@@ -69,6 +75,7 @@ impl Backend for VaultBackend {
     ) -> ToolsCallResult {
         let mut context = self.context.clone();
         context.cancel = cancel.clone();
+        context.settings = super::tool_settings(&self.live.current().config);
         context.origin =
             Origin { caller: caller.name, confirmed: caller.confirmed, ..Origin::default() };
         let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
@@ -83,6 +90,22 @@ impl Backend for VaultBackend {
             structured_content: data,
             is_error,
         }
+    }
+
+    fn settings(&self) -> SettingsGetResult {
+        settings::get(&self.live)
+    }
+
+    fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject> {
+        settings::set(&self.live, key, value)
+    }
+
+    fn settings_state(&self) -> SettingsState {
+        settings::state(&self.live)
+    }
+
+    fn confinement(&self) -> Confinement {
+        self.confinement.clone()
     }
 
     fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {

@@ -1,33 +1,44 @@
 //! The composition root: one daemon for one vault, from lock to last word.
 //!
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
-//! all the rooms at once. `backend` shows the tools to the server.
+//! all the rooms at once. `backend` shows the tools to the server, `settings` the settings;
+//! [`confine`] holds the whole in.
 
 pub mod backend;
+pub mod confine;
+pub mod fresh;
 mod handles;
 pub mod keeping;
+pub mod settings;
+mod signals;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tokio::sync::watch;
 
 use backend::VaultBackend;
+use fresh::Fresh;
 
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
+use crate::config::layers::Settings;
+use crate::config::live::{Live, News};
+use crate::config::log::Level;
 use crate::config::running::Running;
+use crate::config::watch as config_watch;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::protocol::PROTOCOL_VERSION;
+use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
 use crate::store::Store;
 use crate::tools::{self, Context};
-use crate::vault::{Cancel, Vault};
+use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
 
 /// Threads for quick work that blocks, beside one for each search that may run and the one for
 /// changes: enough that a few slow disks do not hold up the quick calls, and bounded, so that a
@@ -108,8 +119,10 @@ pub struct Options<'a> {
     pub root: &'a Path,
     /// Where our own files lie.
     pub folders: &'a Folders,
-    /// The settings.
-    pub config: &'a Config,
+    /// The settings, and those to come.
+    pub live: Arc<Live>,
+    /// Takes another level for the log; none is the usual one.
+    pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     /// Told how many entries the first scan has seen.
     pub progress: &'a (dyn Fn(usize) + Sync),
     /// Told once, when clients can connect.
@@ -174,7 +187,7 @@ pub fn open(
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
     let journal = Journal::open(vault.clone(), Store::at(state), config.journal.clone());
-    let settings = tools::Settings { search: config.search.clone() };
+    let settings = tool_settings(config);
     let index = Index::new(vault.clone());
     Ok(Context {
         vault,
@@ -185,6 +198,11 @@ pub fn open(
         origin: Origin::default(),
         clock: tools::Clock::System,
     })
+}
+
+/// What the tools are to go by.
+fn tool_settings(config: &Config) -> tools::Settings {
+    tools::Settings { search: config.search.clone() }
 }
 
 /// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
@@ -225,14 +243,17 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
-    let Options { root, folders, config, progress, ready } = options;
+    let Options { root, folders, live, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
-    let context = open(root, &state, config, progress)?;
+    let config = live.current().config.clone();
+    // While there is one thread: those to come are confined as it is.
+    let confinement = held_in(root, &state, &live);
+    let context = open(root, &state, &config, progress)?;
     let recovered = recover(&context)?;
     let (vault, journal) = (context.vault.clone(), context.journal.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let mut backend = VaultBackend::new(context);
+    let mut backend = VaultBackend::new(context, Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -241,11 +262,53 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(vault.clone(), journal, backend, &state, config, ready);
+    let served = serve(vault.clone(), journal, backend, &state, live, log_level, ready);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
     served
+}
+
+/// Confines the process, unless the settings say not to.
+fn held_in(root: &Path, state: &Path, live: &Live) -> Confinement {
+    let config = &live.current().config;
+    if !config.security.landlock {
+        return confine::off();
+    }
+    prepare_places(root, live.path());
+    confine::confine(&confine::Bounds::new(root, state, live.path(), config))
+}
+
+/// Makes what the daemon may write to later, where it is missing: what is not there when it is
+/// confined cannot be made afterwards.
+pub fn prepare_places(root: &Path, settings: &Path) {
+    if let Err(error) = folders::prepare_for(settings) {
+        tracing::warn!(%error, "the settings cannot be written");
+    }
+    if let Some(Err(error)) = system_trash(root).map(|trash| make_system_trash(&trash)) {
+        tracing::warn!(%error, "there is no system's trash");
+    }
+}
+
+/// Hands new settings to every room that has some, each at once and whole.
+fn take(
+    vault: Vault,
+    journal: Journal,
+    server: &Server,
+    log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
+) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
+    let (door, events) = (server.settings(), server.events());
+    move |settings, news| {
+        let config = &settings.config;
+        vault.set_settings(config.vault.clone());
+        journal.set_settings(config.journal.clone());
+        door.store(Arc::new(config.server.clone()));
+        log_level(config.log.level);
+        // Told when it is so.
+        if let Some(event) = settings::event(news) {
+            events.publish(event);
+        }
+    }
 }
 
 async fn serve(
@@ -253,13 +316,17 @@ async fn serve(
     journal: Journal,
     backend: VaultBackend,
     state: &Path,
-    config: &Config,
+    live: Arc<Live>,
+    log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
 ) -> Result<(), StartError> {
-    let stop = signals().context("could not listen for signals")?;
+    let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let server = Server::bind(config.server.clone(), token, backend).await.map_err(not_bound)?;
+    let settings = live.current().config.server.clone();
+    let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
+    live.tell(take(vault.clone(), journal.clone(), &server, log_level));
+    let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
     let tell = events.clone();
@@ -270,6 +337,10 @@ async fn serve(
         let vault = vault.clone();
         move || vault.watch()
     });
+    let fresh = Arc::new(Fresh::default());
+    let hears = Arc::clone(&fresh);
+    journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
+    tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
     tokio::spawn(look_after(journal));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
@@ -291,9 +362,29 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
-    server.run(asked_to_stop(stop)).await;
+    server.run(signals::asked_to_stop(stop)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Looks once a minute at the notes that were made some minutes before.
+async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(60));
+    minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        minutes.tick().await;
+        if !fresh.is_due(Instant::now()) {
+            continue;
+        }
+        let (fresh, vault, journal) = (Arc::clone(&fresh), vault.clone(), journal.clone());
+        let look = move || {
+            let lost = fresh.look(&vault, &journal, Instant::now());
+            lost.into_iter().for_each(|sentence| vault.warn(sentence));
+        };
+        if tokio::task::spawn_blocking(look).await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Copies the journal's database and lets old texts go, once a day.
@@ -312,59 +403,20 @@ async fn look_after(journal: Journal) {
     }
 }
 
+/// A task that ends with the one who waits for nothing of it.
+struct Following(tokio::task::JoinHandle<()>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 fn not_bound(error: ServerError) -> StartError {
     match error {
         ServerError::Bind { port, source } if source.kind() == io::ErrorKind::AddrInUse => {
             StartError::PortInUse { port }
         }
         error => StartError::Other(error.into()),
-    }
-}
-
-/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
-/// so that an impatient second Ctrl-C does not cut the first one's work short.
-fn signals() -> io::Result<watch::Receiver<bool>> {
-    let (tell, stop) = watch::channel(false);
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        for kind in kinds {
-            let mut signals = signal(kind)?;
-            let tell = tell.clone();
-            tokio::spawn(async move {
-                while signals.recv().await.is_some() {
-                    tell.send_replace(true);
-                    tracing::info!("asked to stop");
-                }
-            });
-        }
-    }
-    #[cfg(windows)]
-    {
-        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
-        // One type each, so a macro instead of a list. When its console closes Windows gives a
-        // process about five seconds, and keeps it no longer.
-        macro_rules! listen {
-            ($($signal:ident),*) => {$({
-                let mut signals = $signal()?;
-                let tell = tell.clone();
-                tokio::spawn(async move {
-                    while signals.recv().await.is_some() {
-                        tell.send_replace(true);
-                        tracing::info!("asked to stop");
-                    }
-                });
-            })*};
-        }
-        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_shutdown);
-    }
-    Ok(stop)
-}
-
-async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
-    if stop.wait_for(|stop| *stop).await.is_err() {
-        // Without anyone left to ask there is nothing to wait for.
-        std::future::pending::<()>().await;
     }
 }

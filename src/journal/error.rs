@@ -60,8 +60,8 @@ impl JournalError {
             }
             Self::Store(error) => Some(error.hint()),
             Self::Limit { .. } => Some(
-                "do less in one turn, or ask a person: it goes on with their agreement; \
-                 `[journal]` in the settings has the limits"
+                "do less in one turn, or ask a person: it goes on with their agreement (`steward \
+                 call --yes`); `[journal]` in the settings has the limits"
                     .to_owned(),
             ),
         }

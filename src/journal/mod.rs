@@ -46,6 +46,8 @@ pub use recovery::Recovered;
 pub use settings::Settings;
 pub use undo::Undone;
 
+use arc_swap::ArcSwap;
+
 use crate::store::Store;
 use crate::vault::Vault;
 
@@ -59,7 +61,7 @@ pub struct Journal(Arc<Inner>);
 struct Inner {
     vault: Vault,
     store: Store,
-    settings: Settings,
+    settings: ArcSwap<Settings>,
     /// Held while a change set is applied.
     turn: Mutex<()>,
     /// Operations that were taken back and whose end could not be recorded: nothing new is begun
@@ -84,7 +86,7 @@ impl Journal {
         Self(Arc::new(Inner {
             vault,
             store,
-            settings,
+            settings: ArcSwap::from_pointee(settings),
             turn: Mutex::default(),
             unrecorded: Mutex::default(),
             half: Mutex::default(),
@@ -106,8 +108,13 @@ impl Journal {
         &self.0.vault
     }
 
-    fn settings(&self) -> &Settings {
-        &self.0.settings
+    /// Goes by these settings from the next call on.
+    pub fn set_settings(&self, settings: Settings) {
+        self.0.settings.store(Arc::new(settings));
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.0.settings.load_full()
     }
 
     /// Waits until nobody else changes the vault.

@@ -47,6 +47,10 @@ pub enum Kind {
     ReplyTooLarge,
     /// What was asked for could not be done; the message says why.
     Failed,
+    /// No setting has that name, or it cannot have that value.
+    InvalidSetting,
+    /// The setting is for whoever can write the settings file, not for clients.
+    NotPermitted,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -66,13 +70,14 @@ impl Kind {
             | Self::NotInitialized
             | Self::AlreadyInitialized => -32600,
             Self::UnknownMethod => -32601,
-            Self::InvalidParams | Self::UnknownTool => -32602,
+            Self::InvalidParams | Self::UnknownTool | Self::InvalidSetting => -32602,
             Self::Internal => -32603,
             Self::Overloaded | Self::RateLimited => -32001,
             Self::Cancelled => -32800,
             Self::Timeout => 1007,
             Self::ReplyTooLarge => 1008,
             Self::Failed => 1009,
+            Self::NotPermitted => 1010,
         }
     }
 

@@ -8,7 +8,8 @@
 //! ends in a value or a typed error, never in a panic.
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`events`], [`keeping`], [`ping`]), [`strict`] (JSON
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
+//! [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -20,6 +21,7 @@ pub mod initialize;
 pub mod keeping;
 mod methods;
 pub mod ping;
+pub mod settings;
 pub mod status;
 pub mod strict;
 pub mod tools;
@@ -34,6 +36,10 @@ use keeping::{
 };
 use methods::{methods, notifications};
 use ping::{PingParams, PingResult};
+use settings::{
+    ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
+    SettingsSetParams, SettingsSetResult,
+};
 use status::{StatusParams, StatusResult};
 use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
 
@@ -55,6 +61,10 @@ methods! {
     ToolsCall => "tools/call" { ToolsCallParams => ToolsCallResult },
     /// What the daemon knows of the vault and of itself.
     VaultStatus => "_vault/status" { StatusParams => StatusResult },
+    /// Every setting: value, default, where it comes from, what it is for.
+    SettingsGet => "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
+    /// Changes one setting in the settings file, which keeps its comments.
+    SettingsSet => "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
     /// Starts the events, from now on or from where a lost connection stopped.
     VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
     /// Removes things from the trash for good.
@@ -77,5 +87,9 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// The settings file has changed, and new settings hold.
+        ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
+        /// The settings file has changed and is wrong; the old settings hold.
+        ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
     }
 }

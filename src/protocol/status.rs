@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::settings::ConfigProblem;
+
 /// Nothing to say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct StatusParams {}
@@ -23,8 +25,50 @@ pub struct StatusResult {
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
+    /// How the settings file stands.
+    pub settings: SettingsState,
+    /// What holds the daemon in, should a fault of its own be turned against its user.
+    pub confinement: Confinement,
     /// The vault.
     pub vault: VaultState,
+}
+
+/// How the settings file stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsState {
+    /// The file; it need not exist.
+    pub file: String,
+    /// Why the file as it is now does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub problem: Option<ConfigProblem>,
+    /// Settings that the file gives another value from the next start on.
+    pub needs_restart: Vec<String>,
+}
+
+/// What holds the daemon in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct Confinement {
+    /// How far.
+    pub state: ConfinementState,
+    /// What it lacks, or why there is none; a line each.
+    pub lacks: Vec<String>,
+}
+
+/// How far the daemon is held in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfinementState {
+    /// It writes to its vault and its own folders only, and opens no connections.
+    Full,
+    /// The same but for what is listed.
+    Partial,
+    /// Switched off in the settings.
+    Off,
+    /// The system knows no such thing.
+    #[default]
+    NotPossible,
 }
 
 /// What is known of the vault.

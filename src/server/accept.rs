@@ -17,10 +17,10 @@ use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
+use super::tracker::Guard;
 use super::{Shared, connection};
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
@@ -38,16 +38,18 @@ const MAX_HEADERS: usize = 64;
 
 /// Takes connections until dropped.
 pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let handshakes = Arc::new(Semaphore::new(shared.settings.max_pending_handshakes as usize));
     let router = router(shared);
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => match Arc::clone(&handshakes).try_acquire_owned() {
-                Ok(permit) => {
-                    tokio::spawn(handshake(stream, peer, router.clone(), permit));
+            Ok((stream, peer)) => {
+                let most = shared.settings.load().max_pending_handshakes;
+                match shared.handshakes.begin_below(most as usize) {
+                    Some(place) => {
+                        tokio::spawn(handshake(stream, peer, router.clone(), place));
+                    }
+                    None => turn_away(&stream),
                 }
-                Err(_) => turn_away(&stream),
-            },
+            }
             Err(error) => {
                 // Out of file handles, most likely: wait for connections to end.
                 tracing::warn!(%error, "could not accept a connection");
@@ -75,12 +77,7 @@ fn router(shared: &Arc<Shared>) -> Router {
 
 /// One HTTP request on one connection. Holds its place among the pending handshakes until it has
 /// been answered or upgraded.
-async fn handshake(
-    stream: TcpStream,
-    peer: SocketAddr,
-    router: Router,
-    _place: OwnedSemaphorePermit,
-) {
+async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, _place: Guard) {
     // Answers are small and wanted now.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "could not set TCP_NODELAY");
@@ -123,8 +120,9 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     let Some(accept) = websocket_accept(&request) else {
         return (StatusCode::UPGRADE_REQUIRED, [(UPGRADE, "websocket")]).into_response();
     };
-    let place = match Arc::clone(&shared.places).try_acquire_owned() {
-        Ok(place) if !shared.is_closing() => place,
+    let most = shared.settings.load().max_connections;
+    let place = match shared.connections.begin_below(most as usize) {
+        Some(place) if !shared.is_closing() => place,
         _ => {
             tracing::warn!("turned a connection away: too many, or stopping");
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -139,14 +137,13 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     if gate::offered(request.headers()).ours {
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
-    let guard = shared.connections.begin();
     tokio::spawn(async move {
         match tokio::time::timeout(HEAD_DEADLINE, upgraded).await {
             Ok(Ok(upgraded)) => connection::serve(upgraded, shared).await,
             Ok(Err(error)) => tracing::debug!(%error, "an upgrade failed"),
             Err(_) => tracing::debug!("an upgrade took too long"),
         }
-        drop((guard, place));
+        drop(place);
     });
     response
 }

@@ -8,7 +8,8 @@ use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
-use crate::protocol::status::VaultState;
+use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
+use crate::protocol::status::{Confinement, SettingsState, VaultState};
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
 
@@ -23,6 +24,17 @@ pub enum Work {
     /// Changes something: one at a time, in the order they were asked for; once begun it runs to
     /// its end, whatever becomes of its caller.
     Change,
+    /// Changes a setting: runs at once, so that no queue of changes keeps a person from it; once
+    /// begun it runs to its end.
+    Setting,
+}
+
+impl Work {
+    /// Whether it is done to its end once it has begun, whatever becomes of its caller.
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Change | Self::Setting)
+    }
 }
 
 /// Who calls a tool.
@@ -77,4 +89,19 @@ pub trait Backend: Send + Sync + 'static {
 
     /// What is known of the vault, on a thread that may block.
     fn vault(&self) -> VaultState;
+
+    /// Every setting, on a thread that may block.
+    fn settings(&self) -> SettingsGetResult;
+
+    /// Gives a setting a value; null takes it out of the file. On a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `invalid_setting`, `not_permitted` and `failed`; nothing is changed then.
+    fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject>;
+
+    /// How the settings file stands.
+    fn settings_state(&self) -> SettingsState;
+
+    /// What holds the daemon in.
+    fn confinement(&self) -> Confinement;
 }

@@ -15,7 +15,7 @@ use super::backend::{Caller, Work};
 use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
-use super::{Shared, lock};
+use super::{Settings, Shared, lock};
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::tools::{ToolsCallParams, ToolsCallResult};
@@ -28,6 +28,7 @@ const RETRY_AFTER_MS: u64 = 50;
 #[derive(Clone)]
 pub struct Calls {
     shared: Arc<Shared>,
+    settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     in_flight: Arc<Mutex<HashMap<RequestId, InFlight>>>,
     unanswered: Tracker,
@@ -58,9 +59,10 @@ impl InFlight {
 impl Calls {
     /// No calls yet; answers go to `outbox`.
     #[must_use]
-    pub fn new(shared: Arc<Shared>, outbox: Arc<Outbox>) -> Self {
+    pub fn new(shared: Arc<Shared>, settings: Arc<Settings>, outbox: Arc<Outbox>) -> Self {
         Self {
             shared,
+            settings,
             outbox,
             in_flight: Arc::default(),
             unanswered: Tracker::default(),
@@ -97,12 +99,12 @@ impl Calls {
             )
             .hint("`tools/list` names them all"));
         };
-        let answer_to = id.clone();
+        let (answer_to, most) = (id.clone(), self.settings.max_reply_bytes);
         let ours = params.meta.as_ref().and_then(|meta| meta.vault.as_ref());
         let caller =
             Caller { name: client.to_owned(), confirmed: ours.is_some_and(|ours| ours.confirmed) };
         let job = move |shared: &Shared, cancel: &Cancel| {
-            carry_out(shared, &answer_to, params, caller, cancel)
+            carry_out(shared, &answer_to, params, caller, most, cancel)
         };
         self.begin(id, work, Box::new(job))
     }
@@ -116,7 +118,7 @@ impl Calls {
         let give_up = Arc::new(Notify::new());
         {
             let mut in_flight = lock(&self.in_flight);
-            if in_flight.len() >= self.shared.settings.max_in_flight as usize {
+            if in_flight.len() >= self.settings.max_in_flight as usize {
                 return Err(ErrorObject::new(
                     Kind::Overloaded,
                     format!("{} requests are unanswered already", in_flight.len()),
@@ -129,7 +131,7 @@ impl Calls {
         // Only what is heavy or must be alone waits: what is light must not queue behind it. The
         // place is taken now, so that changes are made in the order in which they were asked for.
         let turn = match work {
-            Work::Read => None,
+            Work::Read | Work::Setting => None,
             Work::Search => Some(queue(&self.shared.searches)),
             Work::Change => Some(queue(&self.shared.changes)),
         };
@@ -157,7 +159,7 @@ impl Calls {
     /// The client is gone: what only reads is given up, a change goes on.
     pub fn abandon(&self) {
         for call in lock(&self.in_flight).values() {
-            if call.work != Work::Change {
+            if !call.work.is_finished() {
                 call.cancel();
             }
         }
@@ -173,7 +175,7 @@ impl Calls {
         cancel: Cancel,
         give_up: &Notify,
     ) -> String {
-        let limit = self.shared.settings.request_deadline();
+        let limit = self.settings.request_deadline();
         let deadline = Instant::now() + limit;
         let turn = match turn {
             None => None,
@@ -196,7 +198,7 @@ impl Calls {
             text
         });
         let given_up = async {
-            if work == Work::Change {
+            if work.is_finished() {
                 std::future::pending::<()>().await;
             }
             give_up.notified().await;
@@ -209,7 +211,7 @@ impl Calls {
             () = given_up => cancelled(id),
             () = tokio::time::sleep_until(deadline) => {
                 cancel.cancel();
-                late(id, limit, if work == Work::Change { MAYBE_MADE } else { "" })
+                late(id, limit, if work.is_finished() { MAYBE_MADE } else { "" })
             }
         }
     }
@@ -232,6 +234,7 @@ fn carry_out(
     id: &RequestId,
     params: ToolsCallParams,
     caller: Caller,
+    limit: u64,
     cancel: &Cancel,
 ) -> String {
     let result = shared.backend.call(&params.name, params.arguments, caller, cancel);
@@ -239,7 +242,7 @@ fn carry_out(
         return cancelled(id);
     }
     let text = envelope::answer(id, &result);
-    let (size, limit) = (text.len() as u64, shared.settings.max_reply_bytes);
+    let size = text.len() as u64;
     if size <= limit {
         return text;
     }

@@ -56,7 +56,7 @@ enum Ending {
 
 /// Serves one upgraded connection to its end.
 pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
-    let settings = &shared.settings;
+    let settings = shared.settings.load_full();
     let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);
     let config = WebSocketConfig::default()
         .read_buffer_size(16 * 1024)
@@ -77,7 +77,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
     ));
     let missed = AtomicU32::new(0);
     let mut reader = Reader {
-        session: Session::new(Arc::clone(&shared), Arc::clone(&outbox)),
+        session: Session::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox)),
         stream,
         outbox: &outbox,
         missed: &missed,

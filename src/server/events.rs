@@ -13,6 +13,7 @@ use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
     SubscribeMode, SubscribeParams, SubscribeResult,
 };
+use crate::protocol::settings::{ConfigProblem, ConfigRejectedParams, ConfigReloadedParams};
 
 /// Events kept for those who come back.
 pub const RING_EVENTS: usize = 4096;
@@ -36,6 +37,15 @@ pub enum Event {
     },
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
+    /// New settings hold.
+    ConfigReloaded {
+        /// What is another value now, by name.
+        changed: Vec<String>,
+        /// What only a restart brings.
+        needs_restart: Vec<String>,
+    },
+    /// The settings file is wrong; the old settings hold.
+    ConfigRejected(ConfigProblem),
 }
 
 impl Event {
@@ -47,6 +57,12 @@ impl Event {
             }
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
+            }
+            Self::ConfigReloaded { changed, needs_restart } => {
+                envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
+            }
+            Self::ConfigRejected(problem) => {
+                envelope::notification(&ConfigRejectedParams { problem, meta })
             }
         }
     }

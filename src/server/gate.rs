@@ -41,7 +41,7 @@ async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Respon
         "the peer is not on this machine"
     } else if !host_is_ours(headers, request.uri(), shared.port) {
         "the host is not this server"
-    } else if !origin_is_allowed(headers, &shared.settings.allowed_origins) {
+    } else if !origin_is_allowed(headers, &shared.settings.load().allowed_origins) {
         "the origin is not allowed"
     } else {
         return next.run(request).await;

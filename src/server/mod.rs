@@ -37,6 +37,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
@@ -71,7 +72,8 @@ pub struct Server {
 
 /// What all connections share.
 pub struct Shared {
-    settings: Settings,
+    /// Those of now. A connection keeps the ones it began with: they are what it was told.
+    settings: Arc<ArcSwap<Settings>>,
     token: TokenKeeper,
     backend: Box<dyn Backend>,
     events: Events,
@@ -80,8 +82,8 @@ pub struct Shared {
     started: Instant,
     failures: Failures,
     next_connection: AtomicU64,
-    /// Places for connections.
-    places: Arc<Semaphore>,
+    /// Connections that have not finished their handshake.
+    handshakes: Tracker,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
     /// The one turn for changes, first come first served: they are made one after another in any
@@ -128,13 +130,13 @@ impl Server {
             started: Instant::now(),
             failures: Failures::default(),
             next_connection: AtomicU64::new(1),
-            places: Arc::new(Semaphore::new(settings.max_connections as usize)),
+            handshakes: Tracker::default(),
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(1)),
             connections: Tracker::default(),
             running: Tracker::default(),
             closing: watch::Sender::new(false),
-            settings,
+            settings: Arc::new(ArcSwap::from_pointee(settings)),
         };
         Ok(Self { listener, shared: Arc::new(shared) })
     }
@@ -149,6 +151,13 @@ impl Server {
     #[must_use]
     pub fn events(&self) -> Events {
         self.shared.events.clone()
+    }
+
+    /// Where to put new settings, from any thread. They hold for whoever connects from then on; the
+    /// port stays.
+    #[must_use]
+    pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
+        Arc::clone(&self.shared.settings)
     }
 
     /// Serves until `shutdown`, then stops: no new connections and requests, up to 8 seconds for

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::Shared;
 use super::backend::{Backend, MAX_CALLER_CHARS, Work};
 use super::calls::Calls;
 use super::outbox::Outbox;
 use super::pace::Bucket;
+use super::{Settings, Shared};
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::initialize::{
@@ -19,6 +19,7 @@ use crate::protocol::initialize::{
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::ping::{PingParams, PingResult};
+use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
 use crate::protocol::{
@@ -32,6 +33,8 @@ const MAX_NONCE_BYTES: usize = 128;
 /// The state of one client's conversation with the door.
 pub struct Session {
     shared: Arc<Shared>,
+    /// Those that the client is told, and that hold for as long as it stays.
+    settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
     bucket: Bucket,
@@ -44,12 +47,11 @@ pub struct Session {
 impl Session {
     /// A client that has not introduced itself.
     #[must_use]
-    pub fn new(shared: Arc<Shared>, outbox: Arc<Outbox>) -> Self {
-        let bucket =
-            Bucket::new(shared.settings.messages_per_second, shared.settings.message_burst);
-        let calls = Calls::new(Arc::clone(&shared), Arc::clone(&outbox));
+    pub fn new(shared: Arc<Shared>, settings: Arc<Settings>, outbox: Arc<Outbox>) -> Self {
+        let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
+        let calls = Calls::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        Self { shared, outbox, calls, bucket, number, open: false, client: String::new() }
+        Self { shared, settings, outbox, calls, bucket, number, open: false, client: String::new() }
     }
 
     /// Whether `initialize` has been answered.
@@ -138,6 +140,14 @@ impl Session {
                 };
                 self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
             }
+            Request::SettingsGet(_) => {
+                self.keep::<SettingsGetParams>(id, Work::Read, |backend| Ok(backend.settings()))?;
+            }
+            Request::SettingsSet(params) => {
+                self.keep::<SettingsSetParams>(id, Work::Setting, move |backend| {
+                    backend.set_setting(&params.key, &params.value)
+                })?;
+            }
             Request::TrashEmpty(params) => {
                 let work = if params.dry_run { Work::Read } else { Work::Change };
                 self.keep::<TrashEmptyParams>(id, work, |backend| backend.empty_trash(params))?;
@@ -191,7 +201,7 @@ impl Session {
                         name: self.shared.backend.name().to_owned(),
                         epoch: self.shared.events.epoch().to_owned(),
                         seq: self.shared.events.seq(),
-                        limits: self.shared.settings.limits(),
+                        limits: self.settings.limits(),
                         proof: nonce.map(|nonce| self.shared.token.current().prove(nonce)),
                     },
                 },
@@ -238,6 +248,8 @@ fn status(shared: &Shared) -> StatusResult {
         connections: u32::try_from(shared.connections.count()).unwrap_or(u32::MAX),
         epoch: shared.events.epoch().to_owned(),
         seq: shared.events.seq(),
+        settings: shared.backend.settings_state(),
+        confinement: shared.backend.confinement(),
         vault: shared.backend.vault(),
     }
 }

@@ -27,6 +27,14 @@ impl Tracker {
         Guard(Arc::clone(&self.0))
     }
 
+    /// Begins one more, unless `most` are going on already.
+    #[must_use]
+    pub fn begin_below(&self, most: usize) -> Option<Guard> {
+        let more = |count: usize| (count < most).then(|| count + 1);
+        let begun = self.0.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
+    }
+
     /// How many are going on.
     #[must_use]
     pub fn count(&self) -> usize {

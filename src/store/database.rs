@@ -185,7 +185,10 @@ fn connect(place: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.execute_batch(
-        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
+        // What SQLite would put aside on disk goes to the system's folder for such things, which the
+        // confined daemon cannot write to.
+        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;",
     )?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // Less than this loses acknowledged changes in a power cut (29 of 50 were measured).

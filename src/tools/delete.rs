@@ -87,27 +87,17 @@ impl Tool for Delete {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
         let (trash, location, whereto) = match trashed {
-            Trashed::System { .. } => (
-                "system",
-                None,
-                "the system's trash; restore it from there with the file manager".to_owned(),
-            ),
-            Trashed::Local { path, instead } => (
-                "local",
-                Some(path.as_str().to_owned()),
-                format!(
-                    "`{path}`{}; move it back from there with the file manager to restore it",
-                    instead.as_ref().map_or(String::new(), |reason| format!(" ({reason})"))
-                ),
-            ),
-            Trashed::Kept { place } => (
-                "kept",
-                Some(place.display().to_string()),
-                format!(
-                    "`{}`, since the vault keeps no trash; copy it back from there to restore it",
-                    place.display()
-                ),
-            ),
+            Trashed::System { .. } => ("system", None, "the system's trash".to_owned()),
+            Trashed::Local { path, instead } => {
+                let reason = instead.as_ref().map(|reason| format!(" ({reason})"));
+                let whereto = format!("`{path}`{}", reason.unwrap_or_default());
+                ("local", Some(path.as_str().to_owned()), whereto)
+            }
+            Trashed::Kept { place } => {
+                let place = place.display();
+                let whereto = format!("`{place}`, since the vault keeps no trash");
+                ("kept", Some(place.to_string()), whereto)
+            }
         };
         let what = match kind {
             Kind::Folder => format!("folder `{}` with {}", found.path, count(files, "file")),
@@ -131,6 +121,10 @@ impl Tool for Delete {
                 count(lost.files, "file")
             ),
         };
-        Ok(Answer { text: format!("deleted the {what}: it is now in {whereto}{links}"), data })
+        let set = applied.change_set;
+        let text = format!(
+            "deleted the {what}: it is now in {whereto}; undo change set {set} to have it back{links}"
+        );
+        Ok(Answer { text, data })
     }
 }

@@ -26,7 +26,7 @@ pub struct ChangeSetData {
     undoes: Option<String>,
     /// Whether all of it has been taken back.
     undone: bool,
-    /// The changes in the order in which they were made, at most a hundred.
+    /// The changes in the order in which they were made, a hundred at most; `first_change` goes on.
     pub changes: Vec<ChangeData>,
     /// How many changes there are in all.
     total: usize,
@@ -51,8 +51,8 @@ pub struct ChangeData {
     pub diff: Option<String>,
 }
 
-/// A change set as data.
-pub(super) fn data(set: &ListedSet) -> ChangeSetData {
+/// A change set as data, without its first `skipped` changes.
+pub(super) fn data(set: &ListedSet, skipped: usize) -> ChangeSetData {
     ChangeSetData {
         id: set.id.0,
         title: set.title.clone(),
@@ -64,7 +64,7 @@ pub(super) fn data(set: &ListedSet) -> ChangeSetData {
             SetKind::Change | SetKind::Restore => None,
         },
         undone: set.is_undone(),
-        changes: set.changes.iter().take(MAX_CHANGES).map(change).collect(),
+        changes: set.changes.iter().skip(skipped).take(MAX_CHANGES).map(change).collect(),
         total: set.changes.len(),
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::history::{self, ChangeSetData};
 use super::text_file::{count, shown};
 use super::{Answer, Context, Tier, Tool, ToolError, when};
-use crate::journal::{ChangeSetId, Difference, ListedChange, Query};
+use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
+use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
@@ -34,12 +35,22 @@ pub struct Input {
     /// Only change sets with a smaller number than this: how to go on where an answer ended.
     #[serde(default)]
     before: Option<u64>,
+    /// Only this change set, with all its changes: a great one is shown in parts of a hundred.
+    #[serde(default)]
+    change_set: Option<u64>,
+    /// The first change shown of each set, from 1: how to go on in a great one.
+    #[serde(default = "one")]
+    first_change: usize,
     /// How many change sets at most, up to 200.
     #[serde(default = "twenty")]
     limit: usize,
     /// Whether to show what changed in the texts.
     #[serde(default)]
     diff: bool,
+}
+
+fn one() -> usize {
+    1
 }
 
 fn twenty() -> usize {
@@ -75,16 +86,20 @@ impl Tool for ListChanges {
             before: input.before.map(ChangeSetId),
             limit: limit + 1,
         };
-        let mut sets = context.journal.change_sets(&query)?;
+        let mut sets = match input.change_set {
+            None => context.journal.change_sets(&query)?,
+            Some(id) => vec![one_set(context, id)?],
+        };
         let more = sets.len() > limit;
         sets.truncate(limit);
+        let skipped = input.first_change.max(1) - 1;
         let mut lines = Vec::new();
         let mut change_sets = Vec::new();
         let mut room = MAX_DIFF_BYTES;
         for set in &sets {
             lines.push(history::headline(set));
-            let mut data = history::data(set);
-            for (change, data) in set.changes.iter().zip(&mut data.changes) {
+            let mut data = history::data(set, skipped);
+            for (change, data) in set.changes.iter().skip(skipped).zip(&mut data.changes) {
                 lines.push(format!("    {}", history::line(change)));
                 if input.diff {
                     data.diff = difference(context, change, &mut room)?;
@@ -92,9 +107,14 @@ impl Tool for ListChanges {
                     lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
                 }
             }
-            if set.changes.len() > history::MAX_CHANGES {
-                let rest = set.changes.len() - history::MAX_CHANGES;
-                lines.push(format!("    and {} more", count(rest, "change")));
+            let shown = skipped + history::MAX_CHANGES;
+            if let Some(rest) = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0) {
+                lines.push(format!(
+                    "    and {} more; go on with change_set: {}, first_change: {}",
+                    count(rest, "change"),
+                    set.id,
+                    shown + 1
+                ));
             }
             change_sets.push(data);
         }
@@ -110,6 +130,16 @@ impl Tool for ListChanges {
         }
         Ok(Answer { text: lines.join("\n"), data: Output { change_sets, more } })
     }
+}
+
+fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
+    context.journal.change_set(ChangeSetId(id))?.ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::NotFound,
+            format!("there is no change set {id}"),
+            "list_changes without a number shows what there is",
+        )
+    })
 }
 
 /// The path that is meant: one that exists as tools find it, else as it is written.
@@ -129,7 +159,14 @@ fn difference(
     if *room == 0 {
         return Ok(None);
     }
-    Ok(match context.journal.diff(change.id)? {
+    // One text that is damaged hides none of the others.
+    let difference = match context.journal.diff(change.id) {
+        Err(UndoError::NotKept { reason, .. }) => {
+            return Ok(Some(format!("(cannot be shown: {reason})")));
+        }
+        other => other?,
+    };
+    Ok(match difference {
         Difference::Text(diff) if diff.len() > *room => {
             *room = 0;
             Some("(the rest of the differences is too long; ask with `path`)".to_owned())

@@ -84,7 +84,7 @@ impl Tool for Undo {
         let data = Output {
             undone: target.to_string(),
             change_set: set.0,
-            changes: listed.as_ref().map(history::data),
+            changes: listed.as_ref().map(|set| history::data(set, 0)),
             notes: undone.notes,
         };
         Ok(Answer { text: lines.join("\n"), data })

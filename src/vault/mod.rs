@@ -42,6 +42,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
 
 pub use abilities::Abilities;
@@ -53,7 +54,7 @@ pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
 pub use save::{Before, OldText, Saved, Staged, Writer, temp_name};
-pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed};
+pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed, make_system_trash, system_trash};
 pub use watch::Watching;
 
 use crate::note::path::VaultPath;
@@ -104,7 +105,7 @@ struct Inner {
     root: Folder,
     root_id: dir::FileId,
     state: PathBuf,
-    settings: Settings,
+    settings: ArcSwap<Settings>,
     protection: Protection,
     catalogue: RwLock<Catalogue>,
     unreadable: RwLock<Vec<(VaultPath, String)>>,
@@ -195,7 +196,7 @@ impl Vault {
             root,
             root_id,
             state: state.to_owned(),
-            settings,
+            settings: ArcSwap::from_pointee(settings),
             protection,
             catalogue: RwLock::default(),
             unreadable: RwLock::default(),
@@ -231,7 +232,14 @@ impl Vault {
 
     /// Bytes of the largest file that is read or edited whole.
     pub fn max_file_bytes(&self) -> u64 {
-        self.0.settings.max_file_bytes
+        self.0.settings.load().max_file_bytes
+    }
+
+    /// Behaves by these settings from the next call on.
+    pub fn set_settings(&self, settings: Settings) {
+        let poll_seconds = settings.poll_seconds;
+        self.0.settings.store(Arc::new(settings));
+        lock(&self.0.watch).poll_every(poll_seconds);
     }
 
     /// Everything known to be in the vault. Hold it shortly: changes wait for it.
@@ -356,7 +364,7 @@ impl Vault {
         file: File,
         meta: Meta,
     ) -> Result<FileContent, VaultError> {
-        let limit = self.0.settings.max_file_bytes;
+        let limit = self.max_file_bytes();
         let too_large = |size| VaultError::TooLarge { path: path.clone(), size, limit };
         if meta.size > limit {
             return Err(too_large(meta.size));
@@ -384,7 +392,7 @@ impl Vault {
     }
 
     /// Notes for `status` what went wrong where nobody was asking.
-    fn warn(&self, warning: String) {
+    pub fn warn(&self, warning: String) {
         tracing::warn!("{warning}");
         let mut warnings = lock(&self.0.warnings);
         if warnings.len() >= 50 {

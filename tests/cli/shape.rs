@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["serve"],
     &["tools"],
@@ -21,6 +21,13 @@ const COMMANDS: [&[&str]; 17] = [
     &["config", "init"],
     &["config", "path"],
     &["config", "check"],
+    &["config", "list"],
+    &["config", "get"],
+    &["config", "set"],
+    &["service"],
+    &["service", "install"],
+    &["service", "uninstall"],
+    &["service", "status"],
     &["completions"],
 ];
 

@@ -13,3 +13,4 @@ mod handshake;
 mod load;
 mod messages;
 mod secrets;
+mod settings;

@@ -10,7 +10,8 @@ use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
-use vault_steward::protocol::status::VaultState;
+use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
+use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
@@ -140,5 +141,21 @@ impl Backend for Fake {
             let _ = self.go.lock().unwrap().recv();
         }
         VaultState { name: "fake".to_owned(), ..VaultState::default() }
+    }
+
+    fn settings(&self) -> SettingsGetResult {
+        SettingsGetResult::default()
+    }
+
+    fn set_setting(&self, _: &str, _: &Value) -> Result<SettingsSetResult, ErrorObject> {
+        Ok(SettingsSetResult::default())
+    }
+
+    fn settings_state(&self) -> SettingsState {
+        SettingsState::default()
+    }
+
+    fn confinement(&self) -> Confinement {
+        Confinement::default()
     }
 }

@@ -3,9 +3,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -20,6 +22,8 @@ pub struct Door {
     pub port: u16,
     pub token: String,
     pub events: Events,
+    /// Where new settings are put.
+    pub settings: Arc<ArcSwap<Settings>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     runtime: tokio::runtime::Handle,
@@ -39,7 +43,7 @@ impl Door {
         let settings = Settings { port: 0, ..settings };
         let keeper = TokenKeeper::fixed(token.clone());
         let server = runtime.block_on(Server::bind(settings, keeper, backend)).unwrap();
-        let (port, events) = (server.port(), server.events());
+        let (port, events, settings) = (server.port(), server.events(), server.settings());
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             runtime.block_on(server.run(async {
@@ -51,6 +55,7 @@ impl Door {
             port,
             token: token.reveal(),
             events,
+            settings,
             stop: Some(stop),
             thread: Some(thread),
             runtime: handle,

@@ -5,6 +5,7 @@ mod concurrency;
 mod conflicts;
 mod content;
 mod daily;
+mod fresh;
 mod guards;
 mod history;
 mod journal;

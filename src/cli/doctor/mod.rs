@@ -117,6 +117,10 @@ fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &
             }
             let state = places::state(folders, &root, checks);
             let served = places::daemon(folders, &root, &config, checks);
+            places::confinement(&config, served.as_ref(), checks);
+            if let Some(served) = &served {
+                places::settings(served, checks);
+            }
             if let Some(state) = state {
                 vault::look(&root, &state, &config, served, checks);
             }

@@ -9,7 +9,8 @@ use crate::cli::status;
 use crate::config::Config;
 use crate::config::folders::{self, Folders};
 use crate::config::running::Running;
-use crate::protocol::status::StatusResult;
+use crate::daemon::confine;
+use crate::protocol::status::{ConfinementState, StatusResult};
 use crate::server::private;
 use crate::server::token::{Token, TokenError};
 
@@ -86,6 +87,38 @@ pub(super) fn daemon(
             checks.fail("daemon", failure.message, hint);
             None
         }
+    }
+}
+
+/// What holds the daemon in, or would.
+pub(super) fn confinement(config: &Config, served: Option<&StatusResult>, checks: &mut Checks) {
+    let confinement = match served {
+        Some(status) => status.confinement.clone(),
+        None if !config.security.landlock => confine::off(),
+        None => confine::possible(),
+    };
+    let says = status::confined(&confinement);
+    match confinement.state {
+        ConfinementState::Full | ConfinementState::NotPossible => checks.ok("confined", says),
+        ConfinementState::Partial => {
+            checks.warn("confined", says, "a newer kernel holds more back; everything works");
+        }
+        ConfinementState::Off => {
+            checks.warn("confined", says, "`steward config set security.landlock true`");
+        }
+    }
+}
+
+/// What the daemon says of the settings file.
+pub(super) fn settings(served: &StatusResult, checks: &mut Checks) {
+    if let Some(problem) = &served.settings.problem {
+        let says = format!("the daemon goes on as before: {}", status::settings_problem(problem));
+        checks.warn("settings", says, problem.hint.clone().unwrap_or("correct it".to_owned()));
+    }
+    let waiting = &served.settings.needs_restart;
+    if !waiting.is_empty() {
+        let says = format!("not in force yet: {}", waiting.join(", "));
+        checks.warn("settings", says, "restart the daemon");
     }
 }
 

@@ -166,6 +166,14 @@ pub fn vault_id(root: &Path) -> String {
     format!("{slug}-{}", &hash[..8])
 }
 
+/// Makes the folder that the settings file lies in, where it is missing.
+///
+/// # Errors
+/// What the system said.
+pub fn prepare_for(settings: &Path) -> io::Result<()> {
+    settings.parent().map_or(Ok(()), std::fs::create_dir_all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

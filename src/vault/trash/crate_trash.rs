@@ -2,6 +2,7 @@
 //!
 //! It goes by absolute path, as the systems' own calls do. What it moved is looked for afterwards.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::vault::dir::{Folder, Name};
@@ -19,6 +20,15 @@ pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<Pa
     }
 }
 
+/// No folder that this program would write to itself.
+pub(super) fn of_vault(_: &Path) -> Option<PathBuf> {
+    None
+}
+
+/// Nothing has to be made here.
+pub(super) fn make(_: &Path) -> io::Result<()> {
+    Ok(())
+}
 /// Where the system keeps what it trashed is not told.
 pub(super) fn find(_name: &str, _is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
     None

@@ -20,6 +20,16 @@ use crate::vault::save::rename_durably;
 /// # Errors
 /// Why it was not moved, to follow "because"; it is where it was then.
 pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<PathBuf>, String> {
+    let trash = trash_for(folder)?;
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
+        _ => format!("the system's trash refused: {error}"),
+    };
+    move_in(folder, name, place, &trash).map(Some).map_err(refused)
+}
+
+/// Where the trash for what lies in `folder` is, whether or not it has been made.
+fn trash_for(folder: &Folder) -> Result<PathBuf, String> {
     let data = data_folder().ok_or("there is no home folder for the system's trash")?;
     let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device);
     let above = data.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("/"));
@@ -27,11 +37,17 @@ pub(super) fn put(folder: &Folder, name: Name, place: &Path) -> Result<Option<Pa
     if there.ok() != disk(folder).ok() {
         return Err("the system's trash lies on another disk".to_owned());
     }
-    let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::CrossesDevices => "the system's trash lies on another disk".to_owned(),
-        _ => format!("the system's trash refused: {error}"),
-    };
-    move_in(folder, name, place, &data.join("Trash")).map(Some).map_err(refused)
+    Ok(data.join("Trash"))
+}
+
+/// The trash that the vault at `root` can use, whether or not it has been made.
+pub(super) fn of_vault(root: &Path) -> Option<PathBuf> {
+    trash_for(&Folder::open_root(root).ok()?).ok()
+}
+
+/// Makes the trash where it is missing.
+pub(super) fn make(trash: &Path) -> io::Result<()> {
+    parts(trash).map(|_| ())
 }
 
 fn data_folder() -> Option<PathBuf> {
@@ -58,13 +74,18 @@ pub(super) fn forget(place: &Path) {
     let _ = std::fs::remove_file(trash.join("info").join(told));
 }
 
-fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<PathBuf> {
-    let [files, info] = ["files", "info"].map(|part| -> io::Result<Folder> {
+/// The two folders that a trash is made of: the files, and what is said of them.
+fn parts(trash: &Path) -> io::Result<(Folder, Folder)> {
+    let part = |part: &str| -> io::Result<Folder> {
         let part = trash.join(part);
         std::fs::create_dir_all(&part)?;
         Folder::open_root(&part)
-    });
-    let (files, info) = (files?, info?);
+    };
+    Ok((part("files")?, part("info")?))
+}
+
+fn move_in(folder: &Folder, name: Name, place: &Path, trash: &Path) -> io::Result<PathBuf> {
+    let (files, info) = parts(trash)?;
     for number in 1..10_000 {
         let free = numbered(name.as_str(), number);
         let told = format!("{free}.trashinfo");

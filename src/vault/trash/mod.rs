@@ -15,7 +15,7 @@ pub use keeping::Keeping;
 pub use places::InTrash;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Revision;
 use super::dir::{Folder, Kind, Name};
@@ -26,6 +26,20 @@ use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 
 /// The vault's own trash.
 pub const TRASH_FOLDER: &str = ".trash";
+
+/// The system's trash for what lies in the vault at `root`, where it is a folder that this program
+/// writes to (Linux) and lies on the same disk. It need not have been made.
+pub fn system_trash(root: &Path) -> Option<PathBuf> {
+    system::of_vault(root)
+}
+
+/// Makes the folder that [`system_trash`] names, where it is missing.
+///
+/// # Errors
+/// What the system said.
+pub fn make_system_trash(trash: &Path) -> io::Result<()> {
+    system::make(trash)
+}
 
 /// Where a deleted thing went.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -78,6 +78,15 @@ impl Watch {
         }
     }
 
+    /// Looks every so many seconds from now on, where there are no events.
+    pub fn poll_every(&mut self, poll_seconds: u32) {
+        self.poll_seconds = poll_seconds;
+        if let Watching::Polling { seconds, .. } = &mut self.state {
+            *seconds = poll_seconds;
+        }
+        self.wake();
+    }
+
     /// Lets the thread look at its clock again.
     pub fn wake(&self) {
         if let Some(running) = &self.running {
@@ -102,9 +111,9 @@ impl Vault {
         if watch.running.is_some() || self.0.stopping.load(Ordering::Relaxed) {
             return;
         }
-        watch.poll_seconds = self.0.settings.poll_seconds;
-        let polling =
-            |reason: String| Watching::Polling { seconds: self.0.settings.poll_seconds, reason };
+        let seconds = self.0.settings.load().poll_seconds;
+        watch.poll_seconds = seconds;
+        let polling = |reason: String| Watching::Polling { seconds, reason };
         let events = match self.remote_file_system() {
             Some(kind) => {
                 watch.state = polling(format!("the vault lies on {kind}, which sends no events"));
@@ -194,20 +203,24 @@ impl Vault {
 const TICK: Duration = Duration::from_secs(1);
 
 fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &platform::Stop) {
-    let Some(settings) = vault.upgrade().map(|inner| inner.settings.clone()) else { return };
-    let polling = Some(Duration::from_secs(u64::from(settings.poll_seconds.max(1))));
-    let rescans = Duration::from_secs(u64::from(settings.rescan_minutes) * 60);
-    let period = || match events {
-        Some(events) if events.limited().is_none() => {
-            Some(rescans).filter(|period| !period.is_zero())
+    let period = |vault: &super::Inner| {
+        let settings = vault.settings.load();
+        match events {
+            Some(events) if events.limited().is_none() => {
+                let rescans = Duration::from_secs(u64::from(settings.rescan_minutes) * 60);
+                Some(rescans).filter(|period| !period.is_zero())
+            }
+            _ => Some(Duration::from_secs(u64::from(settings.poll_seconds.max(1)))),
         }
-        _ => polling,
     };
     let mut last = Instant::now();
     let mut gone = false;
     loop {
-        let watching_late = vault.upgrade().is_some_and(|inner| !inner.late.is_empty());
-        let until = period().map(|period| period.saturating_sub(last.elapsed()));
+        let Some(inner) = vault.upgrade() else { return };
+        let watching_late = !inner.late.is_empty();
+        let until = period(&inner).map(|period| period.saturating_sub(last.elapsed()));
+        // The wait may be long, and must not keep the vault alive.
+        drop(inner);
         let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         let Some(inner) = vault.upgrade() else { return };
@@ -219,7 +232,7 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
             vault.take(events);
         }
         vault.0.late.check(&vault, Instant::now());
-        if period().is_some_and(|period| last.elapsed() >= period) {
+        if period(&vault.0).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();
             match vault.rescan() {
                 Ok(()) => gone = false,

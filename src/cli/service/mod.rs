@@ -1,0 +1,241 @@
+//! `steward service`: the daemon of one vault as a service of the user's own session.
+
+#![expect(clippy::disallowed_methods, reason = "the service's own file, which is never in a vault")]
+
+mod launchd;
+mod systemd;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use serde_json::json;
+
+use super::arguments::{ServiceAction, ServiceArguments};
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::folders;
+use crate::daemon;
+use crate::daemon::confine::Bounds;
+
+/// What a service is made from.
+#[derive(Debug, Clone)]
+struct Service {
+    /// The vault's id, as its state folder has it.
+    id: String,
+    /// The vault's name, for people.
+    vault: String,
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// Variables that say where our own files lie, where they are set here.
+    environment: Vec<(String, String)>,
+    /// What the daemon must be able to write.
+    bounds: Bounds,
+    /// Where the log goes, where nobody collects it.
+    log: PathBuf,
+}
+
+/// What the system is given and told; a value, so that it can be shown instead of done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Plan {
+    /// The service's name with the system.
+    name: String,
+    /// The file that describes it.
+    file: PathBuf,
+    text: String,
+    /// Run after the file is written.
+    install: Vec<Vec<String>>,
+    /// Run before the file is removed; what fails is only told, as it may be gone already.
+    stop: Vec<Vec<String>>,
+    /// Run after the file is removed.
+    forget: Vec<Vec<String>>,
+    /// Ends well when the service runs.
+    running: Vec<String>,
+}
+
+/// Installs, removes or looks at the service of the vault.
+///
+/// # Errors
+/// No vault, a system without such services, or what the system said.
+pub fn run(
+    session: &Session,
+    arguments: &ServiceArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let plan = plan(session, &root)?;
+    match arguments.action {
+        ServiceAction::Install { dry_run: true } => {
+            let done = format!("# {}\n{}", plan.file.display(), plan.text);
+            dry_run(&plan, &done, &[&plan.install], output)?;
+        }
+        ServiceAction::Install { dry_run: false } => {
+            // What the service may write must be there when it is let write to it.
+            session.folders.prepare(&root)?;
+            daemon::prepare_places(&root, session.live().path());
+            install(&plan, output)?;
+        }
+        ServiceAction::Uninstall { dry_run: true } => {
+            let done = format!("# would remove {}\n", plan.file.display());
+            dry_run(&plan, &done, &[&plan.stop, &plan.forget], output)?;
+        }
+        ServiceAction::Uninstall { dry_run: false } => uninstall(&plan, output)?,
+        ServiceAction::Status => status(&plan, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan(session: &Session, root: &Path) -> Result<Plan, Failure> {
+    let service = service(session, root)?;
+    let folder = |variable: &str, usual: &str| {
+        let set = session.environment.absolute(variable);
+        set.or_else(|| Some(session.environment.home()?.join(usual)))
+    };
+    let plan = if cfg!(target_os = "linux") {
+        let folder = folder("XDG_CONFIG_HOME", ".config");
+        folder.map(|folder| systemd::plan(&service, &folder.join("systemd/user")))
+    } else if cfg!(target_os = "macos") {
+        let home = session.environment.home();
+        home.map(|home| launchd::plan(&service, &home.join("Library/LaunchAgents")))
+    } else {
+        None
+    };
+    plan.ok_or_else(|| {
+        Failure::other(
+            "not_supported",
+            "there are no services of a user's own that steward could install here",
+            "on Windows let the Task Scheduler run `steward serve` at log-on",
+        )
+    })
+}
+
+fn service(session: &Session, root: &Path) -> Result<Service, Failure> {
+    let program = std::env::current_exe()?;
+    let live = session.live();
+    let state = session.folders.of_vault(root);
+    let mut command = vec![program, "serve".into(), "--vault".into(), root.to_path_buf()];
+    if session.flags.config.is_some() {
+        command.extend(["--config".into(), live.path().to_path_buf()]);
+    }
+    let command = command.iter().map(|part| text(part)).collect::<Result<_, _>>()?;
+    let places = ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "STEWARD_CONFIG"];
+    let set = |name: &&str| session.environment.get(name).map(|value| ((*name).to_owned(), value));
+    let environment = places.iter().filter_map(set);
+    let environment = environment
+        .map(|(name, value)| Ok((name, text(Path::new(value))?)))
+        .collect::<Result<_, Failure>>()?;
+    let name = root.file_name().unwrap_or(root.as_os_str());
+    Ok(Service {
+        id: folders::vault_id(root),
+        vault: name.to_string_lossy().into_owned(),
+        command,
+        environment,
+        bounds: Bounds::new(root, &state, live.path(), &session.settings.config),
+        log: state.join("service.log"),
+    })
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let said = path.to_str().filter(|path| !path.contains(['\n', '\r']));
+    said.map(str::to_owned).ok_or_else(|| {
+        let message = format!("`{}` cannot be written into a service's file", path.display());
+        Failure::other("not_supported", message, "give the folder a name in UTF-8, on one line")
+    })
+}
+
+fn dry_run(
+    plan: &Plan,
+    done: &str,
+    commands: &[&Vec<Vec<String>>],
+    output: &Output,
+) -> Result<(), Failure> {
+    let commands: Vec<&Vec<String>> = commands.iter().flat_map(|commands| *commands).collect();
+    if output.json() {
+        return Ok(output.json_value(&json!({
+            "service": plan.name, "file": plan.file, "text": plan.text, "commands": commands,
+        }))?);
+    }
+    let commands: String =
+        commands.iter().map(|command| format!("# would run: {}\n", command.join(" "))).collect();
+    Ok(output.text(&format!("{done}{commands}"))?)
+}
+
+fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
+    if let Some(folder) = plan.file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&plan.file, &plan.text)?;
+    for command in &plan.install {
+        execute(command)?;
+    }
+    if output.json() {
+        return Ok(output.json_value(&json!({ "service": plan.name, "file": plan.file }))?);
+    }
+    Ok(output.text(&format!("installed {}, described in {}", plan.name, plan.file.display()))?)
+}
+
+fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
+    let there = plan.file.is_file();
+    if there {
+        for command in &plan.stop {
+            if let Err(failure) = execute(command) {
+                output.notice(&failure.message);
+            }
+        }
+        std::fs::remove_file(&plan.file)?;
+        for command in &plan.forget {
+            execute(command)?;
+        }
+    }
+    if output.json() {
+        return Ok(output.json_value(&json!({ "service": plan.name, "removed": there }))?);
+    }
+    let said = match there {
+        true => format!("removed {}", plan.name),
+        false => format!("{} is not installed", plan.name),
+    };
+    Ok(output.text(&said)?)
+}
+
+fn status(plan: &Plan, output: &Output) -> Result<(), Failure> {
+    let installed = plan.file.is_file();
+    let as_now = std::fs::read_to_string(&plan.file).is_ok_and(|text| text == plan.text);
+    let running = installed && execute(&plan.running).is_ok();
+    if output.json() {
+        return Ok(output.json_value(&json!({
+            "service": plan.name, "file": plan.file,
+            "installed": installed, "current": as_now, "running": running,
+        }))?);
+    }
+    let mut said = match (installed, running) {
+        (false, _) => format!("{} is not installed", plan.name),
+        (true, true) => format!("{} is installed and runs", plan.name),
+        (true, false) => format!("{} is installed and does not run", plan.name),
+    };
+    if installed && !as_now {
+        said.push_str("; `steward service install` would describe it in another way now");
+    }
+    Ok(output.text(&said)?)
+}
+
+fn execute(command: &[String]) -> Result<(), Failure> {
+    let spelt = command.join(" ");
+    let (program, arguments) = command.split_first().expect("a command has a program");
+    let failed = |why: String| {
+        let hint = "`--dry-run` shows all that would be done, to do it by hand";
+        Failure::other("service", format!("`{spelt}` {why}"), hint)
+    };
+    let done = Command::new(program).args(arguments).output();
+    let done = done.map_err(|error: io::Error| failed(format!("could not be run: {error}")))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    Err(failed(format!("failed ({}): {said}", done.status)))
+}
+
+fn words(command: &[&str]) -> Vec<String> {
+    command.iter().map(|word| (*word).to_owned()).collect()
+}

@@ -1,0 +1,136 @@
+//! A unit for the user's own systemd.
+//!
+//! It carries the bounds that the daemon lays on itself, for kernels without Landlock and as a
+//! second wall. Each folder that may be written is a mount of its own to the system, and nothing
+//! can be renamed from one mount to another: so where the desktop's trash is in reach of the vault,
+//! the nearest folder above both is left writable, and Landlock draws the finer line.
+
+use std::path::{Path, PathBuf};
+
+use super::{Plan, Service, words};
+
+pub(super) fn plan(service: &Service, folder: &Path) -> Plan {
+    let name = format!("vault-steward-{}.service", service.id);
+    let control = |arguments: &[&str]| words(&[&["systemctl", "--user"], arguments].concat());
+    Plan {
+        file: folder.join(&name),
+        text: unit(service),
+        install: vec![control(&["daemon-reload"]), control(&["enable", "--now", &name])],
+        stop: vec![control(&["disable", "--now", &name])],
+        forget: vec![control(&["daemon-reload"])],
+        running: control(&["is-active", "--quiet", &name]),
+        name,
+    }
+}
+
+fn unit(service: &Service) -> String {
+    let command: Vec<String> = service.command.iter().map(|part| quoted(part, true)).collect();
+    let environment: String = service
+        .environment
+        .iter()
+        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"), false)))
+        .collect();
+    let writable: String = writable(&service.bounds.writable)
+        .iter()
+        .map(|place| {
+            let place = quoted(&place.to_string_lossy(), false);
+            // One that is missing is no reason not to start.
+            format!("ReadWritePaths={}\n", place.replacen('"', "\"-", 1))
+        })
+        .collect();
+    let vault = service.vault.replace('%', "%%");
+    format!(
+        "\
+# Written by `steward service install`; `steward service uninstall` removes it.
+[Unit]
+Description=Vault Steward for {vault}
+
+[Service]
+Type=exec
+ExecStart={}
+{environment}# Wrong settings, a vault that is served already or is not there: trying again will not mend it.
+Restart=on-failure
+RestartSec=5
+RestartPreventExitStatus=2 3 4
+TimeoutStopSec=15
+
+# What the daemon does not need, it cannot do.
+NoNewPrivileges=yes
+ProtectSystem=strict
+{writable}PrivateTmp=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=default.target
+",
+        command.join(" ")
+    )
+}
+
+/// The folders to leave writable: those of the bounds, and where the vault and the trash lie on one
+/// disk the nearest one above both instead of the two.
+fn writable(bounds: &[PathBuf]) -> Vec<PathBuf> {
+    let (Some(vault), trash) = (bounds.first(), bounds.iter().find(|it| it.ends_with("Trash")))
+    else {
+        return Vec::new();
+    };
+    let above = trash.and_then(|trash| {
+        trash.ancestors().find(|above| vault.starts_with(above)).filter(|it| it.parent().is_some())
+    });
+    let mut places: Vec<PathBuf> = above.map(Path::to_path_buf).into_iter().collect();
+    for place in bounds.iter().filter(|place| !place.starts_with("/dev")) {
+        if !places.iter().any(|known| place.starts_with(known)) {
+            places.push(place.clone());
+        }
+    }
+    places
+}
+
+/// A word in quotes, as systemd reads it: with its own escapes, `%` twice, and in commands `$`
+/// twice.
+fn quoted(word: &str, command: bool) -> String {
+    let mut text = String::from("\"");
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '%' => text.push_str("%%"),
+            '$' if command => text.push_str("$$"),
+            '\t' => text.push_str("\\t"),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_their_quotes() {
+        assert_eq!(quoted("/a b/50% \"x\" $HOME\\", true), r#""/a b/50%% \"x\" $$HOME\\""#);
+        assert_eq!(quoted("A=$B", false), "\"A=$B\"");
+    }
+
+    #[test]
+    fn vault_and_trash_stay_on_one_mount_and_the_whole_system_is_never_writable() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let state = "/home/me/.local/state/vault-steward/x";
+        let trash = "/home/me/.local/share/Trash";
+        let bounds = paths(&["/home/me/Notes", state, "/etc/steward", trash, "/dev/null"]);
+        assert_eq!(writable(&bounds), paths(&["/home/me", "/etc/steward"]));
+        let bounds = paths(&["/data/Notes", state, trash]);
+        assert_eq!(writable(&bounds), bounds);
+        assert_eq!(writable(&paths(&["/data/Notes", state])), paths(&["/data/Notes", state]));
+    }
+}

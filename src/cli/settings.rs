@@ -1,0 +1,212 @@
+//! `steward config list|get|set`: what is in the settings file, and what of it holds in the running
+//! daemon.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::client::{self, Client, ClientError};
+use super::failure::{Failure, USAGE};
+use super::output::Output;
+use crate::config::change::{self, ChangeError};
+use crate::config::folders::{self, Folders};
+use crate::config::layers::{self, Flags};
+use crate::config::live::Live;
+use crate::config::running::Running;
+use crate::config::{Environment, obsidian, vaults};
+use crate::daemon;
+use crate::protocol::settings::{
+    Setting, SettingSource, SettingsGetParams, SettingsGetResult, TakesEffect,
+};
+use crate::server::token::Token;
+
+/// Where settings are looked for.
+#[derive(Debug)]
+pub struct Place {
+    environment: Environment,
+    folders: Folders,
+    flags: Flags,
+    /// The file, absolute.
+    file: PathBuf,
+    named: bool,
+}
+
+impl Place {
+    /// The place that flags and environment say.
+    pub fn new(environment: Environment, folders: Folders, flags: Flags) -> Self {
+        let (file, named) = layers::which_file(&flags, &environment, &folders);
+        let file = environment.working_folder().map_or(file.clone(), |folder| folder.join(file));
+        Self { environment, folders, flags, file, named }
+    }
+
+    /// Every setting as it holds: in the daemon that goes by this file, if one runs, else for a
+    /// daemon that would be started as this command was.
+    fn settings(&self) -> Result<(SettingsGetResult, bool), Failure> {
+        if let Some(held) = self.daemon()? {
+            return Ok((held, true));
+        }
+        let settings = layers::load(&self.flags, &self.environment, &self.folders)?;
+        let live = Live::new(settings, self.named, self.flags.clone(), self.environment.clone());
+        Ok((daemon::settings::get(&live), false))
+    }
+
+    /// What the daemon of the vault says that would be chosen here, where it goes by this file.
+    fn daemon(&self) -> Result<Option<SettingsGetResult>, Failure> {
+        let known = obsidian::known_vaults(&self.environment);
+        let loaded = layers::load(&self.flags, &self.environment, &self.folders).ok();
+        let named = match loaded {
+            Some(settings) => settings.vault,
+            None => self.flags.vault.clone().map(|path| (path, vaults::Origin::Flag)),
+        };
+        let Ok(choice) = vaults::choose(named, &self.environment, &known) else { return Ok(None) };
+        let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
+            return Ok(None);
+        };
+        let token = Token::load_or_create(&folders::token_file(&state))?;
+        let asked = client::runtime()?.block_on(async {
+            let mut client = Client::connect(&running, &token).await?;
+            let settings = client.call(&SettingsGetParams {}).await;
+            client.close().await;
+            settings
+        });
+        match asked {
+            Ok(settings) => {
+                Ok(Some(settings)
+                    .filter(|settings| self.file.as_path() == Path::new(&settings.file)))
+            }
+            Err(ClientError::NobodyThere { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Prints every setting.
+///
+/// # Errors
+/// Settings that are wrong, or a daemon that cannot be asked.
+pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
+    let (settings, _) = place.settings()?;
+    if output.json() {
+        output.json_value(&settings)?;
+        return Ok(());
+    }
+    if let Some(problem) = &settings.problem {
+        output.notice(&format!(
+            "the daemon goes on as before: {}",
+            super::status::settings_problem(problem)
+        ));
+    }
+    let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
+    rows.extend(settings.settings.iter().map(|setting| {
+        let from = match &setting.after_restart {
+            Some(later) => format!("{}; {later} after a restart", source(setting)),
+            None => source(setting),
+        };
+        vec![setting.key.clone(), setting.value.to_string(), from]
+    }));
+    Ok(output.text(&output.table(&rows))?)
+}
+
+/// Prints the value of one setting: a text as it is, anything else as JSON.
+///
+/// # Errors
+/// There is no such setting, or as [`list`].
+pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
+    let (settings, _) = place.settings()?;
+    let setting = find(&settings, key)?;
+    if output.json() {
+        return Ok(output.json_value(setting)?);
+    }
+    Ok(output.text(&match &setting.value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    })?)
+}
+
+/// Gives a setting a value in the file; without one it is taken out. The person at the shell may
+/// write the file, so no setting is kept from them.
+///
+/// # Errors
+/// The value does not fit, or the file cannot be changed; it is as it was then.
+pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Result<(), Failure> {
+    let (written, value) = write(place, key, value)?;
+    // Asking makes the daemon look at the file, so what it says is what holds now.
+    let held = place.daemon()?;
+    let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
+    if output.json() {
+        return Ok(output.json_value(&json!({
+            "key": key, "value": value, "path": place.file, "written": written, "daemon": found,
+        }))?);
+    }
+    let file = place.file.display();
+    let mut said = match (written, value.is_null()) {
+        (false, _) => format!("{file} says so already"),
+        (true, false) => format!("wrote {key} = {value} to {file}"),
+        (true, true) => format!("took {key} out of {file}"),
+    };
+    if let (Some(settings), Some(setting)) = (&held, found) {
+        said.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
+            _ if settings.problem.is_some() => "; the file is wrong elsewhere".to_owned(),
+            (Some(from), ..) => format!("; `{from}` is stronger, so the daemon keeps its value"),
+            (None, Some(_), _) => "; it holds after a restart of the daemon".to_owned(),
+            (None, None, TakesEffect::NextConnection) => {
+                "; it holds for every connection from now on".to_owned()
+            }
+            (None, None, _) => "; it holds from now on".to_owned(),
+        });
+    }
+    Ok(output.text(&said)?)
+}
+
+/// Writes what was typed: as it would stand in the file, or else as a text.
+fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value), Failure> {
+    let Some(typed) = value else {
+        return Ok((change::set(&place.file, key, &Value::Null)?, Value::Null));
+    };
+    let toml: Option<toml::Table> = format!("value = {typed}").parse().ok();
+    let read = toml.filter(|table| table.len() == 1);
+    let read = read.and_then(|mut table| serde_json::to_value(table.remove("value")?).ok());
+    let text = Value::from(typed);
+    match read {
+        Some(value) => match change::set(&place.file, key, &value) {
+            Err(ChangeError::Invalid { .. }) if value != text => {
+                // `~/Notes 2` is no TOML, but `2` for a text is.
+                change::set(&place.file, key, &text)
+                    .map(|written| (written, text))
+                    .or_else(|_| Ok((change::set(&place.file, key, &value)?, value)))
+            }
+            written => Ok((written?, value)),
+        },
+        None => Ok((change::set(&place.file, key, &text)?, text)),
+    }
+}
+
+fn find<'a>(settings: &'a SettingsGetResult, key: &str) -> Result<&'a Setting, Failure> {
+    settings.settings.iter().find(|setting| setting.key == key).ok_or_else(|| {
+        let names: Vec<&str> = settings.settings.iter().map(|s| s.key.as_str()).collect();
+        let hint = match crate::config::file::nearest(key, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`steward config list` names them all".to_owned(),
+        };
+        Failure::usage(format!("there is no setting `{key}`"), hint)
+    })
+}
+
+fn source(setting: &Setting) -> String {
+    match (setting.source, &setting.from) {
+        (_, Some(from)) => from.clone(),
+        (SettingSource::Default, None) => "default".to_owned(),
+        (_, None) => "file".to_owned(),
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        let (exit, code) = match error {
+            ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => (USAGE, "invalid_setting"),
+            _ => (super::failure::OTHER, "setting_not_saved"),
+        };
+        let hint = error.hint();
+        Self { exit, hint, ..Self::other(code, error.to_string(), "") }
+    }
+}

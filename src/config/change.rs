@@ -1,0 +1,239 @@
+//! Changing one setting in the file: checked first, then put in place whole or not at all.
+
+#![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use super::edit::{self, EditError};
+use super::file::{self, ConfigError};
+use super::keys;
+
+/// Why a setting was not changed; the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// No setting has that name.
+    #[error("there is no setting `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The one that was probably meant.
+        near: Option<&'static str>,
+    },
+    /// The file would not be right with it.
+    #[error("`{name}` cannot be {value}: {reason}")]
+    Invalid {
+        /// The setting.
+        name: String,
+        /// The value, as JSON.
+        value: Value,
+        /// Why not.
+        reason: String,
+    },
+    /// The file as it is cannot be changed.
+    #[error("could not change `{}`: {source}", path.display())]
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: EditError,
+    },
+    /// The file could not be read.
+    #[error(transparent)]
+    Unreadable(ConfigError),
+    /// Another program changed the file at the same time.
+    #[error("`{}` was changed by another program at the same time", .0.display())]
+    Raced(PathBuf),
+    /// The file could not be written.
+    #[error("could not write `{}`: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ChangeError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { near, .. } => Some(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`steward config list` names them all".to_owned(),
+            }),
+            Self::Edit { .. } => Some("mend it with an editor first".to_owned()),
+            Self::Raced(_) => Some("look at it, then try again".to_owned()),
+            Self::Unreadable(error) => error.hint(),
+            Self::Invalid { .. } | Self::Unwritable { .. } => None,
+        }
+    }
+}
+
+/// Gives the setting `name` a value in the file at `path`, or takes it out where `value` is null;
+/// whether the file's bytes changed. A file that is missing is made.
+///
+/// # Errors
+/// [`ChangeError`], and the file is as it was.
+pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> {
+    let unknown = || {
+        let names: Vec<&'static str> = keys::KEYS.iter().map(|key| key.name).collect();
+        ChangeError::Unknown { name: name.to_owned(), near: near(name, &names) }
+    };
+    keys::find(name).ok_or_else(unknown)?;
+    let (section, key) = name.split_once('.').ok_or_else(unknown)?;
+    // A link stays one: what it leads to is changed.
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let before = current(&real)?;
+    let text = std::str::from_utf8(before.as_deref().unwrap_or_default());
+    let refused = |source| ChangeError::Edit { path: path.to_path_buf(), source };
+    let text = text.map_err(|_| refused(EditError::NotToml("it is not UTF-8 text".to_owned())))?;
+    let invalid =
+        |reason| ChangeError::Invalid { name: name.to_owned(), value: value.clone(), reason };
+    let edited = edit::set(text, section, key, value).map_err(|error| match error {
+        EditError::Value(_) => invalid(error.to_string()),
+        error => refused(error),
+    })?;
+    if edited == text {
+        return Ok(false);
+    }
+    file::parse(edited.as_bytes(), path).map_err(|error| match error {
+        ConfigError::Fault { message, .. } => invalid(message),
+        error => invalid(error.to_string()),
+    })?;
+    let unwritable = |source| ChangeError::Unwritable { path: path.to_path_buf(), source };
+    if let Some(folder) = real.parent() {
+        std::fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    let beside = Beside::write(&real, edited.as_bytes()).map_err(unwritable)?;
+    if current(&real)? != before {
+        return Err(ChangeError::Raced(path.to_path_buf()));
+    }
+    beside.put(&real).map_err(unwritable)?;
+    Ok(true)
+}
+
+fn near(name: &str, names: &[&'static str]) -> Option<&'static str> {
+    let near = file::nearest(name, names)?;
+    names.iter().copied().find(|name| *name == near)
+}
+
+/// The file's bytes; `None` where it is missing.
+fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
+    match file::bytes(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(ConfigError::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(ChangeError::Unreadable(error)),
+    }
+}
+
+/// A new version beside the file; removed again unless it is put in place.
+struct Beside(Option<PathBuf>);
+
+impl Beside {
+    fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let place = path.with_file_name(format!(".{name}.{}.{number}.tmp", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&place)?;
+        let beside = Self(Some(place));
+        // The user may have opened it to others, or closed it.
+        if let Ok(meta) = std::fs::metadata(path) {
+            file.set_permissions(meta.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        Ok(beside)
+    }
+
+    fn put(mut self, path: &Path) -> io::Result<()> {
+        if let Some(place) = self.0.as_ref() {
+            std::fs::rename(place, path)?;
+        }
+        self.0 = None;
+        #[cfg(unix)]
+        if let Some(folder) = path.parent() {
+            std::fs::File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(place) = &self.0 {
+            let _ = std::fs::remove_file(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_value_changes_nothing_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, "[server]\nport = 1\n").unwrap();
+        for (name, value) in [
+            ("server.port", json!("x")),
+            ("server.port", json!(70_000)),
+            ("server.max_in_flight", json!(0)),
+            ("server.prot", json!(1)),
+            ("log.level", json!("loud")),
+            ("vault.path", json!("")),
+            ("port", json!(1)),
+        ] {
+            let refused = set(&path, name, &value).unwrap_err();
+            assert!(refused.to_string().contains(name), "{refused}");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[server]\nport = 1\n");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let near = set(&path, "server.prot", &json!(1)).unwrap_err().hint().unwrap();
+        assert_eq!(near, "did you mean `server.port`?");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn mode_and_link_stay_and_a_missing_file_is_made_for_its_owner() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let made = folder.path().join("new/config.toml");
+        assert!(set(&made, "server.port", &json!(7)).unwrap());
+        assert!(!set(&made, "server.port", &json!(7)).unwrap());
+        assert_eq!(mode(&made), 0o600);
+        std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let link = folder.path().join("config.toml");
+        symlink(&made, &link).unwrap();
+        set(&link, "server.port", &json!(8)).unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(mode(&made), 0o640);
+        assert_eq!(std::fs::read_to_string(&made).unwrap(), "[server]\nport = 8\n");
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_can_be_mended_but_not_one_that_is_no_toml() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, "[server]\nport = 'x'\n").unwrap();
+        set(&path, "server.port", &json!(7)).unwrap();
+        std::fs::write(&path, "[server").unwrap();
+        let refused = set(&path, "server.port", &json!(8));
+        assert!(matches!(refused, Err(ChangeError::Edit { .. })), "{refused:?}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Every setting by its name: when a new value holds, who may change it, and what it is for.
+//!
+//! One table. A setting without a row here fails a test, so that a new one is decided on and not
+//! forgotten; its words come from the commented file that `steward config init` writes.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Config;
+use super::init::TEMPLATE;
+
+/// From when on a new value holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// From the next call on.
+    Call,
+    /// From the next connection on: a client keeps the limits it was told.
+    Connection,
+    /// From the next start on.
+    Restart,
+}
+
+/// Who may change a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setter {
+    /// Every client that holds the token.
+    Client,
+    /// Only who can write the file: what loosens security, or says which folder is served, must not
+    /// be in reach of a program that merely talks to the daemon.
+    Person,
+}
+
+/// What is decided about one setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its section and its name: `server.port`.
+    pub name: &'static str,
+    /// From when on a new value holds.
+    pub takes: Takes,
+    /// Who may change it.
+    pub setter: Setter,
+}
+
+const fn key(name: &'static str, takes: Takes, setter: Setter) -> Key {
+    Key { name, takes, setter }
+}
+
+/// Every setting.
+pub const KEYS: &[Key] = &[
+    key("vault.path", Takes::Restart, Setter::Person),
+    key("vault.rescan_minutes", Takes::Call, Setter::Client),
+    key("vault.poll_seconds", Takes::Call, Setter::Client),
+    key("vault.max_file_bytes", Takes::Call, Setter::Client),
+    key("server.port", Takes::Restart, Setter::Client),
+    key("server.allowed_origins", Takes::Connection, Setter::Person),
+    key("server.max_connections", Takes::Connection, Setter::Client),
+    key("server.max_pending_handshakes", Takes::Connection, Setter::Client),
+    key("server.max_message_bytes", Takes::Connection, Setter::Client),
+    key("server.max_frame_bytes", Takes::Connection, Setter::Client),
+    key("server.max_reply_bytes", Takes::Connection, Setter::Client),
+    key("server.max_queued_messages", Takes::Connection, Setter::Client),
+    key("server.max_queued_bytes", Takes::Connection, Setter::Client),
+    key("server.max_in_flight", Takes::Connection, Setter::Client),
+    key("server.messages_per_second", Takes::Connection, Setter::Client),
+    key("server.message_burst", Takes::Connection, Setter::Client),
+    key("server.request_seconds", Takes::Connection, Setter::Client),
+    key("server.ping_seconds", Takes::Connection, Setter::Client),
+    key("search.deadline_milliseconds", Takes::Call, Setter::Client),
+    // How much may go before a person is asked, and how long it can be undone.
+    key("journal.max_deleted", Takes::Call, Setter::Person),
+    key("journal.max_moved", Takes::Call, Setter::Person),
+    key("journal.max_percent", Takes::Call, Setter::Person),
+    key("journal.versions", Takes::Call, Setter::Person),
+    key("journal.days", Takes::Call, Setter::Person),
+    key("log.level", Takes::Call, Setter::Client),
+    key("log.format", Takes::Restart, Setter::Client),
+    key("security.landlock", Takes::Restart, Setter::Person),
+];
+
+/// The setting called `name`.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// From when on a new value of `name` holds; of one that nobody decided on, from the next start.
+pub fn takes(name: &str) -> Takes {
+    find(name).map_or(Takes::Restart, |key| key.takes)
+}
+
+/// Every setting's value by its name. `vault.path` is the one in `config.path`.
+pub fn values(config: &Config) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    let path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    values.insert("vault.path".to_owned(), path.into());
+    // Without the path, which is the one part that may be no text.
+    let config = Config { path: None, ..config.clone() };
+    let Ok(Value::Object(sections)) = serde_json::to_value(&config) else { return values };
+    for (section, settings) in sections {
+        if let Value::Object(settings) = settings {
+            values.extend(
+                settings.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)),
+            );
+        }
+    }
+    values
+}
+
+/// The names of the settings whose values differ.
+pub fn differences(one: &Config, other: &Config) -> Vec<String> {
+    let others = values(other);
+    let differs = |(key, value): &(String, Value)| others.get(key) != Some(value);
+    values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
+}
+
+/// `wanted`, with every setting that holds from a restart only as it is in `running`.
+pub fn hold_back(wanted: &Config, running: &Config) -> Config {
+    let mut held = wanted.clone();
+    held.path = running.path.clone();
+    let was = values(running);
+    let part = |config: &Config| serde_json::to_value(Config { path: None, ..config.clone() });
+    let Ok(mut sections) = part(wanted) else { return held };
+    for (name, value) in was.iter().filter(|(name, _)| takes(name) == Takes::Restart) {
+        if let Some((section, key)) = name.split_once('.')
+            && let Some(slot) = sections.get_mut(section).and_then(|section| section.get_mut(key))
+        {
+            *slot = value.clone();
+        }
+    }
+    match serde_json::from_value::<Config>(sections) {
+        Ok(config) => Config { path: held.path, ..config },
+        Err(_) => held,
+    }
+}
+
+/// What each setting is for: the prose above it in the commented file.
+pub fn docs() -> BTreeMap<String, String> {
+    let mut docs = BTreeMap::new();
+    let (mut section, mut prose, mut used) = (String::new(), String::new(), false);
+    for line in TEMPLATE.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name.to_owned();
+            prose.clear();
+        } else if let Some(key) = commented_key(line) {
+            docs.insert(format!("{section}.{key}"), prose.clone());
+            used = true;
+        } else if let Some(words) = line.strip_prefix("# ") {
+            // Several settings may stand below one paragraph; the next one begins anew.
+            if std::mem::take(&mut used) {
+                prose.clear();
+            }
+            if !prose.is_empty() {
+                prose.push(' ');
+            }
+            prose.push_str(words);
+        } else {
+            prose.clear();
+            used = false;
+        }
+    }
+    docs
+}
+
+/// The key of a commented setting: `#port = 1`, or `# path = …` for one without a default.
+pub fn commented_key(line: &str) -> Option<&str> {
+    let (key, _) = line.trim_start().strip_prefix('#')?.trim_start().split_once('=')?;
+    let key = key.trim();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_decided_on_and_explained() {
+        let names: Vec<String> = values(&Config::default()).into_keys().collect();
+        let docs = docs();
+        for name in &names {
+            assert!(find(name).is_some(), "`{name}` has no row in KEYS");
+            assert!(docs[name].len() > 10, "`{name}` has no words in template.toml");
+        }
+        for key in KEYS {
+            assert!(names.iter().any(|name| name == key.name), "`{}` is no setting", key.name);
+        }
+        assert!(docs["server.max_pending_handshakes"].starts_with("Connections at a time"));
+        assert!(docs["vault.path"].starts_with("The vault to serve."));
+    }
+
+    #[test]
+    fn what_needs_a_restart_is_held_back_and_nothing_else() {
+        let running = Config { path: Some("/a".into()), ..Config::default() };
+        let mut wanted = Config { path: Some("/b".into()), ..Config::default() };
+        wanted.server.port = 1;
+        wanted.server.max_in_flight = 7;
+        wanted.search.deadline_milliseconds = 9;
+        wanted.security.landlock = false;
+        let held = hold_back(&wanted, &running);
+        let changed = differences(&held, &running);
+        assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
+        let waiting = differences(&wanted, &held);
+        assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
+    }
+}

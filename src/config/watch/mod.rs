@@ -1,0 +1,125 @@
+//! Noticing that the settings file has changed.
+//!
+//! What the system tells is a hint: after each hint, and every so often without one, the file is
+//! looked at, and only if it is another than before, and has been quiet for a while, is it read.
+//! So an editor that writes in pieces or puts a new file in place of the old one is one change, and
+//! reading the file is none.
+
+#![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
+#[cfg(target_os = "linux")]
+#[path = "inotify.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "polling.rs"]
+mod platform;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+use super::live::{Live, Look};
+
+/// How long the file must be as it is before it is read.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How long a file that changes without pause is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often the file is looked at where the system tells nothing.
+pub(super) const POLL: Duration = Duration::from_secs(2);
+
+/// What is seen of a file without reading it; two that differ are two states of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Sight {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// On Unix device, file and the last change of any kind.
+    identity: (u64, u64, i64, i64),
+}
+
+/// What is there now; `None` for nothing.
+fn sight(path: &Path) -> Option<Sight> {
+    let meta = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let identity = {
+        use std::os::unix::fs::MetadataExt as _;
+        (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
+    };
+    #[cfg(not(unix))]
+    let identity = Default::default();
+    Some(Sight { size: meta.len(), modified: meta.modified().ok(), identity })
+}
+
+/// Follows the file of `live` until dropped.
+pub async fn follow(live: Arc<Live>) {
+    let mut signs = platform::Signs::start(live.path());
+    let mut known = None;
+    loop {
+        let now = look(live.path().to_path_buf()).await;
+        if known.as_ref() != Some(&now) {
+            known = Some(settled(now, || look(live.path().to_path_buf())).await);
+            let live = Arc::clone(&live);
+            if let Err(error) = spawn_blocking(move || live.look(Look::Settled)).await {
+                tracing::error!(%error, "looking at the settings broke off");
+            }
+        }
+        signs.next().await;
+    }
+}
+
+/// [`sight`] on a thread that may wait for the file system.
+async fn look(path: PathBuf) -> Option<Sight> {
+    spawn_blocking(move || sight(&path)).await.unwrap_or_default()
+}
+
+/// Waits until two sights in a row, [`QUIET`] apart, are the same; gives that one.
+async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, look: impl Fn() -> F) -> S {
+    let until = Instant::now() + PATIENCE;
+    let mut last = first;
+    loop {
+        sleep(QUIET).await;
+        let now = look().await;
+        if now == last || Instant::now() >= until {
+            return now;
+        }
+        last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock of these tests stands still until everybody waits for it, and then jumps.
+    #[tokio::test(start_paused = true)]
+    async fn a_file_is_read_when_it_has_been_quiet() {
+        let begun = Instant::now();
+        // Written in pieces for a second and a half, as a slow editor does.
+        let size = || async { begun.elapsed().as_millis().min(1500) };
+        assert_eq!(settled(0, size).await, 1500);
+        assert_eq!(begun.elapsed(), Duration::from_millis(2000));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_never_rests_is_read_all_the_same() {
+        let begun = Instant::now();
+        settled(0, || async { begun.elapsed().as_millis() }).await;
+        assert_eq!(begun.elapsed(), PATIENCE);
+    }
+
+    #[test]
+    fn another_file_of_the_same_size_is_another_sight() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        assert_eq!(sight(&path), None);
+        std::fs::write(&path, "a").unwrap();
+        let first = sight(&path);
+        std::fs::write(folder.path().join("new"), "b").unwrap();
+        std::fs::rename(folder.path().join("new"), &path).unwrap();
+        assert_ne!(sight(&path), first);
+    }
+}

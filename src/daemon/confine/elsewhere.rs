@@ -1,0 +1,19 @@
+//! Where a program cannot confine itself.
+
+use std::path::{Path, PathBuf};
+
+use super::Bounds;
+use crate::protocol::status::{Confinement, ConfinementState};
+
+pub(super) fn confine(_: &Bounds) -> Confinement {
+    possible()
+}
+
+pub(super) fn possible() -> Confinement {
+    let lacks = vec!["a program cannot confine itself on this system".to_owned()];
+    Confinement { state: ConfinementState::NotPossible, lacks }
+}
+
+pub(super) fn real(_: &Path) -> Option<PathBuf> {
+    None
+}

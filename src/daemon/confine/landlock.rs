@@ -1,0 +1,104 @@
+//! Landlock: rules that a thread lays on itself and on all that it starts, for good.
+
+#![expect(clippy::disallowed_methods, reason = "what may be written is named before it is")]
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+};
+
+use super::Bounds;
+use crate::protocol::status::{Confinement, ConfinementState};
+
+/// The newest set of rules asked for, that of Linux 6.12; an older kernel holds what it knows.
+const KNOWN: ABI = ABI::V6;
+
+pub(super) fn real(path: &Path) -> Option<PathBuf> {
+    std::fs::canonicalize(path).ok()
+}
+
+pub(super) fn possible() -> Confinement {
+    // Without it every move between two folders of the vault would be refused.
+    if !knows(|ruleset| ruleset.handle_access(AccessFs::Refer)) {
+        return not_possible(
+            "this kernel has no Landlock, or one older than Linux 5.19".to_owned(),
+        );
+    }
+    let lacks = [
+        (
+            knows(|ruleset| ruleset.handle_access(AccessFs::Truncate)),
+            "files elsewhere could be emptied, though not written (Linux 6.2 prevents it)",
+        ),
+        (
+            knows(|ruleset| ruleset.handle_access(AccessNet::ConnectTcp)),
+            "connections are not held back (Linux 6.7 can)",
+        ),
+        (
+            knows(|ruleset| ruleset.scope(Scope::Signal)),
+            "signals to other programs are not held back (Linux 6.12 can)",
+        ),
+    ];
+    let lacks: Vec<String> =
+        lacks.into_iter().filter(|(known, _)| !known).map(|(_, lack)| lack.to_owned()).collect();
+    Confinement { state: degree(&lacks), lacks }
+}
+
+pub(super) fn confine(bounds: &Bounds) -> Confinement {
+    let Confinement { state, mut lacks } = possible();
+    if state == ConfinementState::NotPossible {
+        return Confinement { state, lacks };
+    }
+    match lay(bounds, &mut lacks) {
+        Ok(RulesetStatus::NotEnforced) => not_possible("the kernel took no rules".to_owned()),
+        Ok(_) => {
+            if threads() > 1 {
+                lacks.push("threads that ran before are not held in".to_owned());
+            }
+            Confinement { state: degree(&lacks), lacks }
+        }
+        Err(error) => not_possible(format!("the kernel refused the rules: {error}")),
+    }
+}
+
+fn lay(bounds: &Bounds, lacks: &mut Vec<String>) -> Result<RulesetStatus, RulesetError> {
+    let writes = AccessFs::from_write(KNOWN);
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(writes)?
+        .handle_access(AccessNet::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?
+        .create()?
+        .add_rule(NetPort::new(bounds.listen, AccessNet::BindTcp))?;
+    for port in &bounds.connect {
+        rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+    }
+    for place in &bounds.writable {
+        let may = if place.is_dir() { writes } else { writes & AccessFs::from_file(KNOWN) };
+        match PathFd::new(place) {
+            Ok(folder) => rules = rules.add_rule(PathBeneath::new(folder, may))?,
+            // What is not there cannot be written either, until the next start.
+            Err(error) => lacks.push(format!("`{}` cannot be written: {error}", place.display())),
+        }
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// Whether the kernel knows a kind of rule.
+fn knows(rule: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
+    rule(Ruleset::default().set_compatibility(CompatLevel::HardRequirement)).is_ok()
+}
+
+fn degree(lacks: &[String]) -> ConfinementState {
+    if lacks.is_empty() { ConfinementState::Full } else { ConfinementState::Partial }
+}
+
+fn not_possible(why: String) -> Confinement {
+    Confinement { state: ConfinementState::NotPossible, lacks: vec![why] }
+}
+
+/// How many threads this process has.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, |threads| threads.count())
+}

@@ -1,0 +1,76 @@
+//! The daemon confines itself: a fault of its own, or of a crate, ends in "permission denied"
+//! instead of in somebody's files or on somebody's server.
+//!
+//! On Linux by Landlock, before there is a second thread: what is confined stays so, and so does
+//! every thread and program it starts. Best effort: where the kernel can do less, less is done, and
+//! [`Confinement`] says what is lacking. Elsewhere there is nothing a program can do by itself
+//! without being packaged for it.
+
+#[cfg(target_os = "linux")]
+#[path = "landlock.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
+mod platform;
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::protocol::status::{Confinement, ConfinementState};
+use crate::vault::system_trash;
+
+/// What the daemon may still do once it is confined. Reading stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// Folders below which it may write, and files that it may.
+    pub writable: Vec<PathBuf>,
+    /// TCP ports that it may connect to, on whatever host.
+    pub connect: Vec<u16>,
+    /// The TCP port that it may listen on; 0: any that the system gives.
+    pub listen: u16,
+}
+
+impl Bounds {
+    /// What the daemon of the vault at `root` needs. `state` is its state folder, `settings` the
+    /// settings file.
+    pub fn new(root: &Path, state: &Path, settings: &Path, config: &Config) -> Self {
+        let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
+        // Where the file is a link, what it leads to is what is changed.
+        let real = platform::real(settings);
+        let folders = [Some(settings), real.as_deref()].into_iter().flatten();
+        writable.extend(folders.filter_map(Path::parent).map(Path::to_path_buf));
+        writable.extend(system_trash(root));
+        // Programs that are started have it for what they print.
+        writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
+        writable.dedup();
+        Self { writable, connect: ports_out(config), listen: config.server.port }
+    }
+}
+
+/// The TCP ports that the daemon connects to by these settings. It has nobody to talk to yet: what
+/// will (a model, SmartHole) is to be named here, and its setting then needs a restart, since what
+/// is confined cannot be let out again.
+pub fn ports_out(_: &Config) -> Vec<u16> {
+    Vec::new()
+}
+
+/// Confines this thread and all that it will start, as far as the system can.
+pub fn confine(bounds: &Bounds) -> Confinement {
+    let confinement = platform::confine(bounds);
+    for lack in &confinement.lacks {
+        tracing::info!(lack, "confined less than it could be");
+    }
+    tracing::debug!(state = ?confinement.state, ?bounds, "confined");
+    confinement
+}
+
+/// What [`confine`] could do here, without doing it.
+pub fn possible() -> Confinement {
+    platform::possible()
+}
+
+/// Switched off in the settings.
+pub fn off() -> Confinement {
+    let lacks = vec!["`[security] landlock` is false".to_owned()];
+    Confinement { state: ConfinementState::Off, lacks }
+}

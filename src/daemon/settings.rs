@@ -1,0 +1,128 @@
+//! The settings as clients see and change them.
+
+use serde_json::Value;
+
+use crate::config::change::ChangeError;
+use crate::config::keys::{self, Setter, Takes};
+use crate::config::layers::Source;
+use crate::config::live::{Live, Look, News, Problem};
+use crate::config::{Config, file};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::settings::{
+    ConfigProblem, Setting, SettingSource, SettingsGetResult, SettingsSetResult, TakesEffect,
+};
+use crate::protocol::status::SettingsState;
+use crate::server::events::Event;
+
+/// Every setting, after a look at the file.
+pub fn get(live: &Live) -> SettingsGetResult {
+    live.look(Look::Early);
+    let current = live.current();
+    let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
+    let later = keys::values(&live.wanted());
+    let docs = keys::docs();
+    let setting = |(key, value): (String, Value)| {
+        let decided = keys::find(&key);
+        let (source, from) = match current.sources.get(&key) {
+            None => (SettingSource::Default, None),
+            Some(Source::File) => (SettingSource::File, None),
+            Some(Source::Environment(name)) => (SettingSource::Environment, Some(*name)),
+            Some(Source::Flag(name)) => (SettingSource::Flag, Some(*name)),
+        };
+        let after_restart = later.get(&key).filter(|later| **later != value).cloned();
+        // The file's own path is not the one that counts where a flag names the vault.
+        let value = match (key.as_str(), &current.vault) {
+            ("vault.path", Some((path, _))) => path.to_string_lossy().into(),
+            _ => value,
+        };
+        Setting {
+            default: default.get(&key).cloned().unwrap_or_default(),
+            source,
+            from: from.map(str::to_owned),
+            takes_effect: match keys::takes(&key) {
+                Takes::Call => TakesEffect::NextCall,
+                Takes::Connection => TakesEffect::NextConnection,
+                Takes::Restart => TakesEffect::Restart,
+            },
+            after_restart,
+            settable: decided.is_some_and(|key| key.setter == Setter::Client),
+            doc: docs.get(&key).cloned().unwrap_or_default(),
+            key,
+            value,
+        }
+    };
+    SettingsGetResult {
+        file: live.path().to_string_lossy().into_owned(),
+        exists: file::exists(live.path()),
+        problem: live.standing().problem.as_ref().map(problem),
+        settings: now.into_iter().map(setting).collect(),
+    }
+}
+
+/// Changes a setting in the file, and takes the file.
+///
+/// # Errors
+/// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is as it was.
+pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject> {
+    if keys::find(name).is_some_and(|key| key.setter == Setter::Person) {
+        return Err(ErrorObject::new(
+            Kind::NotPermitted,
+            format!("`{name}` cannot be changed by a client"),
+        )
+        .hint("whoever may write the settings file changes it there, or by `steward config set`"));
+    }
+    let news = live.set(name, value).map_err(|error| {
+        let kind = match error {
+            ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidSetting,
+            _ => Kind::Failed,
+        };
+        let refused = ErrorObject::new(kind, error.to_string());
+        match error.hint() {
+            Some(hint) => refused.hint(hint),
+            None => refused,
+        }
+    })?;
+    tracing::info!(setting = name, "a client changed the settings file");
+    let changed = match news {
+        News::Reloaded { changed, .. } => changed,
+        _ => Vec::new(),
+    };
+    let overridden_by = match live.current().sources.get(name) {
+        Some(Source::Environment(by) | Source::Flag(by)) => Some((*by).to_owned()),
+        _ => None,
+    };
+    let needs_restart = live.standing().needs_restart;
+    Ok(SettingsSetResult { changed, needs_restart, overridden_by })
+}
+
+/// How the file stands, for `status`.
+pub fn state(live: &Live) -> SettingsState {
+    let standing = live.standing();
+    SettingsState {
+        file: live.path().to_string_lossy().into_owned(),
+        problem: standing.problem.as_ref().map(problem),
+        needs_restart: standing.needs_restart,
+    }
+}
+
+/// What is told of news; nothing of none.
+pub fn event(news: &News) -> Option<Event> {
+    match news.clone() {
+        News::Nothing => None,
+        News::Reloaded { changed, needs_restart } => {
+            Some(Event::ConfigReloaded { changed, needs_restart })
+        }
+        News::Rejected(rejected) => Some(Event::ConfigRejected(problem(&rejected))),
+    }
+}
+
+fn problem(problem: &Problem) -> ConfigProblem {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    ConfigProblem {
+        file: problem.file.to_string_lossy().into_owned(),
+        line: problem.place.map(|(line, _)| number(line)),
+        column: problem.place.map(|(_, column)| number(column)),
+        message: problem.message.clone(),
+        hint: problem.hint.clone(),
+    }
+}

@@ -1,0 +1,54 @@
+//! When the daemon is asked to stop.
+
+use std::io;
+
+use tokio::sync::watch;
+
+/// Turns true at the first signal that means stop. Further ones change nothing: the handlers stay,
+/// so that an impatient second Ctrl-C does not cut the first one's work short.
+pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
+    let (tell, stop) = watch::channel(false);
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        for kind in kinds {
+            let mut signals = signal(kind)?;
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    tell.send_replace(true);
+                    tracing::info!("asked to stop");
+                }
+            });
+        }
+    }
+    #[cfg(windows)]
+    {
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+        // One type each, so a macro instead of a list. When its console closes Windows gives a
+        // process about five seconds, and keeps it no longer.
+        macro_rules! listen {
+            ($($signal:ident),*) => {$({
+                let mut signals = $signal()?;
+                let tell = tell.clone();
+                tokio::spawn(async move {
+                    while signals.recv().await.is_some() {
+                        tell.send_replace(true);
+                        tracing::info!("asked to stop");
+                    }
+                });
+            })*};
+        }
+        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_shutdown);
+    }
+    Ok(stop)
+}
+
+/// Waits until there was such a signal.
+pub(super) async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Without anyone left to ask there is nothing to wait for.
+        std::future::pending::<()>().await;
+    }
+}

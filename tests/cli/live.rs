@@ -1,0 +1,214 @@
+//! Settings that change while the daemon runs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::{Daemon, Home};
+
+fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
+    let token = home.run_in(vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    Client::connect(port, token.trim_end()).unwrap()
+}
+
+/// A client that hears events, and the limits it was told.
+fn listener(home: &Home, vault: &Path, daemon: &Daemon) -> (Client, Value) {
+    let mut client = client(home, vault, daemon);
+    let mut told = client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    (client, told["agentCapabilities"]["_meta"]["vault"]["limits"].take())
+}
+
+/// The params of the next notification called `method`; others about settings are a fault.
+fn told(client: &mut Client, method: &str) -> Value {
+    loop {
+        let mut message = client.read();
+        if message["method"] == method {
+            return message["params"].take();
+        }
+        let other = message["method"].as_str().unwrap_or_default();
+        assert!(!other.contains("config"), "{message}");
+    }
+}
+
+#[test]
+fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let (mut old, limits) = listener(&home, &vault, &daemon);
+    assert_eq!(limits["maxInFlight"], 32);
+
+    let good =
+        "[server]\nmax_in_flight = 3\n[vault]\nmax_file_bytes = 8\n[log]\nformat = \"json\"\n";
+    home.write_config(good);
+    let news = told(&mut old, "_vault/config_reloaded");
+    assert_eq!(news["changed"], json!(["server.max_in_flight", "vault.max_file_bytes"]));
+    assert_eq!(news["needsRestart"], json!(["log.format"]));
+    assert!(news["_meta"]["vault"]["seq"].is_u64(), "{news}");
+    // From the next call on, and the limits from the next connection on.
+    let read = json!({"name": "read_file", "arguments": {"path": "Projects/My Note.md"}});
+    let answer = old.call("tools/call", read.clone());
+    assert_eq!(answer["result"]["structuredContent"]["code"], "too_large", "{answer}");
+    let (_new, limits) = listener(&home, &vault, &daemon);
+    assert_eq!(limits["maxInFlight"], 3);
+
+    home.write_config("[server]\nmax_in_flight = 3\nmax_in_flihgt = 4\n");
+    let news = told(&mut old, "_vault/config_rejected");
+    assert_eq!((&news["line"], &news["column"]), (&json!(3), &json!(1)), "{news}");
+    assert_eq!(news["message"], "unknown key `max_in_flihgt` in [server]");
+    assert_eq!(news["file"], home.config_file().to_str().unwrap());
+    let answer = old.call("tools/call", read.clone());
+    assert_eq!(answer["result"]["structuredContent"]["code"], "too_large", "the old ones hold");
+    let status = old.call("_vault/status", json!({}))["result"]["settings"].take();
+    assert_eq!(status["problem"]["line"], 3, "{status}");
+    assert_eq!(status["needsRestart"], json!(["log.format"]));
+    // The command line goes by the file too, so it is told with the flag where it is.
+    let elsewhere = home.path("elsewhere/config.toml");
+    std::fs::write(&elsewhere, "").unwrap();
+    let place = ["--config", elsewhere.to_str().unwrap(), "--vault", vault.to_str().unwrap()];
+    let run = home.run(&[&["status"][..], &place].concat()).expect(0);
+    assert!(run.stdout.contains("config.toml:3:1: unknown key `max_in_flihgt`"), "{run:?}");
+    let run = home.run(&[&["doctor"][..], &place].concat()).expect(0);
+    assert!(run.stdout.contains("the daemon goes on as before"), "{run:?}");
+
+    // As an editor does that puts a new file in place of the old one.
+    let beside = home.config_file().with_extension("new");
+    std::fs::write(&beside, "[server]\nmax_in_flight = 3\n").unwrap();
+    std::fs::rename(&beside, home.config_file()).unwrap();
+    let news = told(&mut old, "_vault/config_reloaded");
+    assert_eq!(news["changed"], json!(["vault.max_file_bytes"]));
+    assert_eq!(news["needsRestart"], json!([]));
+    let answer = old.call("tools/call", read);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+
+    std::fs::write(home.config_file(), "").unwrap();
+    let news = told(&mut old, "_vault/config_rejected");
+    assert_eq!(news["message"], "the file is empty");
+    std::fs::remove_file(home.config_file()).unwrap();
+    let news = told(&mut old, "_vault/config_reloaded");
+    assert_eq!(news["changed"], json!(["server.max_in_flight"]), "defaults, as at a start");
+}
+
+#[test]
+fn a_client_changes_what_it_may_and_the_file_keeps_its_comments() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.run(&["config", "init"]).expect(0);
+    let file = || std::fs::read_to_string(home.config_file()).unwrap();
+    let template = file();
+    let daemon = home.serve(&vault);
+    let (mut client, _) = listener(&home, &vault, &daemon);
+    let mut set = |key: &str, value: Value| {
+        client.call("_vault/settings/set", json!({"key": key, "value": value}))
+    };
+    let answer = set("vault.max_file_bytes", json!(8));
+    let expected = json!({"changed": ["vault.max_file_bytes"], "needsRestart": []});
+    assert_eq!(answer["result"], expected, "{answer}");
+    let edited = file();
+    let default = "#max_file_bytes = 10485760\n";
+    assert_eq!(edited, template.replace(default, &format!("{default}max_file_bytes = 8\n")));
+
+    let answer = set("log.format", json!("json"));
+    assert_eq!(answer["result"]["needsRestart"], json!(["log.format"]), "{answer}");
+    // The tests' daemons are started with a flag for the port, which is stronger.
+    let answer = set("server.port", json!(1));
+    assert_eq!(answer["result"]["overriddenBy"], "--port", "{answer}");
+    set("server.port", Value::Null);
+    set("log.format", Value::Null);
+    assert_eq!(file(), edited);
+
+    let refused = [
+        ("server.allowed_origins", json!(["https://evil.example"]), "not_permitted"),
+        ("security.landlock", json!(false), "not_permitted"),
+        ("journal.max_deleted", json!(0), "not_permitted"),
+        ("vault.path", json!("/"), "not_permitted"),
+        ("server.max_in_flight", json!(0), "invalid_setting"),
+        ("server.max_in_flight", json!("many"), "invalid_setting"),
+        ("server.max_in_flihgt", json!(1), "invalid_setting"),
+        ("search", json!({"deadline_milliseconds": 1}), "invalid_setting"),
+    ];
+    for (key, value, kind) in refused {
+        let answer = set(key, value);
+        assert_eq!(answer["error"]["data"]["kind"], kind, "{key}: {answer}");
+    }
+    assert_eq!(file(), edited, "nothing was changed");
+
+    let all = client.call("_vault/settings/get", json!({}))["result"].take();
+    let find = |key: &str| {
+        let settings = all["settings"].as_array().unwrap();
+        settings.iter().find(|setting| setting["key"] == key).unwrap().clone()
+    };
+    let size = find("vault.max_file_bytes");
+    assert_eq!((&size["value"], &size["default"]), (&json!(8), &json!(10_485_760)));
+    assert_eq!((&size["source"], &size["takesEffect"]), (&json!("file"), &json!("next_call")));
+    let port = find("server.port");
+    assert_eq!((&port["source"], &port["from"]), (&json!("flag"), &json!("--port")));
+    assert_eq!(find("server.allowed_origins")["settable"], false);
+    assert!(find("search.deadline_milliseconds")["doc"].as_str().unwrap().contains("answers"));
+    let names: Vec<&str> =
+        all["settings"].as_array().unwrap().iter().map(|s| s["key"].as_str().unwrap()).collect();
+    assert!(names.is_sorted() && names.len() > 20, "{names:?}");
+}
+
+#[test]
+fn a_person_sets_everything_and_hears_whether_it_holds() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let line = |arguments: &[&str]| home.run_in(&vault, &[&["config"], arguments].concat());
+    let run = line(&["set", "server.max_in_flight", "5"]).expect(0);
+    assert!(run.stdout.starts_with("wrote server.max_in_flight = 5 to "), "{run:?}");
+    assert_eq!(line(&["get", "server.max_in_flight"]).expect(0).stdout, "5\n");
+    assert_eq!(line(&["get", "server.port", "--json"]).expect(0).json()["default"], 27180);
+    line(&["set", "vault.path", "12"]).expect(0);
+    assert!(
+        line(&["get", "vault.path"]).expect(0).stdout.ends_with("12\n"),
+        "a text without quotes"
+    );
+    line(&["set", "vault.path", "--default"]).expect(0);
+    line(&["set", "server.allowed_origins", "[\"app://obsidian.md\", \"app://mine\"]"]).expect(0);
+    let failed = line(&["set", "server.prot", "1", "--json"]).expect(2).json();
+    assert_eq!(
+        (&failed["code"], &failed["hint"]),
+        (&json!("invalid_setting"), &json!("did you mean `server.port`?"))
+    );
+    line(&["set", "server.port", "70000"]).expect(2);
+    line(&["get", "server.prot"]).expect(2);
+
+    let daemon = home.serve(&vault);
+    let run = line(&["list"]).expect(0);
+    assert!(
+        run.stdout.contains("server.max_in_flight") && run.stdout.contains("--port"),
+        "{run:?}"
+    );
+    let run = line(&["set", "search.deadline_milliseconds", "900"]).expect(0);
+    assert!(run.stdout.contains("it holds from now on"), "{run:?}");
+    let run = line(&["set", "server.ping_seconds", "9"]).expect(0);
+    assert!(run.stdout.contains("every connection from now on"), "{run:?}");
+    let run = line(&["set", "log.format", "json"]).expect(0);
+    assert!(run.stdout.contains("after a restart"), "{run:?}");
+    let run = line(&["set", "server.port", "4"]).expect(0);
+    assert!(run.stdout.contains("`--port` is stronger"), "{run:?}");
+    let (mut client, _) = listener(&home, &vault, &daemon);
+    let status = client.call("_vault/status", json!({}))["result"]["settings"].take();
+    assert_eq!(status["needsRestart"], json!(["log.format"]));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_level_of_the_log_changes_at_once() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let mut daemon = home.serve(&vault);
+    let (mut one, _) = listener(&home, &vault, &daemon);
+    one.call("_vault/settings/set", json!({"key": "log.level", "value": "debug"}));
+    let (_two, _) = listener(&home, &vault, &daemon);
+    one.call("_vault/settings/set", json!({"key": "log.level", "value": "error"}));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.wait(std::time::Duration::from_secs(10)), Some(0));
+    let log = daemon.stderr();
+    assert_eq!(log.matches("a client came").count(), 1, "{log}");
+    assert!(!log.contains("stopped"), "{log}");
+}

@@ -1,0 +1,96 @@
+//! `steward service`: what would be given to the system. Nothing here reaches the real one.
+#![cfg(target_os = "linux")]
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::{Home, Run, finish};
+
+/// Runs `steward service` with a `systemctl` that only writes down what it is told.
+fn service(home: &Home, vault: &str, arguments: &[&str]) -> Run {
+    let programs = home.path("programs");
+    std::fs::create_dir_all(&programs).unwrap();
+    let script = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/said\"\n";
+    std::fs::write(programs.join("systemctl"), script).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(programs.join("systemctl"), mode).unwrap();
+    let line = [&["service"], arguments, &["--vault", vault]].concat();
+    let mut command = home.steward(&line);
+    command.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+    finish(command)
+}
+
+fn said(home: &Home) -> String {
+    std::fs::read_to_string(home.path("programs/said")).unwrap_or_default()
+}
+
+#[test]
+fn a_dry_run_shows_all_and_does_nothing() {
+    let home = Home::new();
+    let vault = home.vault("My 50% Notes");
+    let run = service(&home, vault.to_str().unwrap(), &["install", "--dry-run"]).expect(0);
+    let quoted = vault.to_str().unwrap().replace('%', "%%");
+    for line in [
+        &format!("serve\" \"--vault\" \"{quoted}\"") as &str,
+        "NoNewPrivileges=yes",
+        "ProtectSystem=strict",
+        "MemoryDenyWriteExecute=yes",
+        "RestrictAddressFamilies=",
+        "# would run: systemctl --user daemon-reload",
+        "# would run: systemctl --user enable --now vault-steward-my-50-notes-",
+        "RestartPreventExitStatus=2 3 4",
+    ] {
+        assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
+    }
+    assert_eq!(said(&home), "");
+    for place in ["home/.config/systemd", "home/.local/share/Trash"] {
+        assert!(!home.path(place).exists(), "{place}");
+    }
+    let run = service(&home, vault.to_str().unwrap(), &["uninstall", "--dry-run"]).expect(0);
+    assert!(run.stdout.contains("# would remove ") && said(&home).is_empty(), "{run:?}");
+}
+
+#[test]
+fn it_is_installed_looked_at_and_removed() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| service(&home, vault.to_str().unwrap(), arguments).expect(0);
+    assert!(run(&["status"]).stdout.contains("is not installed"));
+    assert!(run(&["uninstall"]).stdout.contains("is not installed"));
+    assert_eq!(said(&home), "");
+    run(&["install"]);
+    let unit = home.path("home/.config/systemd/user");
+    let unit = std::fs::read_dir(unit).unwrap().next().unwrap().unwrap();
+    let name = unit.file_name().into_string().unwrap();
+    assert_eq!(said(&home), format!("--user daemon-reload\n--user enable --now {name}\n"));
+    // All that the service may write is there before it starts.
+    let text = std::fs::read_to_string(unit.path()).unwrap();
+    for place in text.lines().filter_map(|line| line.strip_prefix("ReadWritePaths=\"-")) {
+        let place = place.trim_end_matches('"').replace("%%", "%");
+        assert!(std::path::Path::new(&place).exists(), "{place}");
+    }
+    let status = run(&["status", "--json"]).json();
+    assert_eq!((&status["installed"], &status["running"]), (&true.into(), &true.into()));
+    assert_eq!(status["current"], true);
+    run(&["uninstall"]);
+    assert!(!unit.path().exists());
+    assert!(said(&home).ends_with(&format!("--user disable --now {name}\n--user daemon-reload\n")));
+}
+
+#[test]
+fn systemd_understands_the_unit() {
+    let test = "systemd_understands_the_unit";
+    if !crate::machine::has_program("systemd-analyze", test) {
+        return;
+    }
+    let home = Home::new();
+    let vault = home.vault("My 50% \"Notes\" $HOME");
+    let shown = service(&home, vault.to_str().unwrap(), &["install", "--dry-run", "--json"]);
+    let shown = shown.expect(0).json();
+    let file = home.path("elsewhere").join(shown["service"].as_str().unwrap());
+    std::fs::write(&file, shown["text"].as_str().unwrap()).unwrap();
+    let mut verify = std::process::Command::new("systemd-analyze");
+    verify.args(["--user", "verify"]).arg(&file);
+    verify.env("XDG_RUNTIME_DIR", home.path("elsewhere")).env("HOME", home.path("home"));
+    let run = finish(verify);
+    assert!(run.code == 0 && !run.stderr.contains(file.to_str().unwrap()), "{run:?}");
+}
