@@ -254,6 +254,20 @@ fn what_comes_back_makes_no_twin_of_what_nobody_has_seen_yet() {
 }
 
 #[test]
+fn a_folder_that_changed_its_case_is_not_made_a_second_time() {
+    let vault = vault(&[("Work/Two.md", "two\n"), ("Work/Keep.md", "keep\n")]);
+    vault.ok("delete", json!({ "path": "Work/Two.md" }));
+    let moved = vault.ok("move", json!({ "source": "Work/Keep.md", "destination": "Keep.md" }));
+    vault.put("Work/Else.md", "else\n");
+    vault.ok("move", json!({ "source": "Work", "destination": "WORK" }));
+    let back = vault.ok("restore", json!({ "item": "Work/Two.md" }));
+    assert_eq!(back["path"], "WORK/Two.md");
+    vault.ok("undo", json!({ "change_set": moved["change_set"] }));
+    assert_eq!(vault.content("WORK/Keep.md"), "keep\n");
+    assert!(!vault.exists("Work"));
+}
+
+#[test]
 fn what_comes_back_makes_no_twin_that_differs_in_case_alone() {
     let vault = vault(&[("Work/Two.md", "old\n")]);
     vault.ok("delete", json!({ "path": "Work/Two.md" }));
