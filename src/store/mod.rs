@@ -7,12 +7,14 @@
 //!   one that is damaged, foreign, newer or gone.
 //! - [`blobs`]: bytes by their hash, checked on every read.
 //! - [`journal`]: the rows of the journal.
+//! - [`audit`]: what was decided on calls, and what a person agreed to or set.
 //!
 //! Invariant: a row never names bytes that are not durable yet, so bytes are put first and rows
 //! follow; taken away in the other order.
 
 #![expect(clippy::disallowed_methods, reason = "the state folder is the steward's own")]
 
+pub mod audit;
 pub mod blobs;
 mod database;
 mod error;

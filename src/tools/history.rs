@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Context;
 use super::text_file::local_short;
-use crate::journal::{Action, ListedChange, ListedSet, SetKind};
+use crate::journal::{Action, ListedChange, ListedSet, SetKind, TrashItem};
+use crate::note::path::VaultPath;
 
 /// Changes of one set that are shown; the rest is counted.
 pub(super) const MAX_CHANGES: usize = 100;
@@ -49,6 +51,21 @@ pub struct ChangeData {
     undone_by: Option<u64>,
     /// What changed in the text, as a unified diff, where that was asked for.
     pub diff: Option<String>,
+}
+
+/// Of deleted things those that the caller may see. What lies in the trash with no place of its own
+/// is for those who may see everything.
+pub(super) fn seen(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashItem> {
+    let (view, root) = (context.vault.view(), VaultPath::root());
+    items.retain(|item| view.holds(item.was.as_ref().unwrap_or(&root)));
+    items
+}
+
+/// Whether the caller may see all of a change set.
+pub(super) fn is_seen(context: &Context, set: &ListedSet) -> bool {
+    let view = context.vault.view();
+    let paths = set.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
+    paths.into_iter().all(|path| view.holds(path))
 }
 
 /// A change set as data, without its first `skipped` changes.

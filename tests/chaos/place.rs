@@ -102,6 +102,7 @@ impl Place {
             clock: tools::Clock::System,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
+            gate: None,
         })
     }
 }
