@@ -14,7 +14,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 8] = [
+const TARGETS: [(&str, Target); 9] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),

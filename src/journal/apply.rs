@@ -105,6 +105,11 @@ impl Journal {
                 return Err(failure(failed.error, left));
             }
         };
+        if job.undoes.is_some() && ends.iter().all(|ended| ended.nothing) {
+            // Nothing was changed, so there is nothing to remember.
+            self.end_taking_back(intent.operation, &[]);
+            return Ok((change_set, ends));
+        }
         let results: Vec<StepResult> = intent
             .steps
             .iter()

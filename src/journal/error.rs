@@ -93,6 +93,14 @@ pub enum UndoError {
         /// What undid it.
         by: ChangeSetId,
     },
+    /// The vault holds nothing of it any more: others took it back, or what it made is in use.
+    #[error("there is nothing left to undo of `{target}`{}", list(.notes))]
+    Nothing {
+        /// What was to be undone.
+        target: Target,
+        /// What was found instead, one sentence each.
+        notes: Vec<String>,
+    },
     /// The file is not as the change left it.
     #[error("`{path}` has changed since{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default())]
     Changed {
@@ -140,6 +148,12 @@ pub enum UndoError {
     Journal(#[from] JournalError),
 }
 
+/// `: one; two`, or nothing.
+fn list(notes: &[String]) -> String {
+    let colon = if notes.is_empty() { "" } else { ": " };
+    format!("{colon}{}", notes.join("; "))
+}
+
 impl From<StoreError> for UndoError {
     fn from(error: StoreError) -> Self {
         Self::Journal(error.into())
@@ -159,7 +173,7 @@ impl UndoError {
             Self::Unknown(_) | Self::NotInTrash { .. } | Self::NotThere { .. } => {
                 ErrorCode::NotFound
             }
-            Self::AlreadyUndone { .. } => ErrorCode::InvalidInput,
+            Self::AlreadyUndone { .. } | Self::Nothing { .. } => ErrorCode::InvalidInput,
             Self::Changed { .. } => ErrorCode::StaleRevision,
             Self::Taken { .. } => ErrorCode::AlreadyExists,
             Self::NotKept { .. } => ErrorCode::IoError,
@@ -171,6 +185,7 @@ impl UndoError {
     pub fn data(&self) -> Option<Value> {
         Some(match self {
             Self::AlreadyUndone { by, .. } => json!({ "by": by }),
+            Self::Nothing { notes, .. } => json!({ "notes": notes }),
             Self::Changed { path, diff, by } => {
                 json!({ "path": path.as_str(), "diff": diff, "by": by })
             }
@@ -192,6 +207,10 @@ impl UndoError {
         Some(match self {
             Self::Unknown(_) => "list_changes shows what can be undone".to_owned(),
             Self::AlreadyUndone { by, .. } => format!("undo {by} brings it back"),
+            Self::Nothing { .. } => {
+                "to undo what was done before it, give the number of that; list_changes has them"
+                    .to_owned()
+            }
             Self::Changed { by: Some(by), .. } => {
                 format!("undo {by} first, or use force: the newer text is kept and can be had back")
             }

@@ -13,8 +13,9 @@ use crate::store::BlobHash;
 use crate::vault::{FileId, Keeping, Kind, Meta, Trashed};
 
 impl Undoing<'_> {
-    /// `name.md`, else `name (restored).md`, `name (restored 2).md`, …
+    /// `name.md` in its folder however that is spelt by now, else `name (restored).md`, `name (restored 2).md`, …
     pub(super) fn free_name(&self, path: &VaultPath) -> VaultPath {
+        let path = &self.picture.spelt(path);
         let name = path.name();
         let (stem, extension) = match name.rfind('.') {
             Some(dot) if dot > 0 => name.split_at(dot),

@@ -69,7 +69,8 @@ impl<'a> Undoing<'a> {
                 }
             }
             Deed::RemoveFolder => {
-                if self.picture.is_free(&path) {
+                let path = self.picture.spelt(&path);
+                if self.picture.is_free(&path) && !self.picture.has_twin(&path) {
                     self.make_parent(&path);
                     self.add(Act::Folder { path }, id, Vec::new());
                 }
@@ -161,7 +162,7 @@ impl<'a> Undoing<'a> {
     }
 
     fn unmove(&mut self, step: &Recorded, to: &VaultPath, thing: Thing) -> Result<(), UndoError> {
-        let from = &step.path;
+        let from = &self.picture.spelt(&step.path);
         let there = matches!(
             (self.picture.at(to), thing.kind()),
             (There::File { .. }, Kind::File)
@@ -202,7 +203,7 @@ impl<'a> Undoing<'a> {
         };
         let wanted = to.unwrap_or(&step.path);
         let path = self.free_name(wanted);
-        if path != *wanted {
+        if path.name() != wanted.name() {
             self.notes.push(format!("`{wanted}` is taken, so it comes back as `{path}`"));
         }
         let files = self.journal.store().files(step.row.id)?;

@@ -113,12 +113,45 @@ impl<'a> Picture<'a> {
 
     /// Whether a thing by then has this path but for its case: on other systems that is one name.
     pub fn has_twin(&self, path: &VaultPath) -> bool {
-        let twins: Vec<VaultPath> = {
+        !self.twins(path).is_empty()
+    }
+
+    fn twins(&self, path: &VaultPath) -> Vec<VaultPath> {
+        if let Some(parent) = path.parent() {
+            // Another program may have made it a moment ago.
+            self.journal.vault().recheck_folder(&parent);
+        }
+        let key = path.fold_key();
+        let planned = self.edits.iter().map(|edit| match edit {
+            Edit::Set(at, _) | Edit::Move(_, at) | Edit::Back(at, _) => at,
+        });
+        let mut twins: Vec<VaultPath> =
+            planned.filter(|at| at.fold_key() == key).cloned().collect();
+        {
             let catalogue = self.journal.vault().catalogue();
-            let alike = catalogue.folded(&path.fold_key());
-            alike.into_iter().map(|entry| entry.path().clone()).collect()
-        };
-        twins.iter().any(|twin| twin != path && !self.is_free(twin))
+            let alike = catalogue.folded(&key).into_iter();
+            twins.extend(alike.map(|entry| entry.path().clone()));
+        }
+        twins.retain(|twin| twin != path && !self.is_free(twin));
+        twins
+    }
+
+    /// A path whose folders are spelt as they are by then: one that changed its case meanwhile is
+    /// not made a second time.
+    pub fn spelt(&self, path: &VaultPath) -> VaultPath {
+        let mut here = VaultPath::root();
+        for name in path.parent().unwrap_or_else(VaultPath::root).components() {
+            let plain = here.join(name).expect("a component is a name");
+            let respelt = match self.is_free(&plain) {
+                true => self.twins(&plain).into_iter().find(|twin| {
+                    twin.parent().unwrap_or_else(VaultPath::root) == here
+                        && matches!(self.at(twin), There::Folder)
+                }),
+                false => None,
+            };
+            here = respelt.unwrap_or(plain);
+        }
+        here.join(path.name()).unwrap_or_else(|| path.clone())
     }
 
     /// The folders that have to be made so that `path` is one, outermost first.

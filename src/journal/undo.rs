@@ -76,6 +76,9 @@ impl Journal {
             None => format!("undo {target}"),
         };
         let (steps, mut notes) = undoing.finish()?;
+        if steps.is_empty() {
+            return Err(UndoError::Nothing { target, notes });
+        }
         let job = Job {
             kind: "undo",
             title: &title,
@@ -92,6 +95,9 @@ impl Journal {
             {
                 notes.push(format!("the folder `{path}` stays: it is not empty"));
             }
+        }
+        if ends.iter().all(|ended| ended.nothing) {
+            return Err(UndoError::Nothing { target, notes });
         }
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
         Ok(Undone { applied: Applied { change_set, outcomes }, notes })

@@ -131,6 +131,21 @@ impl Store {
         }
     }
 
+    /// Writes where there is a database. Where there is none nothing is written and none is made:
+    /// who only reads, beside the holder of the vault, keeps no record either.
+    fn with_there<T: Default>(
+        &self,
+        work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut open = self.database();
+        if open.is_none() {
+            *open = Database::open_if_there(&self.0.folder)?;
+        }
+        let Some(database) = open.as_mut() else { return Ok(T::default()) };
+        database.check_there()?;
+        work(database)
+    }
+
     /// Writes; a database that is not there is made. For whoever holds the vault alone.
     fn with_own<T>(
         &self,

@@ -353,6 +353,11 @@ impl Vault {
     pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
         self.refresh(path)
     }
+
+    /// Lists a folder; the catalogue learns what has come to it, changed or gone.
+    pub fn recheck_folder(&self, path: &VaultPath) {
+        self.refresh_folder(path);
+    }
 }
 
 /// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.

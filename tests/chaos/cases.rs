@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use vault_steward::journal::{Journal, Query, Settings, Target};
 use vault_steward::store::Store;
 use vault_steward::tools::Context;
@@ -16,10 +17,14 @@ pub struct Case {
     pub name: &'static str,
     /// What Obsidian's settings say about deleting.
     pub trash: &'static str,
+    /// Whether it begins with the first start of all, which makes the journal.
+    pub first: bool,
     /// What was done before, undisturbed.
     pub earlier: fn() -> Vec<Step>,
     /// What is done when it breaks.
     pub act: fn() -> Vec<Step>,
+    /// What notes hold afterwards, beside what the case is named for: path, and a part of the text.
+    pub also: &'static [(&'static str, &'static str)],
 }
 
 /// One step of a case.
@@ -33,12 +38,12 @@ pub enum Step {
     Gc,
 }
 
-/// The vault of all cases: links between the notes, one note with two names.
+/// The vault of all cases: links between the notes, tags, one note with two names.
 const NOTES: &[(&str, &str)] = &[
     ("Home.md", "# Home\n[[Garden]] and [[Plans/Trip|a trip]]\n"),
-    ("Garden.md", "# Garden\nroses\ntulips\n![[Plans/Map.canvas]]\n"),
+    ("Garden.md", "# Garden\nroses\ntulips #plants\n![[Plans/Map.canvas]]\n"),
     ("Plans/Trip.md", "# Trip\n[there](../Garden.md)\n[[Budget#Total]]\n"),
-    ("Plans/Budget.md", "# Total\n12\n[[Trip]]\n"),
+    ("Plans/Budget.md", "# Total\n12 #plants/costs\n[[Trip]]\n"),
     ("Plans/Map.canvas", "{\"nodes\":[{\"id\":\"1\",\"type\":\"file\",\"file\":\"Garden.md\"}]}\n"),
     ("Log.md", "one\ntwo\nthree\n"),
     ("Twin.md", "one text\nof two names\n"),
@@ -52,10 +57,18 @@ pub const CASES: &[Case] = &[
     case("write over a note with two names", nothing, || vec![write("Twin.md", "another text\n")]),
     case("edit a note", nothing, || vec![edit("Garden.md", "roses", "lilies")]),
     case("patch five files", nothing, || vec![patch()]),
-    case("move a note that others link to", nothing, || {
-        vec![relocate("Garden.md", "Places/Yard.md")]
-    }),
-    case("move a folder that others link to", nothing, || vec![relocate("Plans", "Old/Ideas")]),
+    Case {
+        also: &[("Home.md", "Yard"), ("Plans/Trip.md", "Yard"), ("Plans/Map.canvas", "Yard")],
+        ..case("move a note that others link to", nothing, || {
+            vec![relocate("Garden.md", "Places/Yard.md")]
+        })
+    },
+    Case {
+        also: &[("Home.md", "[[Trip|a trip]]"), ("Garden.md", "[[Map.canvas]]")],
+        ..case("move a folder that others link to", nothing, || {
+            vec![relocate("Plans", "Old/Ideas")]
+        })
+    },
     case("change the case of a name", nothing, || vec![relocate("Home.md", "home.md")]),
     case("delete a note", nothing, || vec![delete("Log.md")]),
     case("delete a folder", nothing, || vec![delete("Plans")]),
@@ -74,6 +87,32 @@ pub const CASES: &[Case] = &[
         trash: "system",
         ..case("delete a folder, system's trash", nothing, || vec![delete("Plans")])
     },
+    Case {
+        also: &[("Plans/Trip.md", "[[Plans/Budget#Total")],
+        ..case("write a new note whose name is taken", nothing, || {
+            vec![write("Budget.md", "other\n")]
+        })
+    },
+    Case {
+        also: &[("Garden.md", "status: done")],
+        ..case("set properties", nothing, || vec![properties()])
+    },
+    Case {
+        also: &[("Garden.md", "#garden"), ("Plans/Budget.md", "#garden/costs")],
+        ..case("rename a tag in several notes", nothing, || vec![tag()])
+    },
+    Case {
+        also: &[("2026-11-21.md", "watered")],
+        ..case("make a daily note", nothing, || vec![daily()])
+    },
+    Case {
+        also: &[("2026-11-21.md", "roses\nwatered")],
+        ..case("add to a daily note", || vec![daily()], || vec![daily()])
+    },
+    Case {
+        first: true,
+        ..case("write over a note at the first start", nothing, || vec![write("Log.md", "2\n")])
+    },
     case("create folders", nothing, || vec![folder("New/Deep/Deeper")]),
     case("undo a new note", || vec![write("A/B/New.md", "new\n")], || vec![Step::Undo]),
     case("undo an edit", || vec![edit("Garden.md", "roses", "lilies")], || vec![Step::Undo]),
@@ -85,6 +124,13 @@ pub const CASES: &[Case] = &[
         || vec![Step::Undo],
     ),
     case("undo the move of a folder", || vec![relocate("Plans", "Old/Ideas")], || vec![Step::Undo]),
+    case(
+        "undo a new note whose name was taken",
+        || vec![write("Budget.md", "other\n")],
+        || vec![Step::Undo],
+    ),
+    case("undo new properties", || vec![properties()], || vec![Step::Undo]),
+    case("undo the new name of a tag", || vec![tag()], || vec![Step::Undo]),
     case("undo a deletion", || vec![delete("Log.md")], || vec![Step::Undo]),
     case("undo the deletion of a folder", || vec![delete("Plans")], || vec![Step::Undo]),
     Case {
@@ -107,7 +153,7 @@ pub const CASES: &[Case] = &[
 ];
 
 const fn case(name: &'static str, earlier: fn() -> Vec<Step>, act: fn() -> Vec<Step>) -> Case {
-    Case { name, trash: "local", earlier, act }
+    Case { name, trash: "local", first: false, earlier, act, also: &[] }
 }
 
 fn nothing() -> Vec<Step> {
@@ -134,6 +180,23 @@ fn folder(path: &str) -> Step {
     Step::Do(Operation::CreateFolder { path: path.into() })
 }
 
+fn tool(name: &'static str, arguments: Value) -> Step {
+    Step::Do(Operation::Tool { name, arguments })
+}
+
+fn properties() -> Step {
+    let set = json!({ "status": "done", "tags": ["plants", "home"] });
+    tool("set_properties", json!({ "path": "Garden.md", "set": set }))
+}
+
+fn tag() -> Step {
+    tool("rename_tag", json!({ "from": "plants", "to": "garden" }))
+}
+
+fn daily() -> Step {
+    tool("daily_note", json!({ "date": "2026-11-21", "append": "watered the roses\n" }))
+}
+
 fn patch() -> Step {
     let there = |path: &str| {
         let note = NOTES.iter().find(|(name, _)| *name == path);
@@ -156,7 +219,7 @@ fn patch() -> Step {
 impl Case {
     /// Makes the vault below `folder` and does what comes before.
     pub fn prepare(&self, folder: &Path) -> Place {
-        let place = Place::below(folder);
+        let place = if self.first { Place::below(folder) } else { Place::begun_below(folder) };
         let settings = format!(r#"{{"trashOption":"{}","alwaysUpdateLinks":true}}"#, self.trash);
         fs::write(place.vault.join(".obsidian/app.json"), settings).expect("written");
         for (path, text) in NOTES {
@@ -236,6 +299,13 @@ pub struct Both {
 
 impl Both {
     pub fn new(case: &Case, before: Tree, after: Tree) -> Self {
+        for (path, part) in case.also {
+            let Some(Entry::File(bytes)) = after.get(*path) else {
+                panic!("{}: `{path}` is not there", case.name);
+            };
+            let text = String::from_utf8_lossy(bytes);
+            assert!(text.contains(part), "{}: `{path}` holds {text:?}", case.name);
+        }
         let undoable = (case.act)().iter().any(|step| !matches!(step, Step::Gc));
         Self { before, after, either_trash: case.trash == "system", undoable }
     }

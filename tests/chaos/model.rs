@@ -125,7 +125,7 @@ enum Undo {
 
 impl World {
     fn new(folder: &Path) -> Result<Self, String> {
-        let place = Place::below(folder);
+        let place = Place::begun_below(folder);
         let context = place.open()?;
         Ok(Self { place, context, model: Model::default(), sets: Vec::new() })
     }
@@ -199,26 +199,31 @@ impl World {
                 }
                 self.keeps_all_texts(&before, &found)?;
                 self.model.tree = found;
-                if self.model.tree == before {
-                    // Others had taken it all back already: there is nothing to record.
-                    self.sets[at].in_doubt = true;
-                    return Ok(());
+                let set = undone.applied.change_set;
+                match self.context.journal.change_set(set) {
+                    Ok(Some(_)) => {}
+                    other => return Err(format!("it answers with the set {set}: {other:?}")),
                 }
-                self.turn(at);
-                self.record(Some(undone.applied.change_set.0), before, Some(at));
+                self.turn(at, &before);
+                self.record(Some(set.0), before, Some(at));
             }
         }
         Ok(())
     }
 
-    /// Notes that a set was taken back. What an undo had taken back is there again then, and can be
-    /// taken back again; and so on.
-    fn turn(&mut self, at: usize) {
+    /// Notes that a set was taken back, on a vault that held `held`. What an undo had taken back is
+    /// done again then, and can be taken back again; and so on. What it did is what was done now: a
+    /// folder that went to the trash a second time has the texts that it had by then.
+    fn turn(&mut self, at: usize, held: &Tree) {
         let (mut next, mut undone) = (Some(at), true);
         let in_doubt = self.sets[at].in_doubt;
         while let Some(set) = next.and_then(|at| self.sets.get_mut(at)) {
             set.undone = undone;
             set.in_doubt |= in_doubt;
+            if !undone {
+                set.before = held.clone();
+                set.after = self.model.tree.clone();
+            }
             undone = !undone;
             next = set.undoes;
         }
@@ -310,6 +315,16 @@ impl Recorded {
             .chain(after.keys())
             .filter(|path| before.get(*path) != after.get(*path))
             .collect();
+        // A deleted file whose name is taken by now, in whatever case, comes back beside it.
+        if let [path] = touched[..]
+            && let (Some(text @ Entry::File(_)), None) = (before.get(path), after.get(path))
+            && !is_free(&expected, path)
+            && !self.in_doubt
+            && has_parent(&expected, path)
+        {
+            expected.insert(beside(&expected, path), text.clone());
+            return Undo::Exactly(expected);
+        }
         let same = touched.iter().all(|path| expected.get(*path) == after.get(*path));
         // Something else may have come into a folder of it, or be in its way under another case.
         let all_known = expected.keys().all(|path| {
@@ -324,16 +339,37 @@ impl Recorded {
                 None => expected.remove(*path),
             };
         }
-        let has_parents = expected.keys().all(|path| match path.rsplit_once('/') {
-            Some((above, _)) => expected.get(above) == Some(&Entry::Folder),
-            None => true,
-        });
+        let has_parents = expected.keys().all(|path| has_parent(&expected, path));
         // What was deleted comes back from where it went, or from the journal.
         match same && all_known && has_parents && !self.in_doubt {
             true => Undo::Exactly(expected),
             false => Undo::Either,
         }
     }
+}
+
+/// Whether no name in the tree differs from this path in case alone, or not at all.
+fn is_free(tree: &Tree, path: &str) -> bool {
+    let wanted = path.to_lowercase();
+    tree.keys().all(|key| key.to_lowercase() != wanted)
+}
+
+/// Whether the folder that this path lies in is there, spelt so.
+fn has_parent(tree: &Tree, path: &str) -> bool {
+    match path.rsplit_once('/') {
+        Some((above, _)) => tree.get(above) == Some(&Entry::Folder),
+        None => true,
+    }
+}
+
+/// The name that something gets which comes back where its own name is taken.
+fn beside(tree: &Tree, path: &str) -> String {
+    let (stem, extension) = path.rsplit_once('.').expect("notes have an extension");
+    let mut names = (1..).map(|number| match number {
+        1 => format!("{stem} (restored).{extension}"),
+        _ => format!("{stem} (restored {number}).{extension}"),
+    });
+    names.find(|name| is_free(tree, name)).expect("there are more numbers than files")
 }
 
 /// A vault in memory.
@@ -439,10 +475,7 @@ impl Model {
     /// What the vault holds after another program did this; `None` if it is not possible.
     fn after_outside(&self, outside: &Outside) -> Option<Tree> {
         let mut tree = self.tree.clone();
-        let has_parent = |path: &str| match path.rsplit_once('/') {
-            Some((above, _)) => self.tree.get(above) == Some(&Entry::Folder),
-            None => true,
-        };
+        let has_parent = |path: &str| has_parent(&self.tree, path);
         match outside {
             Outside::Write { path, text } => {
                 if !has_parent(path) || self.tree.get(path) == Some(&Entry::Folder) {

@@ -30,6 +30,11 @@ pub enum Operation {
     Delete {
         path: String,
     },
+    /// Any other tool.
+    Tool {
+        name: &'static str,
+        arguments: Value,
+    },
     /// Takes back the change set that is so many before the last.
     Undo {
         back: usize,
@@ -74,6 +79,7 @@ impl Operation {
             Self::CreateFolder { path } => ("create_folder", json!({ "path": path })),
             Self::Move { from, to } => ("move", json!({ "source": from, "destination": to })),
             Self::Delete { path } => ("delete", json!({ "path": path })),
+            Self::Tool { name, arguments } => (name, arguments.clone()),
             Self::Undo { .. } | Self::Restore { .. } | Self::Restart | Self::Outside(_) => {
                 panic!("no tool does this here")
             }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 use vault_steward::index::Index;
@@ -10,6 +11,8 @@ use vault_steward::store::Store;
 use vault_steward::store::blobs::BlobHash;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{self, Cancel, Vault};
+
+use crate::tree::{self, Entry};
 
 /// Where a vault lies, and where the steward's own files do.
 #[derive(Clone)]
@@ -35,6 +38,34 @@ impl Place {
         let settings = place.vault.join(".obsidian/app.json");
         if !settings.exists() {
             fs::write(settings, r#"{"trashOption":"local"}"#).expect("written");
+        }
+        place
+    }
+
+    /// As [`Self::below`], with an empty journal that had its daily copy: what the first start makes
+    /// takes longer than all else a small vault needs.
+    pub fn begun_below(folder: &Path) -> Self {
+        static BEGUN: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
+        let place = Self::below(folder);
+        let begun = BEGUN.get_or_init(|| {
+            let folder = folder_in_memory();
+            let first = Self::below(folder.path());
+            let context = first.open().expect("a fresh vault opens");
+            context.vault.stop();
+            // The last who has the database open takes its log away.
+            drop(context);
+            let mut files = Vec::new();
+            for (path, entry) in tree::read(&first.state) {
+                if let Entry::File(bytes) = entry {
+                    files.push((PathBuf::from(path), bytes));
+                }
+            }
+            files
+        });
+        for (path, bytes) in begun {
+            let file = place.state.join(path);
+            fs::create_dir_all(file.parent().expect("below the state folder")).expect("made");
+            fs::write(file, bytes).expect("written");
         }
         place
     }

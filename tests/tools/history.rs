@@ -104,6 +104,33 @@ fn what_has_changed_since_is_shown_and_kept() {
 }
 
 #[test]
+fn an_undo_that_finds_nothing_left_says_so_and_is_no_change_set() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let write = json!({ "path": "a.md", "content": "two\n" });
+    let set = vault.ok("write_file", write)["change_set"].take();
+    let folders = vault.ok("create_folder", json!({ "path": "New/Deep" }))["change_set"].take();
+    // By another program: the text is as before, the folder is in use.
+    vault.put("a.md", "one\n");
+    vault.put("New/Deep/note.md", "mine\n");
+    let (before, known) = (vault.snapshot(), sets(&vault, json!({})));
+    for (set, why) in [(&set, "`a.md` was as before"), (&folders, "`New/Deep` stays")] {
+        let error = vault.err("undo", json!({ "change_set": set }), ErrorCode::InvalidInput);
+        assert!(error.text().contains(why), "{}", error.text());
+        assert!(error.text().contains("list_changes"), "{}", error.text());
+    }
+    assert_eq!(vault.snapshot(), before);
+    assert_eq!(sets(&vault, json!({})), known, "neither recorded nor marked as undone");
+    // Both can be undone as soon as there is something to undo.
+    vault.put("a.md", "two\n");
+    let undo = vault.ok("undo", json!({ "change_set": set }));
+    assert_eq!(vault.content("a.md"), "one\n");
+    assert!(sets(&vault, json!({})).iter().any(|listed| listed["id"] == undo["change_set"]));
+    std::fs::remove_file(vault.place.join("New/Deep/note.md")).expect("removed");
+    vault.ok("undo", json!({ "change_set": folders }));
+    assert!(!vault.exists("New"));
+}
+
+#[test]
 fn one_change_of_a_set_is_undone_alone() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n")]);
     let patch = "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+A\n--- a/b.md\n+++ b/b.md\n@@ -1 +1 @@\n-b\n+B\n";
@@ -213,6 +240,31 @@ fn deleted_things_come_back_by_what_people_call_them() {
         .filter_map(|i| i["was"].as_str())
         .collect();
     assert_eq!(was, ["Folder/x (restored).md", "Folder/x.md"]);
+}
+
+#[test]
+fn what_comes_back_makes_no_twin_of_what_nobody_has_seen_yet() {
+    let vault = vault(&[("Work/Two.md", "mine\n")]);
+    vault.ok("delete", json!({ "path": "Work/Two.md" }));
+    // By another program, a moment ago.
+    vault.put("Work/TWO.md", "theirs\n");
+    let back = vault.ok("restore", json!({ "item": "Work/Two.md" }));
+    assert_eq!(back["path"], "Work/Two (restored).md");
+    assert_eq!(vault.content("Work/TWO.md"), "theirs\n");
+}
+
+#[test]
+fn a_folder_that_changed_its_case_is_not_made_a_second_time() {
+    let vault = vault(&[("Work/Two.md", "two\n"), ("Work/Keep.md", "keep\n")]);
+    vault.ok("delete", json!({ "path": "Work/Two.md" }));
+    let moved = vault.ok("move", json!({ "source": "Work/Keep.md", "destination": "Keep.md" }));
+    vault.put("Work/Else.md", "else\n");
+    vault.ok("move", json!({ "source": "Work", "destination": "WORK" }));
+    let back = vault.ok("restore", json!({ "item": "Work/Two.md" }));
+    assert_eq!(back["path"], "WORK/Two.md");
+    vault.ok("undo", json!({ "change_set": moved["change_set"] }));
+    assert_eq!(vault.content("WORK/Keep.md"), "keep\n");
+    assert!(!vault.exists("Work"));
 }
 
 #[test]

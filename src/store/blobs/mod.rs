@@ -434,7 +434,14 @@ pub(super) fn private(folder: &Path) -> io::Result<()> {
 
 /// Makes the names in a folder durable. Windows does that by itself.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        let folder = File::open(folder)?;
+        folder.sync_all()?;
+        // xfs reports success even after it has shut itself down and dropped the change, which only
+        // a look at the folder tells.
+        folder.metadata()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
