@@ -4,7 +4,7 @@
 //! The model says what each call must do from the manual alone: which files there are afterwards,
 //! or that it is refused and nothing changes. It knows no journal, no links, no catalogue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use vault_steward::journal::{ChangeSetId, Target};
@@ -340,8 +340,11 @@ impl Recorded {
             };
         }
         let has_parents = expected.keys().all(|path| has_parent(&expected, path));
+        // Nothing is brought back in two folders that differ in case alone, as one patch makes them.
+        let names: BTreeSet<String> = expected.keys().map(|path| path.to_lowercase()).collect();
+        let has_twins = names.len() < expected.len();
         // What was deleted comes back from where it went, or from the journal.
-        match same && all_known && has_parents && !self.in_doubt {
+        match same && all_known && has_parents && !has_twins && !self.in_doubt {
             true => Undo::Exactly(expected),
             false => Undo::Either,
         }
