@@ -12,10 +12,12 @@ use std::path::Path;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use vault_steward::calls::{Calls, Request};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::path::VaultPath;
+use vault_steward::policy::{Caller, Scope};
 use vault_steward::store::Store;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
@@ -74,6 +76,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        gate: None,
         clock: tools::Clock::System,
     }
 }
@@ -197,6 +200,33 @@ fn engine(criterion: &mut Criterion) {
         );
     });
     group.finish();
+
+    // What deciding and writing down cost: the difference between the two.
+    let calls = Calls::new(context.clone(), Default::default(), Store::at(ground.state.path()));
+    calls.begin().expect("the audit can be written");
+    let mut group = criterion.benchmark_group("policy");
+    group.bench_function("10,000 calls, straight", |bencher| {
+        bencher.iter(|| {
+            for _ in 0..10_000 {
+                let _ = black_box(tools::call(&context, "get_active_note", json!({})));
+            }
+        });
+    });
+    group.bench_function("10,000 calls, decided on", |bencher| {
+        bencher.iter(|| {
+            for _ in 0..10_000 {
+                let request = Request {
+                    tool: "get_active_note".to_owned(),
+                    arguments: json!({}),
+                    caller: Caller { scope: Scope::Person, name: "bench".to_owned() },
+                    ..Request::default()
+                };
+                black_box(calls.call(request, &Cancel::default()));
+            }
+        });
+    });
+    group.finish();
+    calls.end();
     vault.stop();
 }
 

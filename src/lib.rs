@@ -17,10 +17,13 @@
 //! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
 //! | 3 | [`index`] | finding things by what is in them |
+//! | 4 | [`policy`] | may this call run; pure |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
+//! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
 
+pub mod calls;
 #[doc(hidden)]
 pub mod chaos;
 pub mod cli;
@@ -31,6 +34,7 @@ pub mod fuzzing;
 pub mod index;
 pub mod journal;
 pub mod note;
+pub mod policy;
 pub mod protocol;
 pub mod server;
 pub mod store;

@@ -15,7 +15,9 @@ const FLOORS: &[(&str, u8)] = &[
     ("vault", 2),
     ("journal", 3),
     ("index", 3),
+    ("policy", 4),
     ("tools", 5),
+    ("calls", 6),
     ("server", 7),
     ("config", 8),
     ("daemon", 8),
@@ -94,6 +96,47 @@ fn crates_stay_at_home() {
         }
     }
     assert!(faults.is_empty(), "crates away from home:\n{}", faults.join("\n"));
+}
+
+/// Functions that only these rooms may call: the tools have one way to them.
+const FUNCTIONS: &[(&[&str], &[&str])] = &[(&["tools", "call"], &["calls"])];
+
+#[test]
+fn only_calls_reaches_the_tools() {
+    let mut faults = Vec::new();
+    for file in files() {
+        for (path, rooms) in FUNCTIONS {
+            let [room, function] = path else { panic!("a room and its function") };
+            let named = file.tokens.windows(4).filter(|window| {
+                let path = window[0].is(room) && window[1].is(":") && window[2].is(":");
+                path && window[3].is(function)
+            });
+            // Imported by its own name it could be called without the room's.
+            let grouped = file.tokens.iter().enumerate().filter(|(at, token)| {
+                let in_room = file.tokens[..*at]
+                    .iter()
+                    .rev()
+                    .take_while(|one| !one.is(";") && !one.is("use"))
+                    .any(|one| one.is(room));
+                let imported = file.tokens[..*at]
+                    .iter()
+                    .rev()
+                    .take_while(|one| !one.is(";"))
+                    .any(|one| one.is("use"));
+                token.is(function) && in_room && imported && !file.sign(at + 1, "(")
+            });
+            let lines: Vec<usize> = named
+                .map(|window| window[3].line)
+                .chain(grouped.map(|(_, token)| token.line))
+                .collect();
+            if !rooms.contains(&file.room.as_str()) && file.room != *room {
+                faults.extend(lines.iter().map(|line| format!("{}:{line}", file.name)));
+            } else if file.room == rooms[0] && file.name.ends_with("mod.rs") {
+                assert!(!lines.is_empty(), "{} no longer calls {path:?}", file.name);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "ways to a tool around the policy:\n{}", faults.join("\n"));
 }
 
 #[test]

@@ -30,6 +30,8 @@ mod links;
 mod live;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/policy.rs"]
+mod policy;
 #[path = "cli/service.rs"]
 mod service;
 #[path = "cli/settings.rs"]

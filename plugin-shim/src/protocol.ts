@@ -29,10 +29,96 @@ export type AgentVaultMeta = {
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
+  /** What kind of caller the token makes of the client: `person`, `client`, `mcp`, `voice`. */
+  scope: string,
   /** What the server takes. */
   limits: Limits,
   /** HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex. */
   proof?: string,
+};
+
+/** A tool that needs no further agreement in a folder. */
+export type Approval = {
+  /** Its number. */
+  id: number,
+  /** The tool. */
+  tool: string,
+  /** The folder. */
+  folder: string,
+  /** The name of the program in which a person agreed. */
+  agreedBy: string,
+  /** When, as local time. */
+  time: string,
+};
+
+/** Asks for what was agreed to for good, or takes one of it back. */
+export type ApprovalsParams = {
+  /** The one to take back first. */
+  revoke?: number,
+};
+
+/** What was agreed to for good. */
+export type ApprovalsResult = {
+  /** Oldest first. */
+  approvals: Array<Approval>,
+  /** Whether the one to take back was there. */
+  revoked: boolean,
+};
+
+/** Which calls are asked for; all conditions hold together. */
+export type AuditParams = {
+  /** Of this tool. */
+  tool?: string,
+  /** Of this caller. */
+  caller?: string,
+  /** `allowed`, `refused`, `dry_run` or `asked`. */
+  decision?: string,
+  /** At or after this time, in milliseconds since the Unix epoch. */
+  since?: number,
+  /** After this number: to follow. */
+  after?: number,
+  /** At most so many, up to 1000; 100 where it is left out. */
+  limit?: number,
+};
+
+/** Calls and what was decided on them. */
+export type AuditResult = {
+  /** Oldest first. */
+  calls: Array<AuditedCall>,
+};
+
+/** A call and what was decided on it. Never what a note says. */
+export type AuditedCall = {
+  /** Its number. */
+  id: number,
+  /** When it came, as local time. */
+  time: string,
+  /** The name the caller gave of itself. */
+  caller: string,
+  /** What kind of caller it is. */
+  scope: string,
+  /** The conversation it belongs to. */
+  conversation: string | null,
+  /** The tool. */
+  tool: string,
+  /** The paths it was about. */
+  paths: Array<string>,
+  /** `allowed`, `refused`, `dry_run` or `asked`. */
+  decision: string,
+  /** The layer that refused. */
+  layer: string | null,
+  /** Why. */
+  reason: string | null,
+  /** Who agreed or refused, where somebody was asked. */
+  answeredBy: string | null,
+  /** `ok`, or the word for its failure; none while a person is asked. */
+  outcome: string | null,
+  /** How long it took. */
+  microseconds: number,
+  /** Bytes written, or of the answer. */
+  bytes: number,
+  /** The change set it made. */
+  changeSet: number | null,
 };
 
 /** What goes with a call. */
@@ -43,8 +129,10 @@ export type CallMeta = {
 
 /** What only the program that calls can say, never the model whose words the arguments are. */
 export type CallVaultMeta = {
-  /** A person has seen that the call deletes or moves more than the limits allow, and agreed. */
+  /** A person has seen what the call does and agreed. Only a person's own program can say so. */
   confirmed?: boolean,
+  /** Only say what the call would do. */
+  dryRun?: boolean,
 };
 
 /**
@@ -134,6 +222,11 @@ export type ClientVaultMeta = {
    * program on this port is the daemon and no one who took the port over.
    */
   nonce?: string,
+  /**
+   * Whether the client can show a person what is asked (`session/request_permission`) and
+   * bring back their answer. Counts only with the token of a person's own program.
+   */
+  approvals?: boolean,
 };
 
 /** Why the settings file does not hold. */
@@ -311,7 +404,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -327,6 +420,109 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Asks for the mode, or sets it. */
+export type ModeParams = {
+  /**
+   * `ask`, `auto` or `read-only`; `settings` goes back to what the settings say. Left out: it
+   * is only asked for.
+   */
+  mode?: string,
+};
+
+/** The mode that holds. */
+export type ModeResult = {
+  /** `ask`, `auto` or `read-only`. */
+  mode: string,
+  /** Whether a person set it while the steward ran; else it is the settings'. */
+  setLive: boolean,
+};
+
+/** One change. */
+export type PermissionChange = {
+  /** `write`, `create_folder`, `move`, `delete` or `restore`. */
+  action: string,
+  /** To what, from the vault's root; for a move, its path afterwards. */
+  path: string,
+  /** For a move, its path before. */
+  from: string | null,
+  /** The change of its text as a unified diff. */
+  diff: string,
+};
+
+/** A piece of what would be done. */
+export type PermissionContent = { "type": "diff",
+/** Its absolute path. */
+path: string,
+/** The text now; none for a new file. */
+oldText: string | null,
+/** The text afterwards. */
+newText: string, } | { "type": "content",
+/** The text. */
+content: Content,
+};
+
+/** A file that is touched. */
+export type PermissionLocation = {
+  /** Its absolute path. */
+  path: string,
+};
+
+/** What ACP has no place for. */
+export type PermissionMeta = {
+  /** Ours. */
+  vault: PermissionVaultMeta,
+};
+
+/** A possible answer. */
+export type PermissionOption = {
+  /** What the answer says. */
+  optionId: string,
+  /** For people. */
+  name: string,
+  /** `allow_once`, `allow_always` or `reject_once`. */
+  kind: string,
+};
+
+/** A person's answer. */
+export type PermissionOutcome = { "outcome": "cancelled" } | { "outcome": "selected",
+/** Which. */
+optionId: string,
+};
+
+/** The call that waits. */
+export type PermissionToolCall = {
+  /** Names the call; the same for every client. */
+  toolCallId: string,
+  /** What it does, for people. */
+  title: string,
+  /** `edit`, `delete`, `move` or `other`. */
+  kind: string,
+  /** Always `pending`. */
+  status: string,
+  /** The files it touches, as absolute paths. */
+  locations: Array<PermissionLocation>,
+  /** The texts it changes, where they are short, else their diffs. */
+  content: Array<PermissionContent>,
+};
+
+/** What is asked, in the vault's own terms. */
+export type PermissionVaultMeta = {
+  /** The tool. */
+  tool: string,
+  /** The name the caller gave of itself. */
+  caller: string,
+  /** What kind of caller it is. */
+  scope: string,
+  /** Why a person is asked. */
+  reasons: Array<string>,
+  /** What would be done. */
+  changes: Array<PermissionChange>,
+  /** The folder for which `allow_always` would hold. */
+  folder: string | null,
+  /** Seconds until it counts as refused. */
+  seconds: number,
 };
 
 /** Nothing to say. */
@@ -345,6 +541,27 @@ export type PingResult = {
  * fractions are refused, as two languages would not agree on them.
  */
 export type RequestId = number | string;
+
+/**
+ * What a person is asked. The first valid answer counts; who else was asked gets
+ * `$/cancel_request` with this request's id.
+ */
+export type RequestPermissionParams = {
+  /** The conversation; `direct` for a call outside of one. */
+  sessionId: string,
+  /** What would be done. */
+  toolCall: PermissionToolCall,
+  /** What can be answered. */
+  options: Array<PermissionOption>,
+  /** What ACP has no place for. */
+  _meta: PermissionMeta,
+};
+
+/** A person's answer. */
+export type RequestPermissionResult = {
+  /** The answer. */
+  outcome: PermissionOutcome,
+};
 
 /** One setting. */
 export type Setting = {
@@ -598,6 +815,12 @@ export interface Methods {
   "_vault/journal/verify": { params: JournalVerifyParams; result: JournalVerifyResult };
   /** Frees what the journal keeps longer than the settings say. */
   "_vault/journal/gc": { params: JournalGcParams; result: JournalGcResult };
+  /** How far callers are trusted with changes. */
+  "_vault/mode": { params: ModeParams; result: ModeResult };
+  /** What a person agreed to for good. */
+  "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
+  /** Calls, and what was decided on them. */
+  "_vault/audit": { params: AuditParams; result: AuditResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -606,6 +829,12 @@ export interface Methods {
 export interface ClientNotifications {
   /** Asks that a request in flight be given up. */
   "$/cancel_request": CancelParams;
+}
+
+/** What the daemon asks of a client. */
+export interface ServerRequests {
+  /** Asks a person whether a call may go on. */
+  "session/request_permission": { params: RequestPermissionParams; result: RequestPermissionResult };
 }
 
 /** What the daemon sends by itself. */
@@ -618,4 +847,6 @@ export interface ServerNotifications {
   "_vault/config_reloaded": ConfigReloadedParams;
   /** The settings file has changed and is wrong; the old settings hold. */
   "_vault/config_rejected": ConfigRejectedParams;
+  /** An answer to a request of the server's is no longer needed. */
+  "$/cancel_request": CancelParams;
 }

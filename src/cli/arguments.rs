@@ -87,6 +87,12 @@ pub enum Command {
     Restore(RestoreArguments),
     /// The record of changes: check it, clear what is too old out of it
     Journal(JournalArguments),
+    /// How far callers are trusted with changes: ask, auto or read-only
+    Mode(ModeArguments),
+    /// What you agreed to for good: list it, take it back
+    Approvals(ApprovalsArguments),
+    /// Every call of a tool and what was decided on it
+    Audit(AuditArguments),
     /// The vault's links: find broken and ambiguous ones
     Links(LinksArguments),
     /// Say whether a daemon serves the vault, and how it is
@@ -119,6 +125,60 @@ pub struct TokenArguments {
     /// Make a new token; clients that know the old one must be given it
     #[arg(long)]
     pub rotate: bool,
+    /// Print the token for programs that do not speak for you: client, mcp or voice
+    #[arg(long, value_name = "KIND", value_parser = ["person", "client", "mcp", "voice"])]
+    pub scope: Option<String>,
+}
+
+/// Of `mode`.
+#[derive(Debug, Args)]
+pub struct ModeArguments {
+    /// The mode from now on; `settings` goes back to what the settings say [default: only say it]
+    #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
+    pub mode: Option<String>,
+}
+
+/// Of `approvals`.
+#[derive(Debug, Args)]
+pub struct ApprovalsArguments {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: ApprovalsAction,
+}
+
+/// What can be done with what was agreed to for good.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ApprovalsAction {
+    /// List it
+    List,
+    /// Take one back; from the next call on it is asked about again
+    Revoke {
+        /// Its number
+        id: i64,
+    },
+}
+
+/// Of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// Only calls of this tool
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
+    /// Only calls of this caller
+    #[arg(long, value_name = "NAME")]
+    pub caller: Option<String>,
+    /// Only those that were allowed, refused, a dry_run, or are being asked about
+    #[arg(long, value_parser = ["allowed", "refused", "dry_run", "asked"])]
+    pub decision: Option<String>,
+    /// Only calls since then: a date, a date and time, or an age such as 2h, 3d, 1w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Calls shown at most, the newest
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: u32,
+    /// Go on showing calls as they come, until Ctrl-C
+    #[arg(long, short)]
+    pub follow: bool,
 }
 
 /// Of `log`.
@@ -145,6 +205,9 @@ pub struct UndoArguments {
     /// Also where a file has changed since; its newer text is kept in the journal
     #[arg(long)]
     pub force: bool,
+    /// Agree to what needs a person's agreement
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// Of `restore`.
@@ -155,6 +218,9 @@ pub struct RestoreArguments {
     /// Where to put it [default: where it was]
     #[arg(long, value_name = "PATH")]
     pub to: Option<String>,
+    /// Agree to what needs a person's agreement
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// Of `trash`.

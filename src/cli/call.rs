@@ -11,7 +11,7 @@ use super::flags::{self, Parameter};
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::tools::{self, Definition};
+use crate::tools::{self, Definition, Tier};
 
 /// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -32,6 +32,7 @@ pub struct CallArguments {
     arguments: Result<Map<String, Value>, Box<Failure>>,
     direct: bool,
     confirmed: bool,
+    dry_run: bool,
 }
 
 impl std::fmt::Debug for CallArguments {
@@ -52,7 +53,7 @@ impl Args for CallArguments {
             .long("yes")
             .global(true)
             .action(ArgAction::SetTrue)
-            .help("Agree to more deletions or moves at once than the limits allow");
+            .help("Agree to what needs a person's agreement");
         tools::definitions().iter().map(subcommand).fold(
             command
                 .arg(direct)
@@ -83,6 +84,7 @@ impl FromArgMatches for CallArguments {
             arguments: arguments(tool, given).map_err(Box::new),
             direct: given.get_flag("direct"),
             confirmed: given.get_flag("yes"),
+            dry_run: matches!(given.try_get_one("dry-run"), Ok(Some(true))),
         })
     }
 
@@ -102,6 +104,11 @@ fn subcommand(tool: &Definition) -> clap::Command {
         .long_about(tool.description.clone())
         .arg(json)
         .args(parameters.iter().map(Parameter::arg));
+    // A tool with a dry run of its own has more to tell in it.
+    if tool.tier != Tier::Safe && !parameters.iter().any(|one| one.name == "dry_run") {
+        let dry_run = Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue);
+        command = command.arg(dry_run.help("Only say what would be done"));
+    }
     let spoken = tool.name.replace('_', "-");
     if spoken != tool.name {
         command = command.alias(spoken);
@@ -150,7 +157,7 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
         }
     };
     let root = session.vault(output)?;
-    let way = Way { direct: call.direct, confirmed: call.confirmed };
+    let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
     let answer = reach::call(session, &root, call.tool.name, arguments, way)?;
     if output.json() {
         output.json_value(&answer.data)?;

@@ -202,7 +202,7 @@ impl Client {
 pub const NAME: &str = "steward";
 
 fn introduction(nonce: &str) -> InitializeParams {
-    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()) });
+    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()), approvals: false });
     InitializeParams {
         protocol_version: PROTOCOL_VERSION,
         client_info: Some(Implementation {

@@ -45,7 +45,7 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
             }
         },
     }
-    answer(session, "undo", arguments, output)
+    agreed(session, "undo", arguments, undo.yes, output)
 }
 
 /// Brings something back from the trash.
@@ -61,7 +61,7 @@ pub fn restore(
     if let Some(to) = &restore.to {
         arguments["to"] = json!(to);
     }
-    answer(session, "restore", arguments, output)
+    agreed(session, "restore", arguments, restore.yes, output)
 }
 
 /// Calls a tool and prints its answer.
@@ -71,8 +71,19 @@ pub(super) fn answer(
     arguments: Value,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    agreed(session, tool, arguments, false, output)
+}
+
+fn agreed(
+    session: &Session,
+    tool: &str,
+    arguments: Value,
+    confirmed: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
-    let answer = call(session, tool, arguments, output)?;
+    let way = Way { confirmed, ..Way::default() };
+    let answer = call(session, tool, arguments, way, output)?;
     if output.json() {
         output.json_value(&answer.data)?
     } else {
@@ -85,8 +96,9 @@ fn call(
     session: &Session,
     tool: &str,
     arguments: Map<String, Value>,
+    way: Way,
     output: &Output,
 ) -> Result<crate::tools::Answer<Value>, Failure> {
     let root = session.vault(output)?;
-    reach::call(session, &root, tool, arguments, Way::default())
+    reach::call(session, &root, tool, arguments, way)
 }

@@ -15,6 +15,7 @@ mod call;
 mod client;
 mod completions;
 mod config;
+mod consent;
 mod doctor;
 mod failure;
 mod flags;
@@ -23,6 +24,7 @@ mod keeping;
 mod links;
 mod logging;
 mod output;
+mod policy;
 mod progress;
 mod reach;
 mod serve;
@@ -69,6 +71,9 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Restore(arguments) => history::restore(&session()?, arguments, output),
         Command::Trash(arguments) => keeping::trash(&session()?, &arguments.action, output),
         Command::Journal(arguments) => keeping::journal(&session()?, arguments.action, output),
+        Command::Mode(arguments) => policy::mode(&session()?, arguments, output),
+        Command::Approvals(arguments) => policy::approvals(&session()?, arguments.action, output),
+        Command::Audit(arguments) => policy::audit(&session()?, arguments, output),
         Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
             links::check(&session()?, output)
         }

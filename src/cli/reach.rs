@@ -7,17 +7,20 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::client::{self, Client, ClientError};
+use super::consent;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::session::Session;
+use crate::calls::{Outcome, Request};
 use crate::config::folders;
 use crate::config::running::Running;
 use crate::daemon;
-use crate::journal::Origin;
+use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
 use crate::server::token::Token;
 use crate::tools::{self, Answer, Context, Tier};
+use crate::vault::Cancel;
 
 /// How long a direct change waits for another one to finish.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,8 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Way {
     /// Not through a daemon, even if there is one.
     pub direct: bool,
-    /// A person has agreed to go beyond the limits.
+    /// A person has agreed to what needs it.
     pub confirmed: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
 }
 
 /// Calls the tool `name`, which exists.
@@ -36,6 +41,22 @@ pub struct Way {
 /// # Errors
 /// What the tool says, or why it could not be reached.
 pub fn call(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    arguments: Map<String, Value>,
+    way: Way,
+) -> Result<Answer<Value>, Failure> {
+    match call_once(session, root, name, arguments.clone(), way) {
+        Err(failure) if consent::can_ask(&failure) => match consent::ask(&failure)? {
+            true => call_once(session, root, name, arguments, Way { confirmed: true, ..way }),
+            false => Err(Failure::other("denied", "nothing was done", "")),
+        },
+        answered => answered,
+    }
+}
+
+fn call_once(
     session: &Session,
     root: &Path,
     name: &str,
@@ -116,7 +137,8 @@ fn through_daemon(
     arguments: &Map<String, Value>,
     way: Way,
 ) -> Result<Answer<Value>, ThroughError> {
-    let vault = way.confirmed.then_some(CallVaultMeta { confirmed: true });
+    let ours = CallVaultMeta { confirmed: way.confirmed, dry_run: way.dry_run };
+    let vault = (ours != CallVaultMeta::default()).then_some(ours);
     let params = ToolsCallParams {
         name: name.to_owned(),
         arguments: arguments.clone(),
@@ -169,14 +191,20 @@ fn directly(
 ) -> Result<Answer<Value>, Failure> {
     let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
     here(session, root, changes, |context| {
-        let mut context = context.clone();
-        context.origin = Origin {
-            caller: client::NAME.to_owned(),
+        let state = session.folders.prepare(root)?;
+        let calls = daemon::calls(context.clone(), &state, &session.settings.config);
+        let request = Request {
+            tool: name.to_owned(),
+            arguments: Value::Object(arguments.clone()),
+            caller: Caller { scope: Scope::Person, name: client::NAME.to_owned() },
             confirmed: way.confirmed,
-            ..Origin::default()
+            dry_run: way.dry_run,
+            ..Request::default()
         };
-        let answer = tools::call(&context, name, Value::Object(arguments));
-        Ok(answer.map_err(daemon::backend::as_tool_error)?)
+        match calls.call(request, &Cancel::default()) {
+            Outcome::Answered(answer) => Ok(answer?),
+            Outcome::Ask(_) => unreachable!("a person is never asked through others"),
+        }
     })
 }
 

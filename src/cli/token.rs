@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
+use crate::policy::Scope;
 use crate::server::token::Token;
 
 /// Prints the vault's token, making one on first use; `--rotate` makes a new one.
@@ -29,6 +30,9 @@ pub fn run(
     // A running daemon reads the file at every handshake, so a new token counts at once.
     let token =
         if arguments.rotate { Token::rotate(&file)? } else { Token::load_or_create(&file)? };
+    let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());
+    let scope = Scope::ALL.into_iter().find(|scope| scope.word() == wanted);
+    let token = token.scoped(scope.unwrap_or_default());
     if output.json() {
         output.json_value(&json!({ "token": token.reveal() }))?;
     } else {

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{journal, server, vault};
+use crate::{journal, policy, server, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -33,6 +33,8 @@ pub struct Config {
     pub search: search::Settings,
     /// `[journal]`.
     pub journal: journal::Settings,
+    /// `[policy]`.
+    pub policy: policy::Settings,
     /// `[log]`.
     pub log: log::Settings,
     /// `[security]`.
@@ -174,6 +176,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "server" => loaded.config.server = source.section("server", value)?,
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
+            "policy" => loaded.config.policy = source.section("policy", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
             unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
@@ -183,7 +186,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "log", "security"];
+const SECTIONS: &[&str] = &["vault", "server", "search", "journal", "policy", "log", "security"];
 
 /// The names of the settings that `section` gives a value.
 fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
@@ -211,6 +214,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("server", keys(server::Settings::default())),
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
+        ("policy", keys(policy::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),
     ]

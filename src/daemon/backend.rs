@@ -3,28 +3,32 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::{keeping, settings};
+use super::{asking, keeping, settings};
+use crate::calls::{Calls, Request};
 use crate::config::live::Live;
-use crate::journal::{ListedChange, ListedSet, Origin, SetKind};
-use crate::note::code::ErrorCode;
+use crate::journal::{ListedChange, ListedSet, SetKind};
+use crate::policy;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use crate::protocol::policy::{
+    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
-use crate::protocol::tools::{Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
-use crate::server::backend::{Backend, Caller, Work};
+use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
+use crate::server::backend::{Backend, Called, Caller, Work};
 use crate::server::events::Event;
-use crate::tools::{self, CallError, Context, Definition, Tier, ToolError};
+use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 
 /// The tools of one vault, for the server.
 pub struct VaultBackend {
-    context: Context,
+    calls: Calls,
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
@@ -35,11 +39,12 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(context: Context, live: Arc<Live>, confinement: Confinement) -> Self {
+    pub fn new(calls: Calls, live: Arc<Live>, confinement: Confinement) -> Self {
+        let context = calls.context();
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { context, live, confinement, folder, reduced }
+        Self { calls, live, confinement, folder, reduced }
     }
 
     /// Has `status` say this as well.
@@ -50,7 +55,7 @@ impl VaultBackend {
 
 impl Backend for VaultBackend {
     fn name(&self) -> &str {
-        self.context.vault.name()
+        self.calls.context().vault.name()
     }
 
     fn tools(&self) -> ToolsListResult {
@@ -72,24 +77,28 @@ impl Backend for VaultBackend {
         arguments: Map<String, Value>,
         caller: Caller,
         cancel: &Cancel,
-    ) -> ToolsCallResult {
-        let mut context = self.context.clone();
-        context.cancel = cancel.clone();
-        context.settings = super::tool_settings(&self.live.current().config);
-        context.origin =
-            Origin { caller: caller.name, confirmed: caller.confirmed, ..Origin::default() };
-        let (text, data, is_error) = match tools::call(&context, name, Value::Object(arguments)) {
-            Ok(answer) => (answer.text, answer.data, false),
-            Err(error) => {
-                let error = as_tool_error(error);
-                (error.text(), json!(error), true)
-            }
+    ) -> Called {
+        let request = Request {
+            tool: name.to_owned(),
+            arguments: Value::Object(arguments),
+            caller: policy::Caller { scope: caller.scope, name: caller.name },
+            confirmed: caller.confirmed,
+            dry_run: caller.dry_run,
+            ..Request::default()
         };
-        ToolsCallResult {
-            content: vec![Content::Text { text }],
-            structured_content: data,
-            is_error,
-        }
+        asking::called(&self.calls, self.calls.call(request, cancel))
+    }
+
+    fn mode(&self, params: ModeParams) -> Result<ModeResult, ErrorObject> {
+        asking::mode(&self.calls, &params)
+    }
+
+    fn approvals(&self, params: ApprovalsParams) -> Result<ApprovalsResult, ErrorObject> {
+        asking::approvals(&self.calls, &params)
+    }
+
+    fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject> {
+        asking::audit(&self.calls, params)
     }
 
     fn settings(&self) -> SettingsGetResult {
@@ -109,19 +118,22 @@ impl Backend for VaultBackend {
     }
 
     fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {
-        keeping::empty_trash(&self.context, &params)
+        if !params.dry_run {
+            asking::may_change(&self.calls)?;
+        }
+        keeping::empty_trash(self.calls.context(), &params)
     }
 
     fn verify_journal(&self) -> Result<JournalVerifyResult, ErrorObject> {
-        keeping::verify_journal(&self.context)
+        keeping::verify_journal(self.calls.context())
     }
 
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
-        keeping::free_journal(&self.context, &params)
+        keeping::free_journal(self.calls.context(), &params)
     }
 
     fn vault(&self) -> VaultState {
-        let vault = &self.context.vault;
+        let vault = &self.calls.context().vault;
         let status = vault.status();
         let unreadable = status.unreadable.iter().map(|(folder, reason)| {
             format!("the folder `{}` could not be listed: {reason}", folder.as_str())
@@ -162,19 +174,6 @@ fn reduced(can: Abilities) -> Vec<String> {
         return Vec::new();
     };
     vec![said.to_owned()]
-}
-
-/// The server asks for known tools only; a caller that does not gets an error all the same.
-pub fn as_tool_error(error: CallError) -> ToolError {
-    match error {
-        CallError::Tool(error) => error,
-        CallError::UnknownTool { near, .. } => ToolError {
-            code: ErrorCode::NotFound,
-            message: error.to_string(),
-            hint: near.map(|name| format!("did you mean `{name}`?")),
-            data: None,
-        },
-    }
 }
 
 fn shown(tool: &Definition) -> Tool {

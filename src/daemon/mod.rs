@@ -4,6 +4,7 @@
 //! all the rooms at once. `backend` shows the tools to the server, `settings` the settings;
 //! [`confine`] holds the whole in.
 
+pub mod asking;
 pub mod backend;
 pub mod confine;
 pub mod fresh;
@@ -22,6 +23,7 @@ use anyhow::Context as _;
 use backend::VaultBackend;
 use fresh::Fresh;
 
+use crate::calls::Calls;
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
@@ -196,6 +198,7 @@ pub fn open(
         settings,
         cancel: Cancel::default(),
         origin: Origin::default(),
+        gate: None,
         clock: tools::Clock::System,
     })
 }
@@ -217,6 +220,11 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
     // What the journal does not know is moved out of the way, never deleted.
     context.vault.sweep();
     Ok(recovered)
+}
+
+/// The one way to the tools that work on `context`.
+pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
+    Calls::new(context, config.policy.clone(), Store::at(state))
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -251,9 +259,14 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let confinement = held_in(root, &state, &live);
     let context = open(root, &state, &config, progress)?;
     let recovered = recover(&context)?;
-    let (vault, journal) = (context.vault.clone(), context.journal.clone());
+    let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
-    let mut backend = VaultBackend::new(context, Arc::clone(&live), confinement);
+    let calls = calls(context, &state, &config);
+    if let Err(error) = calls.begin() {
+        // Reading goes on; changes are refused for as long as nothing can be recorded.
+        tracing::error!(%error, "the audit cannot be written");
+    }
+    let mut backend = VaultBackend::new(calls.clone(), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -262,10 +275,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(vault.clone(), journal, backend, &state, live, log_level, ready);
+    let served = serve(calls.clone(), backend, &state, live, log_level, ready);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
+    calls.end();
     served
 }
 
@@ -292,16 +306,18 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
-    vault: Vault,
-    journal: Journal,
+    calls: Calls,
     server: &Server,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
     let (door, events) = (server.settings(), server.events());
     move |settings, news| {
         let config = &settings.config;
-        vault.set_settings(config.vault.clone());
-        journal.set_settings(config.journal.clone());
+        let context = calls.context();
+        context.vault.set_settings(config.vault.clone());
+        context.journal.set_settings(config.journal.clone());
+        calls.set_tool_settings(tool_settings(config));
+        calls.policy().replace(config.policy.clone());
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -312,8 +328,7 @@ fn take(
 }
 
 async fn serve(
-    vault: Vault,
-    journal: Journal,
+    calls: Calls,
     backend: VaultBackend,
     state: &Path,
     live: Arc<Live>,
@@ -325,7 +340,8 @@ async fn serve(
     let settings = live.current().config.server.clone();
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
-    live.tell(take(vault.clone(), journal.clone(), &server, log_level));
+    let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
+    live.tell(take(calls, &server, log_level));
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();

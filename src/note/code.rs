@@ -52,6 +52,10 @@ pub enum ErrorCode {
     IoError,
     /// The policy or the person said no.
     Denied,
+    /// A person has to agree first; the caller can ask for that agreement itself.
+    ApprovalNeeded,
+    /// It was called too often in too short a time.
+    RateLimited,
     /// The caller withdrew the call.
     Cancelled,
     /// It took longer than it may.
@@ -60,7 +64,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of the reference.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::NotFound,
         Self::AmbiguousPath,
         Self::ProtectedPath,
@@ -81,6 +85,8 @@ impl ErrorCode {
         Self::StorageFull,
         Self::IoError,
         Self::Denied,
+        Self::ApprovalNeeded,
+        Self::RateLimited,
         Self::Cancelled,
         Self::Timeout,
     ];
@@ -108,6 +114,8 @@ impl ErrorCode {
             Self::StorageFull => "storage_full",
             Self::IoError => "io_error",
             Self::Denied => "denied",
+            Self::ApprovalNeeded => "approval_needed",
+            Self::RateLimited => "rate_limited",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
         }

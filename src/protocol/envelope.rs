@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::error::{ErrorObject, Kind};
-use super::{NotificationParams, Request, strict};
+use super::{NotificationParams, Request, ServerRequestParams, strict};
 
 /// The longest id in text, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
@@ -64,8 +64,13 @@ pub enum Incoming {
         /// Its params; empty when left out.
         params: Map<String, Value>,
     },
-    /// An answer to a request of the server's, which has none so far.
-    Answer,
+    /// An answer to a request of the server's.
+    Answer {
+        /// Which request; none where it could not be read.
+        id: Option<RequestId>,
+        /// Its result; none for an error.
+        result: Option<Value>,
+    },
 }
 
 /// An error and the id it answers, as far as one could be read.
@@ -109,7 +114,8 @@ impl Incoming {
             }
             Some(_) => return Err(refuse(id, Kind::InvalidRequest, "`method` must be a string")),
             None if object.contains_key("result") || object.contains_key("error") => {
-                return Ok(Self::Answer);
+                let result = object.remove("result").filter(|_| !object.contains_key("error"));
+                return Ok(Self::Answer { id, result });
             }
             None => return Err(refuse(id, Kind::InvalidRequest, "`method` is missing")),
         };
@@ -197,6 +203,23 @@ pub fn notification<P: NotificationParams>(params: &P) -> String {
         .expect("params are plain data")
 }
 
+/// The JSON of a request of the server's.
+///
+/// # Panics
+/// Never: params are plain data.
+#[must_use]
+pub fn request<P: ServerRequestParams>(id: &RequestId, params: &P) -> String {
+    #[derive(Serialize)]
+    struct Asked<'a, P> {
+        jsonrpc: &'static str,
+        id: &'a RequestId,
+        method: &'static str,
+        params: &'a P,
+    }
+    serde_json::to_string(&Asked { jsonrpc: "2.0", id, method: P::METHOD, params })
+        .expect("params are plain data")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +245,10 @@ mod tests {
         ));
         assert_eq!(
             Incoming::parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap(),
-            Incoming::Answer
+            Incoming::Answer {
+                id: Some(RequestId::Number(1)),
+                result: Some(Value::Object(Map::new()))
+            }
         );
     }
 

@@ -51,6 +51,8 @@ pub enum Kind {
     InvalidSetting,
     /// The setting is for whoever can write the settings file, not for clients.
     NotPermitted,
+    /// Only a person's own program may ask for this; the token shown is another's.
+    Forbidden,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -78,6 +80,7 @@ impl Kind {
             Self::ReplyTooLarge => 1008,
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
+            Self::Forbidden => -32003,
         }
     }
 

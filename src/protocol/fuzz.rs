@@ -32,7 +32,7 @@ pub fn fuzz_message(bytes: &[u8]) {
         Ok(Incoming::Notification { method, params }) => {
             let _ = ClientNotification::parse(&method, params);
         }
-        Ok(Incoming::Answer) => {}
+        Ok(Incoming::Answer { .. }) => {}
         Err(refusal) => readable(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
     }
 }

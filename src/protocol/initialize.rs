@@ -61,6 +61,11 @@ pub struct ClientVaultMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub nonce: Option<String>,
+    /// Whether the client can show a person what is asked (`session/request_permission`) and
+    /// bring back their answer. Counts only with the token of a person's own program.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub approvals: bool,
 }
 
 /// What the server says of itself.
@@ -104,6 +109,8 @@ pub struct AgentVaultMeta {
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
+    /// What kind of caller the token makes of the client: `person`, `client`, `mcp`, `voice`.
+    pub scope: String,
     /// What the server takes.
     pub limits: Limits,
     /// HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex.

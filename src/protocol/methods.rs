@@ -113,4 +113,24 @@ macro_rules! notifications {
     };
 }
 
-pub(super) use {methods, notifications};
+/// One line a request of the server's: `Variant => "wire/name" { Params => Result }`.
+macro_rules! server_requests {
+    ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
+        /// The params of a request that the server makes of a client.
+        pub trait ServerRequestParams: serde::Serialize {
+            /// The request's name on the wire.
+            const METHOD: &'static str;
+        }
+
+        $(impl ServerRequestParams for $params {
+            const METHOD: &'static str = $name;
+        })+
+
+        /// Every request of the server's, for the TypeScript.
+        pub(crate) fn server_requests() -> Vec<typescript::Method> {
+            vec![$(typescript::Method::new::<$params, $result>($name, &[$($doc),+])),+]
+        }
+    };
+}
+
+pub(super) use {methods, notifications, server_requests};

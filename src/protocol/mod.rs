@@ -9,7 +9,7 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -20,7 +20,9 @@ pub mod fuzz;
 pub mod initialize;
 pub mod keeping;
 mod methods;
+pub mod permission;
 pub mod ping;
+pub mod policy;
 pub mod settings;
 pub mod status;
 pub mod strict;
@@ -34,8 +36,10 @@ use keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
     TrashEmptyResult,
 };
-use methods::{methods, notifications};
+use methods::{methods, notifications, server_requests};
+use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
+use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
 use settings::{
     ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
     SettingsSetParams, SettingsSetResult,
@@ -73,8 +77,21 @@ methods! {
     JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
     /// Frees what the journal keeps longer than the settings say.
     JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
+    /// How far callers are trusted with changes.
+    VaultMode => "_vault/mode" { ModeParams => ModeResult },
+    /// What a person agreed to for good.
+    VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
+    /// Calls, and what was decided on them.
+    VaultAudit => "_vault/audit" { AuditParams => AuditResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
+}
+
+server_requests! {
+    /// Asks a person whether a call may go on.
+    RequestPermission => "session/request_permission" {
+        RequestPermissionParams => RequestPermissionResult
+    },
 }
 
 notifications! {
@@ -91,5 +108,7 @@ notifications! {
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// The settings file has changed and is wrong; the old settings hold.
         ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
+        /// An answer to a request of the server's is no longer needed.
+        WithdrawRequest => "$/cancel_request" { CancelParams },
     }
 }

@@ -79,10 +79,14 @@ pub struct CallMeta {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CallVaultMeta {
-    /// A person has seen that the call deletes or moves more than the limits allow, and agreed.
+    /// A person has seen what the call does and agreed. Only a person's own program can say so.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
+    /// Only say what the call would do.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub dry_run: bool,
 }
 
 /// What the tool has to say. A tool that could not do its work answers too, with `isError`.

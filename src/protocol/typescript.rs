@@ -106,6 +106,7 @@ pub fn generate() -> String {
             "What a client may send without an answer.",
             super::client_notifications(),
         ),
+        ("ServerRequests", "What the daemon asks of a client.", super::server_requests()),
         ("ServerNotifications", "What the daemon sends by itself.", super::server_notifications()),
     ];
     let mut shared = Types::default();
@@ -127,7 +128,7 @@ pub fn generate() -> String {
         for method in methods {
             let docs = method.docs.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
             let _ = write!(out, "  /** {docs} */\n  \"{}\": ", method.name);
-            let _ = if *interface == "Methods" {
+            let _ = if matches!(*interface, "Methods" | "ServerRequests") {
                 writeln!(out, "{{ params: {}; result: {} }};", method.params, method.result)
             } else {
                 writeln!(out, "{};", method.params)

@@ -114,9 +114,10 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
 
 /// `GET /v1`: the way in.
 async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
-    if let Err(refusal) = gate::authorize(&shared, request.headers(), request.uri()).await {
-        return refusal;
-    }
+    let scope = match gate::authorize(&shared, request.headers(), request.uri()).await {
+        Ok(scope) => scope,
+        Err(refusal) => return refusal,
+    };
     let Some(accept) = websocket_accept(&request) else {
         return (StatusCode::UPGRADE_REQUIRED, [(UPGRADE, "websocket")]).into_response();
     };
@@ -139,7 +140,7 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     }
     tokio::spawn(async move {
         match tokio::time::timeout(HEAD_DEADLINE, upgraded).await {
-            Ok(Ok(upgraded)) => connection::serve(upgraded, shared).await,
+            Ok(Ok(upgraded)) => connection::serve(upgraded, shared, scope).await,
             Ok(Err(error)) => tracing::debug!(%error, "an upgrade failed"),
             Err(_) => tracing::debug!("an upgrade took too long"),
         }

@@ -2,11 +2,19 @@
 //!
 //! A trait, so that the door's own tests can have tools that block, fail or answer at length.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
+pub use crate::calls::Decision;
+pub use crate::policy::Scope;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
+};
+use crate::protocol::permission::RequestPermissionParams;
+use crate::protocol::policy::{
+    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
@@ -37,17 +45,41 @@ impl Work {
     }
 }
 
-/// Who calls a tool.
+/// Who calls a tool, and what goes with the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The name the client gave of itself, at most [`MAX_CALLER_CHARS`] characters.
     pub name: String,
-    /// Whether it says that a person agreed to go beyond the limits.
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Whether it says that a person agreed.
     pub confirmed: bool,
+    /// Whether it only asks what would be done.
+    pub dry_run: bool,
 }
 
 /// Characters of a client's name that are kept.
 pub const MAX_CALLER_CHARS: usize = 60;
+
+/// What came of a call.
+pub enum Called {
+    /// It is over.
+    Done(ToolsCallResult),
+    /// A person has to agree first; nothing has been done.
+    Ask(Box<dyn Question>),
+}
+
+/// A call that waits for a person.
+pub trait Question: Send + Sync {
+    /// What is asked, but for ids, options and time, which are the server's.
+    fn params(&self) -> RequestPermissionParams;
+
+    /// How long to wait.
+    fn patience(&self) -> Duration;
+
+    /// Goes on, or ends; on a thread that may block. `by` is the name of the client that answered.
+    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
+}
 
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
@@ -64,7 +96,7 @@ pub trait Backend: Send + Sync + 'static {
         arguments: Map<String, Value>,
         caller: Caller,
         cancel: &Cancel,
-    ) -> ToolsCallResult;
+    ) -> Called;
 
     /// Removes things from the trash for good.
     ///
@@ -83,6 +115,24 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// Kind `failed`.
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject>;
+
+    /// Says or sets the mode.
+    ///
+    /// # Errors
+    /// Kind `failed`, `invalid_params` for a word that is no mode.
+    fn mode(&self, params: ModeParams) -> Result<ModeResult, ErrorObject>;
+
+    /// Lists or takes back what a person agreed to for good.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn approvals(&self, params: ApprovalsParams) -> Result<ApprovalsResult, ErrorObject>;
+
+    /// Calls, and what was decided on them.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject>;
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

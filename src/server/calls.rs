@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Caller, Work};
+use super::backend::{Called, Caller, Decision, Question, Scope, Work};
 use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
@@ -38,7 +39,15 @@ pub struct Calls {
 }
 
 /// The work of a request, done on a thread that may block; gives the text of the answer.
-type Job = Box<dyn FnOnce(&Shared, &Cancel) -> String + Send>;
+type Job = Box<dyn FnOnce(&Shared, &Cancel) -> Step + Send>;
+
+/// How far the work has come.
+pub enum Step {
+    /// It is done: the text of the answer.
+    Answer(String),
+    /// A person has to agree before it goes on.
+    Ask(Box<dyn Question>),
+}
 
 /// The wait for a turn, its place in the queue taken.
 type Turn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
@@ -47,6 +56,8 @@ struct InFlight {
     work: Work,
     cancel: Cancel,
     give_up: Arc<Notify>,
+    /// Whether it waits for a person.
+    asking: Arc<AtomicBool>,
 }
 
 impl InFlight {
@@ -90,6 +101,7 @@ impl Calls {
         id: RequestId,
         params: ToolsCallParams,
         client: &str,
+        scope: Scope,
     ) -> Result<(), ErrorObject> {
         let Some(work) = self.shared.backend.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
@@ -101,8 +113,12 @@ impl Calls {
         };
         let (answer_to, most) = (id.clone(), self.settings.max_reply_bytes);
         let ours = params.meta.as_ref().and_then(|meta| meta.vault.as_ref());
-        let caller =
-            Caller { name: client.to_owned(), confirmed: ours.is_some_and(|ours| ours.confirmed) };
+        let caller = Caller {
+            name: client.to_owned(),
+            scope,
+            confirmed: ours.is_some_and(|ours| ours.confirmed),
+            dry_run: ours.is_some_and(|ours| ours.dry_run),
+        };
         let job = move |shared: &Shared, cancel: &Cancel| {
             carry_out(shared, &answer_to, params, caller, most, cancel)
         };
@@ -116,6 +132,7 @@ impl Calls {
     pub fn begin(&self, id: RequestId, work: Work, job: Job) -> Result<(), ErrorObject> {
         let cancel = Cancel::default();
         let give_up = Arc::new(Notify::new());
+        let asking = Arc::new(AtomicBool::new(false));
         {
             let mut in_flight = lock(&self.in_flight);
             if in_flight.len() >= self.settings.max_in_flight as usize {
@@ -125,20 +142,21 @@ impl Calls {
                 )
                 .retry_after_ms(RETRY_AFTER_MS));
             }
-            let entry = InFlight { work, cancel: cancel.clone(), give_up: Arc::clone(&give_up) };
+            let entry = InFlight {
+                work,
+                cancel: cancel.clone(),
+                give_up: Arc::clone(&give_up),
+                asking: Arc::clone(&asking),
+            };
             in_flight.insert(id.clone(), entry);
         }
         // Only what is heavy or must be alone waits: what is light must not queue behind it. The
         // place is taken now, so that changes are made in the order in which they were asked for.
-        let turn = match work {
-            Work::Read | Work::Setting => None,
-            Work::Search => Some(queue(&self.shared.searches)),
-            Work::Change => Some(queue(&self.shared.changes)),
-        };
+        let turn = self.queue(work);
         let calls = self.clone();
         let unanswered = self.unanswered.begin();
         tokio::spawn(async move {
-            let answer = calls.run(&id, job, work, turn, cancel, &give_up).await;
+            let answer = calls.go_on(&id, job, work, turn, cancel, &give_up, &asking).await;
             let turn = calls.turn.lock().await;
             // One that reads nothing for so long is too slow after all.
             let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
@@ -159,13 +177,68 @@ impl Calls {
     /// The client is gone: what only reads is given up, a change goes on.
     pub fn abandon(&self) {
         for call in lock(&self.in_flight).values() {
-            if !call.work.is_finished() {
+            if !call.work.is_finished() || call.asking.load(Ordering::Acquire) {
                 call.cancel();
             }
         }
     }
 
-    /// The text of the answer.
+    /// A place in the queue for work of this kind.
+    fn queue(&self, work: Work) -> Option<Turn> {
+        match work {
+            Work::Read | Work::Setting => None,
+            Work::Search => Some(queue(&self.shared.searches)),
+            Work::Change => Some(queue(&self.shared.changes)),
+        }
+    }
+
+    /// Does the work, and once more for each time that a person has to agree first; the text of
+    /// the answer. Waiting for a person holds no turn and no thread, and counts for no deadline.
+    #[expect(clippy::too_many_arguments, reason = "all that belongs to one request")]
+    async fn go_on(
+        &self,
+        id: &RequestId,
+        mut job: Job,
+        work: Work,
+        mut turn: Option<Turn>,
+        cancel: Cancel,
+        give_up: &Notify,
+        asking: &AtomicBool,
+    ) -> String {
+        loop {
+            let question = match self.run(id, job, work, turn, cancel.clone(), give_up).await {
+                Step::Answer(text) => return text,
+                Step::Ask(question) => question,
+            };
+            asking.store(true, Ordering::Release);
+            let mut stopping = self.shared.closing.subscribe();
+            let asked = self.shared.approvals.ask(&*question, question.patience());
+            let (decision, by) = tokio::select! {
+                answer = asked => answer,
+                () = give_up.notified() => (Decision::Withdrawn, String::new()),
+                _ = stopping.wait_for(|stopping| *stopping) => (Decision::Withdrawn, String::new()),
+            };
+            asking.store(false, Ordering::Release);
+            let (answer_to, most) = (id.clone(), self.settings.max_reply_bytes);
+            if decision == Decision::Withdrawn {
+                // Its end is still written down, whoever wants to hear of it.
+                job = Box::new(move |_, _| {
+                    finish(&answer_to, question.answer(decision, by, &Cancel::default()), most)
+                });
+                turn = None;
+                let own = Notify::new();
+                let step = self.run(id, job, Work::Read, turn, Cancel::default(), &own).await;
+                let Step::Answer(_) = step else { unreachable!("what is refused asks nothing") };
+                return cancelled(id);
+            }
+            turn = self.queue(work);
+            job = Box::new(move |_, cancel| {
+                finish(&answer_to, question.answer(decision, by, cancel), most)
+            });
+        }
+    }
+
+    /// One step of the work.
     async fn run(
         &self,
         id: &RequestId,
@@ -174,15 +247,17 @@ impl Calls {
         turn: Option<Turn>,
         cancel: Cancel,
         give_up: &Notify,
-    ) -> String {
+    ) -> Step {
         let limit = self.settings.request_deadline();
         let deadline = Instant::now() + limit;
         let turn = match turn {
             None => None,
             Some(turn) => tokio::select! {
                 turn = turn => turn,
-                () = give_up.notified() => return cancelled(id),
-                () = tokio::time::sleep_until(deadline) => return late(id, limit, NOT_BEGUN),
+                () = give_up.notified() => return Step::Answer(cancelled(id)),
+                () = tokio::time::sleep_until(deadline) => {
+                    return Step::Answer(late(id, limit, NOT_BEGUN));
+                }
             },
         };
         let shared = Arc::clone(&self.shared);
@@ -191,11 +266,13 @@ impl Calls {
         let answer_to = id.clone();
         let task = tokio::task::spawn_blocking(move || {
             // A client may give up before a thread is free.
-            let text =
-                if flag.is_cancelled() { cancelled(&answer_to) } else { job(&shared, &flag) };
+            let step = match flag.is_cancelled() {
+                true => Step::Answer(cancelled(&answer_to)),
+                false => job(&shared, &flag),
+            };
             // The turn and the place among the running end with the work, not with the waiting.
             drop((turn, running));
-            text
+            step
         });
         let given_up = async {
             if work.is_finished() {
@@ -206,12 +283,14 @@ impl Calls {
         tokio::select! {
             done = task => done.unwrap_or_else(|error| {
                 tracing::error!(%error, "a tool call broke off");
-                envelope::failure(Some(id), &ErrorObject::new(Kind::Internal, "the tool broke off"))
+                let error = ErrorObject::new(Kind::Internal, "the tool broke off");
+                Step::Answer(envelope::failure(Some(id), &error))
             }),
-            () = given_up => cancelled(id),
+            () = given_up => Step::Answer(cancelled(id)),
             () = tokio::time::sleep_until(deadline) => {
                 cancel.cancel();
-                late(id, limit, if work.is_finished() { MAYBE_MADE } else { "" })
+                let hint = if work.is_finished() { MAYBE_MADE } else { "" };
+                Step::Answer(late(id, limit, hint))
             }
         }
     }
@@ -236,12 +315,27 @@ fn carry_out(
     caller: Caller,
     limit: u64,
     cancel: &Cancel,
-) -> String {
-    let result = shared.backend.call(&params.name, params.arguments, caller, cancel);
-    if cancel.is_cancelled() && says_cancelled(&result) {
-        return cancelled(id);
+) -> Step {
+    let called = shared.backend.call(&params.name, params.arguments, caller, cancel);
+    if let Called::Done(result) = &called
+        && cancel.is_cancelled()
+        && says_cancelled(result)
+    {
+        return Step::Answer(cancelled(id));
     }
-    let text = envelope::answer(id, &result);
+    finish(id, called, limit)
+}
+
+/// The text of the answer, if it has come to one.
+fn finish(id: &RequestId, called: Called, limit: u64) -> Step {
+    match called {
+        Called::Done(result) => Step::Answer(bounded(id, &result, limit)),
+        Called::Ask(question) => Step::Ask(question),
+    }
+}
+
+fn bounded(id: &RequestId, result: &ToolsCallResult, limit: u64) -> String {
+    let text = envelope::answer(id, result);
     let size = text.len() as u64;
     if size <= limit {
         return text;
@@ -252,7 +346,7 @@ fn carry_out(
         Some(id),
         &ErrorObject::new(
             Kind::ReplyTooLarge,
-            format!("`{}` did its work, but its answer has {size} bytes", params.name),
+            format!("the tool did its work, but its answer has {size} bytes"),
         )
         .hint(
             "narrow the request: a folder further down, fewer entries, matches or lines at a time",

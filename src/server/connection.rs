@@ -20,6 +20,7 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::Shared;
+use super::backend::Scope;
 use super::close::Closing;
 use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox};
@@ -55,7 +56,7 @@ enum Ending {
 }
 
 /// Serves one upgraded connection to its end.
-pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
+pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, scope: Scope) {
     let settings = shared.settings.load_full();
     let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);
     let config = WebSocketConfig::default()
@@ -77,7 +78,12 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>) {
     ));
     let missed = AtomicU32::new(0);
     let mut reader = Reader {
-        session: Session::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox)),
+        session: Session::new(
+            Arc::clone(&shared),
+            Arc::clone(&settings),
+            Arc::clone(&outbox),
+            scope,
+        ),
         stream,
         outbox: &outbox,
         missed: &missed,

@@ -18,6 +18,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
+use super::backend::Scope;
 use crate::protocol::{SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX};
 
 /// Where a request came from; put into its extensions by the accept loop.
@@ -100,11 +101,16 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
     offered
 }
 
-/// Whether the request shows the token, in a header and nowhere else.
+/// Whether the request shows the token, in a header and nowhere else, and which kind of caller the
+/// token makes of it.
 ///
 /// # Errors
 /// The refusal, after a wait where there were many before.
-pub async fn authorize(shared: &Shared, headers: &HeaderMap, target: &Uri) -> Result<(), Response> {
+pub async fn authorize(
+    shared: &Shared,
+    headers: &HeaderMap,
+    target: &Uri,
+) -> Result<Scope, Response> {
     let mut shown = offered(headers).tokens;
     let mut readable = true;
     for value in headers.get_all(AUTHORIZATION) {
@@ -118,9 +124,17 @@ pub async fn authorize(shared: &Shared, headers: &HeaderMap, target: &Uri) -> Re
     // A URL ends up in logs and histories; a client that puts its token there must learn not to.
     let clean = target.query().is_none();
     let token = shared.token.current();
-    let right = shown.iter().fold(true, |right, one| token.matches(one) & right);
-    if readable && clean && right && shown.len() == 1 {
-        return Ok(());
+    // Every kind is compared, whichever fits, so that the time says nothing.
+    let right = |one: &[u8]| {
+        Scope::ALL
+            .into_iter()
+            .filter(|scope| token.scoped(*scope).matches(one))
+            .fold(None, |first, scope| first.or(Some(scope)))
+    };
+    if let ([one], true, true) = (&shown[..], readable, clean)
+        && let Some(scope) = right(one)
+    {
+        return Ok(scope);
     }
     let wait = shared.failures.count(Instant::now());
     tracing::warn!("refused a connection without the right token");

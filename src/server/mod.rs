@@ -1,7 +1,8 @@
 //! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
 //! the token.
 //!
-//! Imports `protocol`, and of `vault` only what cancels a call: what it opens onto is handed to it
+//! Imports `protocol`, of `vault` what cancels a call, of `policy` and `calls` the kinds of callers
+//! and of a person's decisions. What it opens onto is handed to it
 //! as a [`backend`], which converts by hand; no type of another room crosses the socket.
 //!
 //! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
@@ -11,10 +12,11 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
-//! [`session`], [`calls`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`session`], [`calls`], [`approvals`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
+pub mod approvals;
 pub mod backend;
 pub mod calls;
 pub mod close;
@@ -41,6 +43,7 @@ use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use approvals::Approvals;
 use backend::Backend;
 use events::Events;
 use pace::Failures;
@@ -89,6 +92,8 @@ pub struct Shared {
     /// The one turn for changes, first come first served: they are made one after another in any
     /// case, and one that waits here costs no thread.
     changes: Arc<Semaphore>,
+    /// Questions to a person.
+    approvals: Approvals,
     /// Connections that are open.
     connections: Tracker,
     /// Tool calls that run on some thread, whether or not someone still waits for them.
@@ -133,6 +138,7 @@ impl Server {
             handshakes: Tracker::default(),
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(1)),
+            approvals: Approvals::default(),
             connections: Tracker::default(),
             running: Tracker::default(),
             closing: watch::Sender::new(false),

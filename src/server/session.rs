@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Backend, MAX_CALLER_CHARS, Work};
-use super::calls::Calls;
+use super::backend::{Backend, MAX_CALLER_CHARS, Scope, Work};
+use super::calls::{Calls, Step};
 use super::outbox::Outbox;
 use super::pace::Bucket;
 use super::{Settings, Shared};
@@ -19,6 +19,7 @@ use crate::protocol::initialize::{
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::ping::{PingParams, PingResult};
+use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
@@ -39,6 +40,8 @@ pub struct Session {
     calls: Calls,
     bucket: Bucket,
     number: u64,
+    /// What kind of caller the client's token makes of it.
+    scope: Scope,
     open: bool,
     /// What the client called itself.
     client: String,
@@ -47,11 +50,17 @@ pub struct Session {
 impl Session {
     /// A client that has not introduced itself.
     #[must_use]
-    pub fn new(shared: Arc<Shared>, settings: Arc<Settings>, outbox: Arc<Outbox>) -> Self {
+    pub fn new(
+        shared: Arc<Shared>,
+        settings: Arc<Settings>,
+        outbox: Arc<Outbox>,
+        scope: Scope,
+    ) -> Self {
         let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
         let calls = Calls::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        Self { shared, settings, outbox, calls, bucket, number, open: false, client: String::new() }
+        let client = String::new();
+        Self { shared, settings, outbox, calls, bucket, number, scope, open: false, client }
     }
 
     /// Whether `initialize` has been answered.
@@ -73,6 +82,7 @@ impl Session {
     /// The client is gone.
     pub fn end(&self) {
         self.shared.events.unsubscribe(self.number);
+        self.shared.approvals.leave(self.number);
         self.calls.abandon();
         self.outbox.abandon();
     }
@@ -101,8 +111,11 @@ impl Session {
                     self.calls.cancel(&request_id);
                 }
             }
-            // The server asks nothing of its clients yet.
-            Ok(Incoming::Answer) => {}
+            Ok(Incoming::Answer { id: Some(id), result }) => {
+                // Who never said that they could ask a person has nothing to answer.
+                self.shared.approvals.answer(self.number, &id, result);
+            }
+            Ok(Incoming::Answer { id: None, .. }) => {}
             Err(refusal) => self.send(envelope::failure(refusal.id.as_ref(), &refusal.error)),
         }
     }
@@ -123,20 +136,27 @@ impl Session {
         match Request::parse(method, params)? {
             Request::Initialize(params) => {
                 let result = self.initialize(&params)?;
+                let ours = params.client_capabilities.meta.and_then(|meta| meta.vault);
+                let asks = ours.is_some_and(|ours| ours.approvals) && self.scope.is_person();
                 self.answer::<InitializeParams>(id, &result);
                 self.open = true;
                 let name = params.client_info.map(|info| info.name).unwrap_or_default();
                 let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
                 self.client = name.collect();
+                if asks {
+                    self.shared.approvals.join(self.number, &self.outbox, &self.client);
+                }
             }
             Request::ToolsList(_) => {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
-            Request::ToolsCall(params) => self.calls.start(id.clone(), params, &self.client)?,
+            Request::ToolsCall(params) => {
+                self.calls.start(id.clone(), params, &self.client, self.scope)?
+            }
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();
                 let job = move |shared: &Shared, _: &Cancel| {
-                    answer::<StatusParams>(&answer_to, &status(shared))
+                    Step::Answer(answer::<StatusParams>(&answer_to, &status(shared)))
                 };
                 self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
             }
@@ -149,6 +169,7 @@ impl Session {
                 })?;
             }
             Request::TrashEmpty(params) => {
+                self.only_a_person()?;
                 let work = if params.dry_run { Work::Read } else { Work::Change };
                 self.keep::<TrashEmptyParams>(id, work, |backend| backend.empty_trash(params))?;
             }
@@ -158,6 +179,7 @@ impl Session {
                 })?
             }
             Request::JournalGc(params) => {
+                self.only_a_person()?;
                 let work = if params.dry_run { Work::Read } else { Work::Change };
                 self.keep::<JournalGcParams>(id, work, |backend| backend.free_journal(params))?;
             }
@@ -166,6 +188,18 @@ impl Session {
                     envelope::answer(id, result)
                 })
             }
+            Request::VaultMode(params) => {
+                self.only_a_person()?;
+                self.keep::<ModeParams>(id, Work::Read, |backend| backend.mode(params))?;
+            }
+            Request::VaultApprovals(params) => {
+                self.only_a_person()?;
+                self.keep::<ApprovalsParams>(id, Work::Read, |backend| backend.approvals(params))?;
+            }
+            Request::VaultAudit(params) => {
+                self.only_a_person()?;
+                self.keep::<AuditParams>(id, Work::Read, |backend| backend.audit(params))?;
+            }
             Request::VaultPing(_) => {
                 let (epoch, seq) =
                     (self.shared.events.epoch().to_owned(), self.shared.events.seq());
@@ -173,6 +207,16 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Lets nobody pass whose token is not that of a person's own programs.
+    fn only_a_person(&self) -> Result<(), ErrorObject> {
+        if self.scope.is_person() {
+            return Ok(());
+        }
+        let message = format!("a caller of the kind `{}` may not do this", self.scope.word());
+        Err(ErrorObject::new(Kind::Forbidden, message)
+            .hint("it needs the token of a person's own program: `steward token`"))
     }
 
     fn initialize(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
@@ -201,8 +245,12 @@ impl Session {
                         name: self.shared.backend.name().to_owned(),
                         epoch: self.shared.events.epoch().to_owned(),
                         seq: self.shared.events.seq(),
+                        scope: self.scope.word().to_owned(),
                         limits: self.settings.limits(),
-                        proof: nonce.map(|nonce| self.shared.token.current().prove(nonce)),
+                        proof: nonce.map(|nonce| {
+                            // With the token that this client has: it knows no other.
+                            self.shared.token.current().scoped(self.scope).prove(nonce)
+                        }),
                     },
                 },
             },
@@ -218,9 +266,11 @@ impl Session {
         job: impl FnOnce(&dyn Backend) -> Result<P::Result, ErrorObject> + Send + 'static,
     ) -> Result<(), ErrorObject> {
         let answer_to = id.clone();
-        let job = move |shared: &Shared, _: &Cancel| match job(&*shared.backend) {
-            Ok(result) => answer::<P>(&answer_to, &result),
-            Err(error) => envelope::failure(Some(&answer_to), &error),
+        let job = move |shared: &Shared, _: &Cancel| {
+            Step::Answer(match job(&*shared.backend) {
+                Ok(result) => answer::<P>(&answer_to, &result),
+                Err(error) => envelope::failure(Some(&answer_to), &error),
+            })
         };
         self.calls.begin(id.clone(), work, Box::new(job))
     }

@@ -16,6 +16,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
 use super::private::{self, NotPrivate};
+use crate::policy::Scope;
 
 /// A token. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
@@ -102,6 +103,17 @@ impl Token {
     #[must_use]
     pub fn matches(&self, shown: &[u8]) -> bool {
         self.reveal().as_bytes().ct_eq(shown).into()
+    }
+
+    /// The token for callers of this kind: made of this one, so that there is nothing more to keep
+    /// and all end when this one is rotated. From it this one cannot be found.
+    #[must_use]
+    pub fn scoped(&self, scope: Scope) -> Self {
+        if scope.is_person() {
+            return self.clone();
+        }
+        let derived = self.prove(&format!("scope:{}", scope.word()));
+        Self::parse(&derived).expect("a proof has 64 hex characters")
     }
 
     /// Signs a client's nonce: HMAC-SHA-256 with the 64 characters of the token as key, in hex.

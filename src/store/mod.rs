@@ -7,12 +7,14 @@
 //!   one that is damaged, foreign, newer or gone.
 //! - [`blobs`]: bytes by their hash, checked on every read.
 //! - [`journal`]: the rows of the journal.
+//! - [`audit`]: what was decided on calls, and what a person agreed to or set.
 //!
 //! Invariant: a row never names bytes that are not durable yet, so bytes are put first and rows
 //! follow; taken away in the other order.
 
 #![expect(clippy::disallowed_methods, reason = "the state folder is the steward's own")]
 
+pub mod audit;
 pub mod blobs;
 mod database;
 mod error;
@@ -129,14 +131,21 @@ impl Store {
         }
     }
 
-    /// Writes; a database that is not there is made. For whoever holds the vault alone.
+    /// Writes; a database that is not there is made, unless it should be: then [`Self::prepare`]
+    /// has to take the last good copy first. Reading calls write their audit without it.
     fn with_own<T>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut open = self.database();
         if open.is_none() {
-            *open = Some(Database::open(&self.0.folder)?);
+            *open = match Database::open_if_there(&self.0.folder)? {
+                None if repair::is_missed(&self.0.folder)? => {
+                    return Err(StoreError::Missing { place: self.0.folder.join(DATABASE) });
+                }
+                None => Some(Database::open(&self.0.folder)?),
+                there => there,
+            };
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;

@@ -1,14 +1,21 @@
 //! What every tool shares: what it is given, what it answers, how it fails.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::clock::Clock;
+use super::gate::{self, Gate};
 use crate::index::{Index, search};
-use crate::journal::{Applied, Change, ChangeSet, Journal, JournalError, Origin, UndoError};
+use crate::journal::{
+    Applied, Change, ChangeSet, Journal, JournalError, Origin, Restored, Target, TrashItem,
+    UndoError, Undone,
+};
 use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault, VaultError};
 
 /// How the tools behave; a section of the configuration file.
@@ -36,21 +43,72 @@ pub struct Context {
     pub origin: Origin,
     /// What time it is.
     pub clock: Clock,
+    /// Decides on changes before they are made; without it all are.
+    pub gate: Option<Arc<dyn Gate>>,
 }
 
 impl Context {
     /// Applies changes that go together, in the caller's name.
     pub(super) fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, ToolError> {
-        Ok(self.try_apply(title, changes)?)
+        Ok(self.try_apply(title, changes)??)
     }
 
-    /// The same, with the journal's own error.
+    /// The same, with the journal's own error inside that of the gate.
     pub(super) fn try_apply(
         &self,
         title: String,
         changes: Vec<Change>,
-    ) -> Result<Applied, JournalError> {
-        self.journal.apply(&ChangeSet { title, changes }, &self.origin)
+    ) -> Result<Result<Applied, JournalError>, ToolError> {
+        let set = ChangeSet { title, changes };
+        let Some(gate) = &self.gate else { return Ok(self.journal.apply(&set, &self.origin)) };
+        let proposal = gate::changes(self, &set.title, &set.changes);
+        gate.check(&proposal)?;
+        let applied = self.journal.apply(&set, &self.origin);
+        match &applied {
+            Ok(applied) => gate.applied(applied.change_set),
+            Err(limit @ JournalError::Limit { .. }) => gate.limited(&proposal, limit),
+            Err(_) => {}
+        }
+        Ok(applied)
+    }
+
+    /// Takes a change set or one change back, in the caller's name.
+    pub(super) fn undo(&self, target: Target, force: bool) -> Result<Undone, ToolError> {
+        let title = format!("undo {target}");
+        let work = || self.journal.undo(target, force, &self.origin);
+        self.pass(|| gate::undoing(self, &title, target), work, |done| &done.applied)
+    }
+
+    /// Brings a deleted thing back, in the caller's name.
+    pub(super) fn restore(
+        &self,
+        item: &TrashItem,
+        to: Option<&VaultPath>,
+    ) -> Result<Restored, ToolError> {
+        let place = to.or(item.was.as_ref()).cloned().unwrap_or_else(VaultPath::root);
+        let title = format!("restore `{place}`");
+        let work = || self.journal.restore(&item.id, to, &self.origin);
+        self.pass(|| gate::restoring(&title, &place), work, |done| &done.applied)
+    }
+
+    fn pass<'a, T>(
+        &self,
+        proposal: impl FnOnce() -> gate::Proposal<'a>,
+        work: impl FnOnce() -> Result<T, UndoError>,
+        applied: impl FnOnce(&T) -> &Applied,
+    ) -> Result<T, ToolError> {
+        let Some(gate) = &self.gate else { return Ok(work()?) };
+        let proposal = proposal();
+        gate.check(&proposal)?;
+        let done = work();
+        match &done {
+            Ok(done) => gate.applied(applied(done).change_set),
+            Err(UndoError::Journal(limit @ JournalError::Limit { .. })) => {
+                gate.limited(&proposal, limit);
+            }
+            Err(_) => {}
+        }
+        Ok(done?)
     }
 }
 

@@ -120,8 +120,15 @@ impl Tool for GetLinks {
         let path = context.vault.resolve(&input.path, Want::File)?.path;
         graph::refresh(context)?;
         let links = &context.index.links;
-        let leads = links.outgoing(&path).unwrap_or_default();
-        let found = links.backlinks(&path);
+        let mut leads = links.outgoing(&path).unwrap_or_default();
+        let mut found = links.backlinks(&path);
+        // The graph is of the whole vault; of what cannot be seen nothing is said.
+        let view = context.vault.view();
+        for lead in &mut leads {
+            lead.resolution.target.take_if(|target| !view.shows(target));
+            lead.resolution.others.retain(|other| view.shows(other));
+        }
+        found.retain(|one| view.shows(&one.source));
         let mut unresolved: Vec<String> = leads
             .iter()
             .filter(|lead| lead.resolution.target.is_none())
@@ -132,7 +139,7 @@ impl Tool for GetLinks {
         let subpaths = subpaths(context, &path);
         let total_outgoing = leads.len();
         let shown = leads.into_iter().take(MAX_OUTGOING);
-        let gaps = links.gaps();
+        let gaps = graph::seen(context, links.gaps());
         let data = Output {
             outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
             total_outgoing,

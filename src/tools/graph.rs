@@ -8,6 +8,12 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
+/// Of the files whose links are not known those that the caller may see.
+pub(super) fn seen(context: &Context, mut gaps: Vec<(VaultPath, Gap)>) -> Vec<(VaultPath, Gap)> {
+    gaps.retain(|(path, _)| context.vault.view().shows(path));
+    gaps
+}
+
 /// Brings the link graph up to date, which the first time reads the whole vault.
 pub(super) fn refresh(context: &Context) -> Result<(), ToolError> {
     context.index.links.refresh(&context.cancel).map_err(|_| cancelled())

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Context;
 use super::text_file::local_short;
-use crate::journal::{Action, ListedChange, ListedSet, SetKind};
+use crate::journal::{Action, ListedChange, ListedSet, SetKind, TrashItem};
+use crate::note::path::VaultPath;
 
 /// Changes of one set that are shown; the rest is counted.
 pub(super) const MAX_CHANGES: usize = 100;
@@ -26,7 +28,7 @@ pub struct ChangeSetData {
     undoes: Option<String>,
     /// Whether all of it has been taken back.
     undone: bool,
-    /// The changes in the order in which they were made, at most a hundred.
+    /// The changes in the order in which they were made, a hundred at most; `first_change` goes on.
     pub changes: Vec<ChangeData>,
     /// How many changes there are in all.
     total: usize,
@@ -51,8 +53,23 @@ pub struct ChangeData {
     pub diff: Option<String>,
 }
 
-/// A change set as data.
-pub(super) fn data(set: &ListedSet) -> ChangeSetData {
+/// Of deleted things those that the caller may see. What lies in the trash with no place of its own
+/// is for those who may see everything.
+pub(super) fn seen(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashItem> {
+    let (view, root) = (context.vault.view(), VaultPath::root());
+    items.retain(|item| view.holds(item.was.as_ref().unwrap_or(&root)));
+    items
+}
+
+/// Whether the caller may see all of a change set.
+pub(super) fn is_seen(context: &Context, set: &ListedSet) -> bool {
+    let view = context.vault.view();
+    let paths = set.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
+    paths.into_iter().all(|path| view.holds(path))
+}
+
+/// A change set as data, without its first `skipped` changes.
+pub(super) fn data(set: &ListedSet, skipped: usize) -> ChangeSetData {
     ChangeSetData {
         id: set.id.0,
         title: set.title.clone(),
@@ -64,7 +81,7 @@ pub(super) fn data(set: &ListedSet) -> ChangeSetData {
             SetKind::Change | SetKind::Restore => None,
         },
         undone: set.is_undone(),
-        changes: set.changes.iter().take(MAX_CHANGES).map(change).collect(),
+        changes: set.changes.iter().skip(skipped).take(MAX_CHANGES).map(change).collect(),
         total: set.changes.len(),
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::history::{self, ChangeSetData};
 use super::text_file::{count, shown};
 use super::{Answer, Context, Tier, Tool, ToolError, when};
-use crate::journal::{ChangeSetId, Difference, ListedChange, Query};
+use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
+use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
@@ -34,12 +35,22 @@ pub struct Input {
     /// Only change sets with a smaller number than this: how to go on where an answer ended.
     #[serde(default)]
     before: Option<u64>,
+    /// Only this change set, with all its changes: a great one is shown in parts of a hundred.
+    #[serde(default)]
+    change_set: Option<u64>,
+    /// The first change shown of each set, from 1: how to go on in a great one.
+    #[serde(default = "one")]
+    first_change: usize,
     /// How many change sets at most, up to 200.
     #[serde(default = "twenty")]
     limit: usize,
     /// Whether to show what changed in the texts.
     #[serde(default)]
     diff: bool,
+}
+
+fn one() -> usize {
+    1
 }
 
 fn twenty() -> usize {
@@ -75,26 +86,35 @@ impl Tool for ListChanges {
             before: input.before.map(ChangeSetId),
             limit: limit + 1,
         };
-        let mut sets = context.journal.change_sets(&query)?;
+        let mut sets = match input.change_set {
+            None => context.journal.change_sets(&query)?,
+            Some(id) => vec![one_set(context, id)?],
+        };
         let more = sets.len() > limit;
         sets.truncate(limit);
+        let skipped = input.first_change.max(1) - 1;
         let mut lines = Vec::new();
         let mut change_sets = Vec::new();
         let mut room = MAX_DIFF_BYTES;
-        for set in &sets {
+        for set in sets.iter().filter(|set| history::is_seen(context, set)) {
             lines.push(history::headline(set));
-            let mut data = history::data(set);
-            for (change, data) in set.changes.iter().zip(&mut data.changes) {
+            let mut data = history::data(set, skipped);
+            for (change, data) in set.changes.iter().skip(skipped).zip(&mut data.changes) {
                 lines.push(format!("    {}", history::line(change)));
                 if input.diff {
-                    data.diff = difference(context, change, &mut room);
+                    data.diff = difference(context, change, &mut room)?;
                     let diff = data.diff.as_deref().unwrap_or_default();
                     lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
                 }
             }
-            if set.changes.len() > history::MAX_CHANGES {
-                let rest = set.changes.len() - history::MAX_CHANGES;
-                lines.push(format!("    and {} more", count(rest, "change")));
+            let shown = skipped + history::MAX_CHANGES;
+            if let Some(rest) = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0) {
+                lines.push(format!(
+                    "    and {} more; go on with change_set: {}, first_change: {}",
+                    count(rest, "change"),
+                    set.id,
+                    shown + 1
+                ));
             }
             change_sets.push(data);
         }
@@ -112,6 +132,16 @@ impl Tool for ListChanges {
     }
 }
 
+fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
+    context.journal.change_set(ChangeSetId(id))?.ok_or_else(|| {
+        ToolError::new(
+            ErrorCode::NotFound,
+            format!("there is no change set {id}"),
+            "list_changes without a number shows what there is",
+        )
+    })
+}
+
 /// The path that is meant: one that exists as tools find it, else as it is written.
 fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
     match context.vault.resolve(path, Want::Entry) {
@@ -121,16 +151,23 @@ fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
 }
 
 /// What a change did to a text; in the answer's data too, so that it is said why there is none.
-fn difference(context: &Context, change: &ListedChange, room: &mut usize) -> Option<String> {
+fn difference(
+    context: &Context,
+    change: &ListedChange,
+    room: &mut usize,
+) -> Result<Option<String>, ToolError> {
     if *room == 0 {
-        return None;
+        return Ok(None);
     }
-    // A damaged text of one change hides none of the others.
-    let found = match context.journal.diff(change.id) {
-        Ok(found) => found,
-        Err(error) => return Some(format!("(cannot be shown: {error})")),
+    // What is damaged hides none of the others.
+    let difference = match context.journal.diff(change.id) {
+        Err(UndoError::NotKept { reason, .. }) => {
+            return Ok(Some(format!("(cannot be shown: {reason})")));
+        }
+        Err(error) => return Ok(Some(format!("(cannot be shown: {error})"))),
+        Ok(difference) => difference,
     };
-    match found {
+    Ok(match difference {
         Difference::Text(diff) if diff.len() > *room => {
             *room = 0;
             Some("(the rest of the differences is too long; ask with `path`)".to_owned())
@@ -145,5 +182,5 @@ fn difference(context: &Context, change: &ListedChange, room: &mut usize) -> Opt
         }
         Difference::NotKept => Some("(its texts are no longer kept)".to_owned()),
         Difference::None => None,
-    }
+    })
 }

@@ -80,29 +80,32 @@ impl Tool for ListLinks {
         let place = graph::place(context, input.path.as_deref())?;
         graph::refresh(context)?;
         let links = &context.index.links;
+        let parts = context.vault.view().parts(&place);
         let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
         let (mut entries, nothing): (Vec<Entry>, _) = match input.kind {
             WantedLinks::Unresolved => {
-                let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
-                    path: found.source.as_str().to_owned(),
-                    line: Some(found.lead.link.line),
-                    link: Some(found.lead.link.path.into()),
-                });
+                let found =
+                    parts.iter().flat_map(|part| links.doubtful(part, false)).map(|found| Entry {
+                        path: found.source.as_str().to_owned(),
+                        line: Some(found.lead.link.line),
+                        link: Some(found.lead.link.path.into()),
+                    });
                 (found.collect(), "every link leads to a file")
             }
             WantedLinks::Orphans => {
-                let notes = links.notes(&place, Scope::Orphans);
-                (notes.iter().map(|path| note(path.as_str())).collect(), "every note is linked to")
+                let notes = parts.iter().flat_map(|part| links.notes(part, Scope::Orphans));
+                (notes.map(|path| note(path.as_str())).collect(), "every note is linked to")
             }
             WantedLinks::DeadEnds => {
-                let notes = links.notes(&place, Scope::DeadEnds);
+                let notes = parts.iter().flat_map(|part| links.notes(part, Scope::DeadEnds));
                 let text = "every note links to another file";
-                (notes.iter().map(|path| note(path.as_str())).collect(), text)
+                (notes.map(|path| note(path.as_str())).collect(), text)
             }
         };
         let total = entries.len();
         entries.truncate(limit);
         let summary = links.summary();
+        let gaps = graph::seen(context, summary.gaps);
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
             0 => format!("{nothing} ({} looked at)", count(summary.files, "file")),
@@ -111,8 +114,8 @@ impl Tool for ListLinks {
             }
             _ => format!("[{total} in all]"),
         });
-        lines.extend(graph::gaps(&summary.gaps));
-        let data = Output { entries, total, unknown_files: summary.gaps.len() };
+        lines.extend(graph::gaps(&gaps));
+        let data = Output { entries, total, unknown_files: gaps.len() };
         Ok(Answer { text: lines.join("\n"), data })
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::history;
 use super::list_files::parse_glob;
 use super::text_file::{count, local, local_short, size};
 use super::{Answer, Context, Tier, Tool, ToolError};
@@ -75,7 +76,7 @@ impl Tool for ListTrash {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let glob = input.pattern.as_deref().map(glob).transpose()?;
-        let mut items = context.journal.trash()?;
+        let mut items = history::seen(context, context.journal.trash()?);
         if let Some(glob) = &glob {
             items.retain(|item| fits(item, glob));
         }

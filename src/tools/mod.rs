@@ -12,12 +12,13 @@
 
 mod answer;
 mod clock;
+mod gate;
 mod graph;
 mod history;
 mod registry;
 mod relink;
 mod text_file;
-mod when;
+pub mod when;
 
 mod apply_patch;
 mod create_folder;
@@ -46,6 +47,7 @@ mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use clock::Clock;
+pub use gate::{Gate, Proposal, Proposed};
 pub use registry::{CallError, Definition};
 pub use text_file::size;
 

@@ -94,7 +94,7 @@ pub(super) fn apply(
         let relinked = tell(context, &change, &plan);
         let ours: HashSet<VaultPath> = plan.rewrites.iter().map(|r| r.path.clone()).collect();
         let merged = merge(changes.clone(), plan.rewrites);
-        match context.try_apply(title.clone(), merged) {
+        match context.try_apply(title.clone(), merged)? {
             Ok(applied) => return Ok((applied, relinked)),
             Err(JournalError::Change(VaultError::Stale { path, .. }))
                 if ours.contains(&path) && !writes(&changes, &path) => {}

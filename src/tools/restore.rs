@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::history;
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::TrashItem;
 use crate::note::code::ErrorCode;
@@ -49,12 +50,13 @@ impl Tool for Restore {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let item = find(context.journal.trash()?, &input.item)?;
+        let items = history::seen(context, context.journal.trash()?);
+        let item = find(items, &input.item)?;
         let to = match &input.to {
             Some(to) => Some(context.vault.new_path(to)?),
             None => None,
         };
-        let restored = context.journal.restore(&item.id, to.as_ref(), &context.origin)?;
+        let restored = context.restore(&item, to.as_ref())?;
         let set = restored.applied.change_set;
         let kind = item.kind.word();
         let mut text = format!("restored the {kind} `{}`, change set {set}", restored.path);

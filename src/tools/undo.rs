@@ -72,7 +72,7 @@ impl Tool for Undo {
             })?,
             (None, None) => Target::Set(last(context)?.id),
         };
-        let undone = context.journal.undo(target, input.force, &context.origin)?;
+        let undone = context.undo(target, input.force)?;
         let set = undone.applied.change_set;
         let listed = context.journal.change_set(set)?;
         let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
@@ -84,7 +84,7 @@ impl Tool for Undo {
         let data = Output {
             undone: target.to_string(),
             change_set: set.0,
-            changes: listed.as_ref().map(history::data),
+            changes: listed.as_ref().map(|set| history::data(set, 0)),
             notes: undone.notes,
         };
         Ok(Answer { text: lines.join("\n"), data })
@@ -95,7 +95,10 @@ impl Tool for Undo {
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
     let sets = context.journal.change_sets(&query)?;
-    let open = |set: &ListedSet| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone();
+    let open = |set: &ListedSet| {
+        let asked_for = !matches!(set.kind, SetKind::Undo(_));
+        asked_for && !set.is_undone() && history::is_seen(context, set)
+    };
     sets.into_iter().find(open).ok_or_else(|| {
         ToolError::new(
             ErrorCode::NotFound,

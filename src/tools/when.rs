@@ -6,7 +6,10 @@ use super::ToolError;
 use crate::note::code::ErrorCode;
 
 /// The moment that `text` means, seen from `now`; a day begins at midnight, local time.
-pub(super) fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
+///
+/// # Errors
+/// `invalid_input` for what is no time.
+pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
     let asked = text.trim().to_lowercase();
     age(&asked)
         .and_then(|age| now.checked_sub_signed(age))

@@ -33,13 +33,14 @@ mod scan;
 mod suggest;
 mod trash;
 mod twins;
+mod view;
 mod watch;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -55,6 +56,7 @@ pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
 pub use save::{Before, OldText, Saved, Staged, Writer, temp_name};
 pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed, make_system_trash, system_trash};
+pub use view::{Seen, View};
 pub use watch::Watching;
 
 use crate::note::path::VaultPath;
@@ -81,7 +83,7 @@ impl Default for Settings {
 
 /// Asks a running call to stop early. A clone asks the same call.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicBool>, Option<Instant>);
 
 impl Cancel {
     /// Asks. A change that has begun is still finished.
@@ -89,15 +91,26 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The same call, which is also to stop when this moment has come.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self(Arc::clone(&self.0), Some(deadline))
+    }
+
+    /// Whether its time is over.
+    pub fn is_late(&self) -> bool {
+        self.1.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     /// Whether it was asked.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) || self.is_late()
     }
 }
 
-/// A vault that is attached to. Clones share it.
+/// A vault that is attached to, as far as a caller may see it. Clones share it.
 #[derive(Clone)]
-pub struct Vault(Arc<Inner>);
+pub struct Vault(Arc<Inner>, View);
 
 struct Inner {
     place: PathBuf,
@@ -191,7 +204,7 @@ impl Vault {
             state_inside.filter(|path| !path.is_root()),
         );
         let name = place.file_name().unwrap_or(place.as_os_str()).to_string_lossy().into_owned();
-        let vault = Self(Arc::new(Inner {
+        let inner = Inner {
             name,
             root,
             root_id,
@@ -215,7 +228,8 @@ impl Vault {
             unfinished: Mutex::default(),
             warnings: Mutex::default(),
             place,
-        }));
+        };
+        let vault = Self(Arc::new(inner), View::default());
         vault.rescan_with(progress)?;
         Ok(vault)
     }
@@ -243,8 +257,21 @@ impl Vault {
     }
 
     /// Everything known to be in the vault. Hold it shortly: changes wait for it.
-    pub fn catalogue(&self) -> RwLockReadGuard<'_, Catalogue> {
-        self.0.catalogue.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn catalogue(&self) -> Seen<'_> {
+        let catalogue = self.0.catalogue.read().unwrap_or_else(PoisonError::into_inner);
+        Seen::new(catalogue, &self.1)
+    }
+
+    /// The same vault with what `view` leaves out unseen: not found, not listed, not read. What is
+    /// written is not its business.
+    #[must_use]
+    pub fn seen_through(&self, view: View) -> Self {
+        Self(Arc::clone(&self.0), view)
+    }
+
+    /// What can be seen of it.
+    pub fn view(&self) -> &View {
+        &self.1
     }
 
     /// What Obsidian's settings say now.
@@ -254,7 +281,10 @@ impl Vault {
 
     /// The note open in Obsidian as its workspace file has it.
     pub fn active_note(&self) -> Option<ActiveNote> {
-        obsidian::active_note(&self.0.place, self.obsidian().config_folder.as_deref()?)
+        let config = self.obsidian().config_folder;
+        let note = obsidian::active_note(&self.0.place, config.as_deref()?)?;
+        let seen = VaultPath::from_disk(&note.path).is_none_or(|path| self.1.shows(&path));
+        seen.then_some(note)
     }
 
     /// How daily notes are called here, as Obsidian's settings say now.
@@ -320,6 +350,9 @@ impl Vault {
     /// [`VaultError::Protected`] for another name (hard link) of a protected file.
     pub fn open_file(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
         self.allowed(path)?;
+        if !self.1.shows(path) {
+            return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
+        }
         let opened = self.0.root.open_file_at(path);
         let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
         if meta.names > 1 {

@@ -15,7 +15,7 @@ use super::dir::{Kind, Meta};
 use super::error::VaultError;
 use super::protect::{is_hidden, is_hidden_name};
 use super::real::{Last, real};
-use super::{Vault, suggest};
+use super::{Vault, View, suggest};
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
@@ -114,7 +114,7 @@ impl Vault {
 
     /// Says that nothing is there, and what is near.
     fn not_found(&self, path: VaultPath, want: Want) -> VaultError {
-        if self.is_placeholder(&path) {
+        if self.view().shows(&path) && self.is_placeholder(&path) {
             return VaultError::NotDownloaded { path };
         }
         let near = suggest::near(self, &path, want == Want::Folder);
@@ -147,7 +147,7 @@ impl Vault {
             return Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() });
         }
         for _ in 0..REFRESHES {
-            let picked = pick(&self.catalogue(), asked, want)?;
+            let picked = pick(&self.catalogue(), asked, want, self.view())?;
             let Some(entry) = picked else {
                 if let Some(found) = self.through_link(asked, want, links)? {
                     return Ok(found);
@@ -263,7 +263,7 @@ impl Vault {
         let parent = asked.parent().expect("the root was answered before");
         for name in parent.components() {
             folder = folder.join(name).expect("a component is a name");
-            match pick(&self.catalogue(), &folder, want) {
+            match pick(&self.catalogue(), &folder, want, self.view()) {
                 Ok(Some(entry)) => known.push((folder.clone(), entry)),
                 Ok(None) => break,
                 // Several answer to it; what is below may still answer to one alone.
@@ -341,6 +341,9 @@ impl Vault {
     pub fn link_target(&self, path: &VaultPath) -> Option<String> {
         let catalogue = self.catalogue();
         Some(match catalogue.get(path.as_str())?.target.as_deref()? {
+            LinkTarget::Inside(target) if !self.view().shows(target) => {
+                "a place that cannot be seen from here".to_owned()
+            }
             LinkTarget::Inside(target) => format!("`{target}`"),
             LinkTarget::Outside => "a place outside the vault; it is never followed".to_owned(),
         })
@@ -353,7 +356,12 @@ impl Vault {
 }
 
 /// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
-fn pick(catalogue: &Catalogue, asked: &VaultPath, want: Want) -> Result<Option<Entry>, VaultError> {
+fn pick(
+    catalogue: &Catalogue,
+    asked: &VaultPath,
+    want: Want,
+    view: &View,
+) -> Result<Option<Entry>, VaultError> {
     let suits = |entry: &&Entry| match want {
         Want::File => matches!(entry.kind, Kind::File | Kind::Link),
         Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),
@@ -375,7 +383,8 @@ fn pick(catalogue: &Catalogue, asked: &VaultPath, want: Want) -> Result<Option<E
     for suitable in [true, false] {
         for (candidates, spelt, exact) in tries {
             let fits = |entry: &&&Entry| {
-                (!suitable || suits(entry))
+                view.shows(entry.path())
+                    && (!suitable || suits(entry))
                     && (!exact || fold::normal(entry.path().as_str()) == spelt)
             };
             let fitting: Vec<&Entry> = candidates.iter().filter(fits).copied().collect();

@@ -71,6 +71,7 @@ impl Place {
             clock: tools::Clock::System,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
+            gate: None,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["serve"],
     &["tools"],
@@ -13,6 +13,11 @@ const COMMANDS: [&[&str]; 24] = [
     &["call", "read-file"],
     &["links"],
     &["links", "check"],
+    &["mode"],
+    &["approvals"],
+    &["approvals", "list"],
+    &["approvals", "revoke"],
+    &["audit"],
     &["status"],
     &["token"],
     &["vaults"],

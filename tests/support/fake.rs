@@ -10,12 +10,15 @@ use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use vault_steward::protocol::policy::{
+    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Caller, Work};
+use vault_steward::server::backend::{Backend, Called, Caller, Work};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -90,6 +93,18 @@ impl Backend for Fake {
         Err(ErrorObject::new(Kind::Failed, "it cannot be freed"))
     }
 
+    fn mode(&self, _: ModeParams) -> Result<ModeResult, ErrorObject> {
+        Ok(ModeResult::default())
+    }
+
+    fn approvals(&self, _: ApprovalsParams) -> Result<ApprovalsResult, ErrorObject> {
+        Ok(ApprovalsResult::default())
+    }
+
+    fn audit(&self, _: AuditParams) -> Result<AuditResult, ErrorObject> {
+        Ok(AuditResult::default())
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }
@@ -100,7 +115,7 @@ impl Backend for Fake {
         arguments: Map<String, Value>,
         _: Caller,
         cancel: &Cancel,
-    ) -> ToolsCallResult {
+    ) -> Called {
         let _ = self.began.lock().unwrap().send(name.to_owned());
         let (text, is_error, data) = match name {
             // Waits to be told, or to be cancelled.
@@ -123,11 +138,11 @@ impl Backend for Fake {
             _ => (String::new(), false, Value::Object(arguments)),
         };
         let _ = self.ended.lock().unwrap().send(name.to_owned());
-        ToolsCallResult {
+        Called::Done(ToolsCallResult {
             content: vec![Content::Text { text }],
             structured_content: data,
             is_error,
-        }
+        })
     }
 
     fn name(&self) -> &str {

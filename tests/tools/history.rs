@@ -118,6 +118,38 @@ fn one_change_of_a_set_is_undone_alone() {
 }
 
 #[test]
+fn a_great_change_set_is_shown_in_parts() {
+    let mut vault = vault(&[]);
+    vault.context.origin.turn = Some("great".to_owned());
+    for number in 0..130 {
+        vault.ok("write_file", json!({ "path": format!("{number:03}.md"), "content": "x" }));
+    }
+    let text = vault.text("list_changes", json!({}));
+    assert!(
+        text.contains("30 changes more; go on with change_set: 1, first_change: 101"),
+        "{text}"
+    );
+    let rest = vault.ok("list_changes", json!({ "change_set": 1, "first_change": 101 }));
+    let rest = rest["change_sets"][0]["changes"].as_array().expect("a list").clone();
+    assert_eq!((rest.len(), &rest[29]["path"]), (30, &json!("129.md")));
+    vault.err("list_changes", json!({ "change_set": 9 }), ErrorCode::NotFound);
+}
+
+#[test]
+fn a_damaged_text_hides_none_of_the_others() {
+    let vault = vault(&[("a.md", "one\n")]);
+    vault.ok("write_file", json!({ "path": "a.md", "content": "two\n" }));
+    vault.ok("write_file", json!({ "path": "b.md", "content": "three\n" }));
+    let blobs = std::fs::read_dir(vault.state.join("blobs")).expect("kept texts");
+    let two = blobs.flatten().find(|blob| {
+        std::fs::read(blob.path()).is_ok_and(|bytes| bytes.windows(4).any(|part| part == b"two\n"))
+    });
+    std::fs::write(two.expect("the text").path(), "damaged").expect("written");
+    let text = vault.text("list_changes", json!({ "diff": true }));
+    assert!(text.contains("+three") && text.contains("cannot be shown"), "{text}");
+}
+
+#[test]
 fn a_turn_is_one_change_set() {
     let mut vault = vault(&[("a.md", "a\n")]);
     let before = user_files(&vault);

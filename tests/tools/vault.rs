@@ -151,6 +151,7 @@ fn context(place: &Path, state: &Path) -> Context {
         settings: tools::Settings::default(),
         cancel: Cancel::default(),
         origin: Origin::default(),
+        gate: None,
         clock: tools::Clock::System,
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Vault, lock};
+use super::{Vault, View, lock};
 use crate::note::path::VaultPath;
 use platform::Events;
 
@@ -224,7 +224,7 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
         let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         let Some(inner) = vault.upgrade() else { return };
-        let vault = Vault(inner);
+        let vault = Vault(inner, View::default());
         if stop.stopped() {
             return;
         }

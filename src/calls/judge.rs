@@ -1,0 +1,323 @@
+//! Decides on what a call is about to change, once its tool has made up its mind.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::call::{ShownChange, word};
+use super::{Calls, refused};
+use crate::journal::{ChangeSetId, JournalError};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::policy::{Call, Caller, Effect, Mode, Permission, Reason, Refusal, layers};
+use crate::tools::{Answer, Gate, Proposal, ToolError};
+
+/// Changes of which a person is shown the text.
+const MAX_SHOWN: usize = 50;
+
+/// Bytes of both texts of a file up to which a person's program gets them whole.
+const MAX_TEXTS: usize = 64 << 10;
+
+/// Bytes of diffs that are shown in all.
+const MAX_DIFFS: usize = 256 << 10;
+
+/// A person's agreement to exactly these changes.
+#[derive(Debug, Clone)]
+pub(super) struct Agreed {
+    pub identity: String,
+    /// The row of the audit that says that somebody was asked.
+    pub row: i64,
+    pub by: String,
+}
+
+/// What a person has to agree to.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub title: String,
+    pub reasons: Vec<String>,
+    pub layer: &'static str,
+    pub changes: Vec<ShownChange>,
+    pub folder: Option<VaultPath>,
+    pub identity: String,
+}
+
+impl Asked {
+    /// The error for a caller who can ask the person itself.
+    pub fn needed(&self) -> ToolError {
+        let changes: Vec<Value> = self.changes.iter().map(shown).collect();
+        ToolError {
+            code: ErrorCode::ApprovalNeeded,
+            message: format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
+            hint: Some(
+                "call again with `confirmed` once they agree; on the command line, with `--yes`"
+                    .to_owned(),
+            ),
+            data: Some(json!({
+                "title": self.title,
+                "layer": self.layer,
+                "reasons": self.reasons,
+                "changes": changes,
+            })),
+        }
+    }
+}
+
+fn shown(change: &ShownChange) -> Value {
+    json!({
+        "action": change.action,
+        "path": change.path,
+        "from": change.from,
+        "diff": change.diff,
+    })
+}
+
+/// What was seen of a call on its way.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub paths: Vec<String>,
+    pub bytes: u64,
+    pub decision: Option<&'static str>,
+    pub refusal: Option<Refusal>,
+    pub change_set: Option<u64>,
+    preview: Option<Asked>,
+    question: Option<Asked>,
+}
+
+/// What came of a call.
+pub(super) struct Judged {
+    pub result: Result<Answer<Value>, ToolError>,
+    pub seen: Seen,
+    pub question: Option<Asked>,
+}
+
+impl Judged {
+    pub fn refused(refusal: Refusal, error: ToolError) -> Self {
+        let seen = Seen { refusal: Some(refusal), ..Seen::default() };
+        Self { result: Err(error), seen, question: None }
+    }
+
+    pub fn refused_early(result: Result<Answer<Value>, ToolError>) -> Self {
+        Self { result, seen: Seen::default(), question: None }
+    }
+
+    /// Whether it was refused or has to be made again.
+    pub fn did_nothing(&self) -> bool {
+        self.seen.refusal.is_some() || self.question.is_some()
+    }
+}
+
+/// The gate of one call.
+pub(super) struct Judge {
+    calls: Calls,
+    tool: &'static str,
+    permission: Permission,
+    caller: Caller,
+    confirmed: bool,
+    dry_run: bool,
+    mode: Mode,
+    write: Option<Vec<VaultPath>>,
+    agreed: Option<Agreed>,
+    seen: Mutex<Seen>,
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judge").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+impl Judge {
+    pub fn new(
+        calls: &Calls,
+        call: &Call,
+        write: Option<Vec<VaultPath>>,
+        agreed: Option<Agreed>,
+    ) -> Self {
+        let tools = crate::tools::definitions();
+        let tool = tools.iter().find(|tool| tool.name == call.tool).map_or("", |tool| tool.name);
+        Self {
+            calls: calls.clone(),
+            tool,
+            permission: call.permission,
+            caller: call.caller.clone(),
+            confirmed: call.confirmed,
+            dry_run: call.dry_run,
+            mode: call.mode,
+            write,
+            agreed,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Whether a person has agreed to this call, one way or the other.
+    pub fn has_agreement(&self) -> bool {
+        self.agreed.is_some() || (self.confirmed && self.caller.scope.is_person())
+    }
+
+    /// What came of the call, once it is over.
+    pub fn end(&self, result: Result<Answer<Value>, ToolError>) -> Judged {
+        let mut seen = std::mem::take(&mut *self.seen());
+        let question = seen.question.take();
+        let result = match seen.preview.take() {
+            Some(preview) => Ok(would(&preview)),
+            None => result,
+        };
+        Judged { result, seen, question }
+    }
+
+    fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
+        let mut room = MAX_DIFFS;
+        let mut changes = Vec::new();
+        for change in &proposal.changes {
+            let mut diff = String::new();
+            if room > 0 && changes.len() < MAX_SHOWN {
+                diff = change.diff();
+                room = room.saturating_sub(diff.len());
+            }
+            let effect = &change.effect;
+            let texts = change.texts(MAX_TEXTS).filter(|_| changes.len() < MAX_SHOWN && room > 0);
+            changes.push(ShownChange {
+                action: word(effect.action),
+                path: effect.path.as_str().to_owned(),
+                from: effect.from.as_ref().map(|from| from.as_str().to_owned()),
+                texts: texts.map(|(old, new)| (old.map(str::to_owned), new.to_owned())),
+                diff,
+            });
+        }
+        let lasting = !reasons.is_empty() && reasons.iter().all(|reason| reason.lasting);
+        Asked {
+            title: proposal.title.to_owned(),
+            reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
+            layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
+            changes,
+            folder: common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
+            identity: identity(proposal),
+        }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse(&self, refusal: Refusal) -> ToolError {
+        let error = refused(&refusal);
+        self.seen().refusal = Some(refusal);
+        error
+    }
+}
+
+impl Gate for Judge {
+    fn check(&self, proposal: &Proposal) -> Result<(), ToolError> {
+        let effects: Vec<Effect> =
+            proposal.changes.iter().map(|change| change.effect.clone()).collect();
+        {
+            let mut seen = self.seen();
+            seen.paths =
+                effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
+            seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
+        }
+        let call = Call {
+            tool: self.tool,
+            permission: self.permission,
+            schema: &Value::Null,
+            arguments: &Value::Null,
+            caller: &self.caller,
+            confirmed: self.confirmed,
+            dry_run: self.dry_run,
+            mode: self.mode,
+            write: self.write.as_deref(),
+        };
+        let reasons = match self.calls.0.policy.judge(&call, &effects) {
+            Ok(reasons) => reasons,
+            Err(refusal) => return Err(self.refuse(refusal)),
+        };
+        if self.dry_run {
+            let asked = self.asked(proposal, &reasons);
+            let mut seen = self.seen();
+            (seen.preview, seen.decision) = (Some(asked), Some("dry_run"));
+            return Err(ToolError::new(ErrorCode::Denied, "this is a dry run", "nothing was done"));
+        }
+        if let Some(agreed) = &self.agreed {
+            if agreed.identity == identity(proposal) {
+                return Ok(());
+            }
+            return Err(self.refuse(Refusal {
+                layer: layers::APPROVAL,
+                code: ErrorCode::StaleRevision,
+                reason: "what a person agreed to has changed meanwhile; nothing was done"
+                    .to_owned(),
+                hint: Some("look again and call anew".to_owned()),
+            }));
+        }
+        if reasons.is_empty() || self.has_agreement() {
+            return Ok(());
+        }
+        let lasting = reasons.iter().all(|reason| reason.lasting);
+        if lasting && self.calls.0.agreements.cover(self.tool, &effects) {
+            return Ok(());
+        }
+        let asked = self.asked(proposal, &reasons);
+        let error = asked.needed();
+        self.seen().question = Some(asked);
+        Err(error)
+    }
+
+    fn limited(&self, proposal: &Proposal, limit: &JournalError) {
+        if self.has_agreement() || !self.calls.0.policy.is_on(layers::APPROVAL) {
+            return;
+        }
+        let reason = Reason { layer: "blast_radius", text: limit.to_string(), lasting: false };
+        let asked = self.asked(proposal, &[reason]);
+        self.seen().question = Some(asked);
+    }
+
+    fn applied(&self, change_set: ChangeSetId) {
+        self.seen().change_set = Some(change_set.0);
+    }
+}
+
+fn identity(proposal: &Proposal) -> String {
+    let mut hash = blake3::Hasher::new();
+    proposal.changes.iter().for_each(|change| change.identity(&mut hash));
+    hash.finalize().to_hex().to_string()
+}
+
+/// The nearest folder that holds all that is touched.
+fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
+    let mut paths = proposal.changes.iter().flat_map(|change| change.effect.paths());
+    let mut folder = paths.next()?.parent()?;
+    for path in paths {
+        while !path.is_within(&folder) {
+            folder = folder.parent()?;
+        }
+    }
+    Some(folder)
+}
+
+/// The answer of a dry run.
+fn would(preview: &Asked) -> Answer<Value> {
+    let mut lines = vec![format!("would {}; nothing was done", preview.title)];
+    for change in &preview.changes {
+        match (&change.from, change.diff.trim_end()) {
+            (Some(from), _) => {
+                lines.push(format!("{} `{from}` to `{}`", change.action, change.path))
+            }
+            (None, "") => lines.push(format!("{} `{}`", change.action, change.path)),
+            (None, diff) => lines.push(diff.to_owned()),
+        }
+    }
+    if !preview.reasons.is_empty() {
+        lines.push(format!("a person would be asked, since {}", preview.reasons.join("; ")));
+    }
+    let changes: Vec<Value> = preview.changes.iter().map(shown).collect();
+    Answer {
+        text: lines.join("\n"),
+        data: json!({
+            "dryRun": true,
+            "title": preview.title,
+            "changes": changes,
+            "reasons": preview.reasons,
+        }),
+    }
+}

@@ -1,0 +1,347 @@
+//! The one way to a tool, for every door: policy, a person's agreement, the tool, the audit.
+//!
+//! Floor 6: imports `policy`, `tools` and what is below them. Only this room calls
+//! `tools::call`; `tests/architecture.rs` holds it.
+//!
+//! What a call would change is judged where the tool has made up its mind and before anything is
+//! done (`judge`), on the paths on which it would be done. A call that a person must agree to ends
+//! there, having done nothing, and is made anew once they have: so nothing waits for a person, no
+//! turn and no thread. Made anew it must come to the same changes, or it is refused.
+//!
+//! In reading order: this page, [`call`] (what is asked and answered), `judge`, [`audit`],
+//! `agreements`.
+
+mod agreements;
+pub mod audit;
+pub mod call;
+mod judge;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+
+use crate::journal::Origin;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::policy::{self, Call, Mode, Permission, Policy, Refusal, Settings, layers};
+use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
+use crate::store::{Store, StoreError};
+use crate::tools::{self, Answer, CallError, Context, Definition, Tier, ToolError};
+use crate::vault::{Cancel, View, Want};
+
+use agreements::Agreements;
+use audit::Audit;
+pub use call::{Answerer, Decision, Outcome, Question, Request, ShownChange};
+use judge::{Agreed, Judge, Judged};
+
+/// What a person set, under its name in the store.
+const MODE: &str = "mode";
+
+/// The way to the tools of one vault. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Calls(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    context: Context,
+    tool_settings: ArcSwap<tools::Settings>,
+    policy: Policy,
+    store: Store,
+    audit: Audit,
+    agreements: Agreements,
+}
+
+impl Calls {
+    /// The way to the tools that work on `context`. Touches nothing yet.
+    pub fn new(context: Context, settings: Settings, store: Store) -> Self {
+        Self(Arc::new(Inner {
+            audit: Audit::new(store.clone(), &settings),
+            agreements: Agreements::new(store.clone()),
+            policy: Policy::new(settings, policy::clock()),
+            tool_settings: ArcSwap::from_pointee(context.settings.clone()),
+            context,
+            store,
+        }))
+    }
+
+    /// What the tools work on.
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// Gives the tools other settings, from the next call on.
+    pub fn set_tool_settings(&self, settings: tools::Settings) {
+        self.0.tool_settings.store(Arc::new(settings));
+    }
+
+    /// What holds and can be replaced.
+    pub fn policy(&self) -> &Policy {
+        &self.0.policy
+    }
+
+    /// For whoever holds the vault alone: counts questions that an earlier run left open as
+    /// refused, lets go of what the audit need not keep, and writes the audit in the background
+    /// from now on.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn begin(&self) -> Result<(), StoreError> {
+        self.0.store.refuse_unanswered("the steward ended before anyone answered")?;
+        self.0.audit.run();
+        Ok(())
+    }
+
+    /// Writes what is left of the audit.
+    pub fn end(&self) {
+        self.0.audit.end();
+    }
+
+    /// The mode that holds, and whether a person set it while the steward ran.
+    ///
+    /// # Errors
+    /// [`StoreError`]: what was set cannot be read, so nothing may be changed.
+    pub fn mode(&self) -> Result<(Mode, bool), StoreError> {
+        let set = self.0.store.setting(MODE)?.and_then(|word| Mode::parse(&word));
+        Ok(match set {
+            Some(mode) => (mode, true),
+            None => (self.0.policy.settings().mode, false),
+        })
+    }
+
+    /// Sets the mode from the next call on, for later runs too; `None` goes back to the settings'.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it is as it was.
+    pub fn set_mode(&self, mode: Option<Mode>) -> Result<(), StoreError> {
+        tracing::info!(mode = mode.map_or("as in the settings", Mode::word), "the mode was set");
+        self.0.store.keep_setting(MODE, mode.map(Mode::word))
+    }
+
+    /// What a person agreed to for good.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn agreements(&self) -> Result<Vec<ApprovalRow>, StoreError> {
+        self.0.agreements.list()
+    }
+
+    /// Takes back what a person agreed to for good; whether there was such a thing.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
+        self.0.agreements.revoke(id)
+    }
+
+    /// Rows of the audit, up to this moment.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
+        self.0.audit.flush();
+        self.0.store.audited(wanted)
+    }
+
+    /// Calls a tool, on a thread that may block.
+    pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
+        self.run(request, None, cancel)
+    }
+
+    fn run(&self, request: Request, agreed: Option<Agreed>, cancel: &Cancel) -> Outcome {
+        let begun = Instant::now();
+        let mut row = audit::begin(&request);
+        row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
+        row.answered_by = agreed.as_ref().map(|agreed| agreed.by.clone());
+        let settle = |mut row: AuditRow, result: &Result<Answer<Value>, ToolError>| {
+            row.microseconds = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
+            audit::result(&mut row, result);
+            if self.0.policy.is_on(layers::AUDIT) {
+                self.0.audit.record(row);
+            }
+        };
+        let Some(tool) = tools::definitions().iter().find(|tool| tool.name == request.tool) else {
+            let error = unknown(&self.0.context, &request.tool);
+            (row.decision, row.layer) = ("refused".to_owned(), Some(layers::EXISTS.to_owned()));
+            let result = Err(error);
+            settle(row, &result);
+            return Outcome::Answered(result);
+        };
+        let judged = self.judge(tool, &request, agreed, cancel);
+        let Judged { result, seen, question } = judged;
+        audit::judged(&mut row, &request, &seen);
+        let Some(question) = question else {
+            settle(row, &result);
+            return Outcome::Answered(result);
+        };
+        // A person's own program asks by itself and calls again with their agreement.
+        if request.caller.scope.is_person() {
+            let error = Err(question.needed());
+            row.decision = "refused".to_owned();
+            settle(row, &error);
+            return Outcome::Answered(error);
+        }
+        row.decision = "asked".to_owned();
+        let row = match self.0.audit.asked(row) {
+            Ok(row) => row,
+            Err(error) => {
+                // What could not survive a restart as refused is not asked at all.
+                tracing::error!(%error, "a question could not be written down");
+                let hint = error.hint();
+                let text = format!("nobody could be asked: {error}");
+                return Outcome::Answered(Err(ToolError::new(ErrorCode::IoError, text, hint)));
+            }
+        };
+        Outcome::Ask(Box::new(Question::new(self.clone(), request, question, row)))
+    }
+
+    fn judge(
+        &self,
+        tool: &'static Definition,
+        request: &Request,
+        agreed: Option<Agreed>,
+        cancel: &Cancel,
+    ) -> Judged {
+        let policy = &self.0.policy;
+        let permission = permission(tool, &request.arguments);
+        let settings = policy.settings();
+        // Who only looks need not wait for the database.
+        let mode = match permission {
+            Permission::None | Permission::Read => Ok(settings.mode),
+            _ => self.mode().map(|(mode, _)| mode),
+        };
+        let mode = match mode {
+            Ok(mode) => mode,
+            Err(error) => {
+                let text = format!("it cannot be told what may be changed: {error}");
+                let error = ToolError::new(ErrorCode::IoError, text, error.hint());
+                return Judged::refused_early(Err(error));
+            }
+        };
+        let (view, write) = self.places(&settings, request);
+        let call = Call {
+            tool: tool.name,
+            permission,
+            schema: &tool.input_schema,
+            arguments: &request.arguments,
+            caller: &request.caller,
+            confirmed: request.confirmed,
+            dry_run: request.dry_run,
+            mode,
+            write: write.as_deref(),
+        };
+        if let Err(refusal) = policy.admit(&call) {
+            let error = refused(&refusal);
+            return Judged::refused(refusal, error);
+        }
+        let judge = Arc::new(Judge::new(self, &call, write.clone(), agreed));
+        let mut context = self.0.context.clone();
+        context.settings = (**self.0.tool_settings.load()).clone();
+        context.gate = Some(Arc::clone(&judge) as Arc<dyn tools::Gate>);
+        context.origin = Origin {
+            caller: request.caller.name.clone(),
+            conversation: request.conversation.clone(),
+            turn: request.turn.clone(),
+            confirmed: judge.has_agreement(),
+        };
+        if let Some(view) = view {
+            context.vault = context.vault.seen_through(view);
+        }
+        let limited = settings.call_seconds > 0 && policy.is_on(layers::TIME_LIMIT);
+        let seconds = u64::from(settings.call_seconds);
+        context.cancel = match limited {
+            true => cancel.until(Instant::now() + Duration::from_secs(seconds)),
+            false => cancel.clone(),
+        };
+        let result = tools::call(&context, tool.name, request.arguments.clone());
+        let late = context.cancel.is_late();
+        let result = result.map_err(|error| match as_tool_error(error) {
+            error if late && error.code == ErrorCode::Cancelled => ToolError::new(
+                ErrorCode::Timeout,
+                format!("`{}` took longer than {seconds} seconds", tool.name),
+                "ask for less at once; `[policy] call_seconds` in the settings has the limit",
+            ),
+            error => error,
+        });
+        let judged = judge.end(result);
+        if request.dry_run || judged.did_nothing() {
+            policy.give_back(&call);
+        }
+        judged
+    }
+
+    /// What the caller may see, and what it may change; `None` for all.
+    fn places(
+        &self,
+        settings: &Settings,
+        request: &Request,
+    ) -> (Option<View>, Option<Vec<VaultPath>>) {
+        let free = settings.read.is_empty() && settings.write.is_empty();
+        if free || request.caller.scope.is_person() || !self.0.policy.is_on("paths") {
+            return (None, None);
+        }
+        let vault = &self.0.context.vault;
+        let real = |names: &[String]| -> Vec<VaultPath> {
+            let one = |name: &String| match vault.resolve(name, Want::Folder) {
+                Ok(found) => Some(found.path),
+                // Not there yet: taken as it is spelt.
+                Err(_) => vault.parse(name).ok(),
+            };
+            names.iter().filter_map(one).collect()
+        };
+        let view = (!settings.read.is_empty()).then(|| View::of(real(&settings.read)));
+        let seen = view.clone().unwrap_or_default();
+        let write = match settings.write.is_empty() {
+            true => seen.parts(&VaultPath::root()),
+            // Nobody changes what they may not see.
+            false => real(&settings.write).iter().flat_map(|one| seen.parts(one)).collect(),
+        };
+        (view, Some(write))
+    }
+}
+
+fn permission(tool: &Definition, arguments: &Value) -> Permission {
+    match tool.tier {
+        Tier::Safe => Permission::Read,
+        Tier::Cautious => Permission::Write,
+        Tier::Dangerous if arguments["permanent"] == true => Permission::Permanent,
+        Tier::Dangerous => Permission::Move,
+    }
+}
+
+fn unknown(context: &Context, name: &str) -> ToolError {
+    // The list itself knows the nearest name.
+    let error = tools::call(context, name, Value::Null).err();
+    error.map_or_else(
+        || ToolError::new(ErrorCode::NotFound, format!("there is no tool `{name}`"), ""),
+        as_tool_error,
+    )
+}
+
+/// A refusal as callers hear of it: with the layer, so that a person can find what to change.
+fn refused(refusal: &Refusal) -> ToolError {
+    let data = match refusal.code {
+        ErrorCode::InvalidInput => None,
+        _ => Some(serde_json::json!({ "layer": refusal.layer })),
+    };
+    ToolError {
+        code: refusal.code,
+        message: refusal.reason.clone(),
+        hint: refusal.hint.clone(),
+        data,
+    }
+}
+
+/// An error of a call in the one shape of tools.
+pub fn as_tool_error(error: CallError) -> ToolError {
+    match error {
+        CallError::Tool(error) => error,
+        CallError::UnknownTool { near, .. } => ToolError {
+            code: ErrorCode::NotFound,
+            message: error.to_string(),
+            hint: near.map(|name| format!("did you mean `{name}`?")),
+            data: None,
+        },
+    }
+}

@@ -1,0 +1,121 @@
+//! What a layer sees and what it says.
+
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::settings::{Mode, Permission};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+
+/// A call as the layers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What the tool needs.
+    pub permission: Permission,
+    /// The JSON Schema of its arguments.
+    pub schema: &'a Value,
+    /// Its arguments.
+    pub arguments: &'a Value,
+    /// Who calls.
+    pub caller: &'a Caller,
+    /// Whether the caller says that a person has agreed.
+    pub confirmed: bool,
+    /// Whether only what it would do is asked for.
+    pub dry_run: bool,
+    /// The mode that holds.
+    pub mode: Mode,
+    /// The folders it may change, resolved; `None` for all.
+    pub write: Option<&'a [VaultPath]>,
+}
+
+impl Call<'_> {
+    /// Whether it is to change something.
+    pub fn changes(&self) -> bool {
+        self.permission > Permission::Read && !self.dry_run
+    }
+}
+
+/// What is done to a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// A file gets a content.
+    Write,
+    /// A folder is made.
+    CreateFolder,
+    /// It gets another path.
+    Move,
+    /// It goes to the trash.
+    Delete,
+    /// It comes back as it was before: an undo, or out of the trash.
+    Restore,
+}
+
+/// One thing that a call would do, on resolved paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// What is done.
+    pub action: Action,
+    /// To what; for a move, its path afterwards.
+    pub path: VaultPath,
+    /// For a move, its path before.
+    pub from: Option<VaultPath>,
+    /// Whether it is a folder with what is in it.
+    pub folder: bool,
+    /// Files that it is or holds.
+    pub files: usize,
+    /// Bytes it writes.
+    pub bytes: u64,
+    /// Something in the new text, not in the old, that Obsidian would load or run by itself.
+    pub remote: Option<String>,
+}
+
+impl Effect {
+    /// The paths it touches.
+    pub fn paths(&self) -> impl Iterator<Item = &VaultPath> {
+        std::iter::once(&self.path).chain(&self.from)
+    }
+}
+
+/// What a person has to agree to, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// The layer that asks.
+    pub layer: &'static str,
+    /// Why: "it deletes the folder `Old`".
+    pub text: String,
+    /// Whether a person may agree to its like for good.
+    pub lasting: bool,
+}
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The layer that refuses.
+    pub layer: &'static str,
+    /// The stable word.
+    pub code: ErrorCode,
+    /// Why.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal with the word `denied`.
+    pub fn denied(layer: &'static str, reason: impl Into<String>, hint: &str) -> Self {
+        Self { layer, code: ErrorCode::Denied, reason: reason.into(), hint: Some(hint.to_owned()) }
+    }
+}
+
+/// What a layer says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing against it.
+    Pass,
+    /// A person has to agree.
+    Ask(Reason),
+    /// No.
+    Refuse(Refusal),
+}

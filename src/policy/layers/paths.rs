@@ -1,0 +1,47 @@
+//! Where a caller may change something, and whether anything may be changed at all.
+//!
+//! What may be seen is held by the vault itself, which is given to the tool with the rest left
+//! out; protected places are the vault's business for every caller.
+
+use super::Layer;
+use crate::policy::call::{Call, Effect, Refusal, Verdict};
+use crate::policy::settings::Mode;
+
+pub(super) struct Paths;
+
+impl Layer for Paths {
+    fn name(&self) -> &'static str {
+        "paths"
+    }
+
+    fn admit(&self, call: &Call) -> Verdict {
+        if call.mode == Mode::ReadOnly && call.changes() {
+            return Verdict::Refuse(Refusal::denied(
+                self.name(),
+                "the mode is `read-only`: nothing is changed",
+                "a person can change it with `steward mode auto`; a dry run shows what would be \
+                 done",
+            ));
+        }
+        Verdict::Pass
+    }
+
+    fn judge(&self, call: &Call, effects: &[Effect]) -> Verdict {
+        let Some(allowed) = call.write else { return Verdict::Pass };
+        let outside = effects
+            .iter()
+            .flat_map(Effect::paths)
+            .any(|path| !allowed.iter().any(|folder| path.is_within(folder)));
+        if !outside {
+            return Verdict::Pass;
+        }
+        // Not which path: it may be one that this caller may not see.
+        let named: Vec<String> = allowed.iter().map(|folder| format!("`{folder}`")).collect();
+        Verdict::Refuse(Refusal::denied(
+            self.name(),
+            format!("it would change something outside of {}", named.join(", ")),
+            "`[policy] read` and `write` in the settings name the folders that this caller may \
+             change",
+        ))
+    }
+}

@@ -1,0 +1,245 @@
+//! A value against a JSON Schema: the words that the tools' schemas use, and no others.
+//!
+//! Not a crate, because what is needed is this page: schemas are our own, made from types, with
+//! everything in place; [`unknown_word`] and a test over all tools see to it that no word comes
+//! into use that is not checked here.
+
+use serde_json::Value;
+
+/// The words that are checked, and those that only describe.
+const WORDS: [&str; 21] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "enum",
+    "const",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "items",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "description",
+    "title",
+    "default",
+    "examples",
+    "$schema",
+];
+
+/// Characters of a wrong value that are shown.
+const SHOWN: usize = 40;
+
+/// Checks `value`.
+///
+/// # Errors
+/// What does not fit and where, in one line.
+pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
+    fits(schema, value, "")
+}
+
+/// The first word in `schema` that [`check`] does not know; `None` if it knows all.
+pub fn unknown_word(schema: &Value) -> Option<String> {
+    let object = schema.as_object()?;
+    if let Some(word) = object.keys().find(|word| !WORDS.contains(&word.as_str())) {
+        return Some(word.clone());
+    }
+    let below = object.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let shapes =
+        ["oneOf", "anyOf", "allOf"].iter().filter_map(|word| object.get(*word)?.as_array());
+    below
+        .map(|(_, schema)| schema)
+        .chain(shapes.flatten())
+        .chain(object.get("items"))
+        .chain(object.get("additionalProperties"))
+        .find_map(unknown_word)
+}
+
+fn fits(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+    let Some(schema) = schema.as_object() else {
+        return match schema {
+            Value::Bool(false) => Err(format!("{}is not allowed", place(at))),
+            _ => Ok(()),
+        };
+    };
+    if let Some(types) = schema.get("type") {
+        let named = |name: &Value| name.as_str().is_some_and(|name| is_a(value, name));
+        let right = match types {
+            Value::Array(names) => names.iter().any(named),
+            name => named(name),
+        };
+        if !right {
+            let wanted = match types {
+                Value::Array(names) => {
+                    names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+                }
+                name => name.as_str().unwrap_or_default().to_owned(),
+            };
+            return Err(format!("{}invalid type: {}, expected {wanted}", place(at), shown(value)));
+        }
+    }
+    if let Some(wanted) = schema.get("const").filter(|wanted| *wanted != value) {
+        return Err(format!("{}expected `{}`, not {}", place(at), bare(wanted), shown(value)));
+    }
+    if let Some(words) = schema.get("enum").and_then(Value::as_array)
+        && !words.contains(value)
+    {
+        return Err(one_of(at, value, &words.iter().map(bare).collect::<Vec<_>>()));
+    }
+    shapes(schema, value, at)?;
+    match value {
+        Value::Object(members) => object(schema, members, at),
+        Value::Array(items) => {
+            let length = items.len() as f64;
+            within(schema, "minItems", "maxItems", length, at, "items")?;
+            let Some(item) = schema.get("items") else { return Ok(()) };
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(index, one)| fits(item, one, &format!("{at}[{index}]")))
+        }
+        Value::Number(number) => {
+            let number = number.as_f64().unwrap_or_default();
+            within(schema, "minimum", "maximum", number, at, "")
+        }
+        Value::String(text) => {
+            if !schema.contains_key("minLength") && !schema.contains_key("maxLength") {
+                return Ok(());
+            }
+            within(schema, "minLength", "maxLength", text.chars().count() as f64, at, "characters")
+        }
+        _ => Ok(()),
+    }
+}
+
+type Object = serde_json::Map<String, Value>;
+
+fn object(schema: &Object, members: &Object, at: &str) -> Result<(), String> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !members.contains_key(name) {
+            return Err(format!("{}missing field `{name}`", place(at)));
+        }
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, member) in members {
+        let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+        match properties.and_then(|properties| properties.get(name)) {
+            // Null for what may be left out means that it is: some callers send every member.
+            Some(_) if member.is_null() && !is_required(name) => {}
+            Some(schema) => fits(schema, member, &path)?,
+            None => match schema.get("additionalProperties") {
+                Some(Value::Bool(false)) => {
+                    let shown: String = name.chars().take(SHOWN).collect();
+                    let known: Vec<String> = properties
+                        .into_iter()
+                        .flat_map(|properties| properties.keys().map(|name| format!("`{name}`")))
+                        .collect();
+                    return Err(format!(
+                        "{}unknown field `{}`, expected {}",
+                        place(at),
+                        shown.escape_debug(),
+                        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+                    ));
+                }
+                Some(schema) => fits(schema, member, &path)?,
+                None => {}
+            },
+        }
+    }
+    Ok(())
+}
+
+fn shapes(schema: &Object, value: &Value, at: &str) -> Result<(), String> {
+    for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        fits(one, value, at)?;
+    }
+    for word in ["oneOf", "anyOf"] {
+        let Some(options) = schema.get(word).and_then(Value::as_array) else { continue };
+        let fitting = options.iter().filter(|option| fits(option, value, at).is_ok()).count();
+        if fitting == 0 {
+            let words: Option<Vec<String>> =
+                options.iter().map(|option| option.get("const").map(bare)).collect();
+            return Err(match (words, &options[..]) {
+                (Some(words), _) => one_of(at, value, &words),
+                (None, [only]) => fits(only, value, at).err().unwrap_or_default(),
+                (None, _) => format!("{}{} has none of the right shapes", place(at), shown(value)),
+            });
+        }
+        if word == "oneOf" && fitting > 1 {
+            return Err(format!("{}{} has several shapes at once", place(at), shown(value)));
+        }
+    }
+    Ok(())
+}
+
+fn within(
+    schema: &Object,
+    least: &str,
+    most: &str,
+    number: f64,
+    at: &str,
+    unit: &str,
+) -> Result<(), String> {
+    let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    match (bound(least), bound(most)) {
+        (Some(least), _) if number < least => {
+            Err(format!("{}{number}{unit} is less than {least}", place(at)))
+        }
+        (_, Some(most)) if number > most => {
+            Err(format!("{}{number}{unit} is more than {most}", place(at)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_a(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "number" => value.is_number(),
+        "integer" => match value {
+            Value::Number(number) => {
+                number.is_i64()
+                    || number.is_u64()
+                    || number.as_f64().is_some_and(|n| n.fract() == 0.0)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn one_of(at: &str, value: &Value, words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    format!("{}{} is none of {}", place(at), shown(value), words.join(", "))
+}
+
+fn place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!("`{at}`: ") }
+}
+
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What kind of value it is, and a short one itself.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("boolean `{value}`"),
+        Value::Number(number) => format!("number `{number}`"),
+        Value::String(text) if text.chars().count() <= SHOWN => format!("string {text:?}"),
+        Value::String(_) => "a long string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    }
+}

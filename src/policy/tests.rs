@@ -1,0 +1,349 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::settings::Switch;
+use super::*;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["path"],
+        "additionalProperties": false,
+        "properties": {
+            "path": {"type": "string", "minLength": 1},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 9},
+            "kind": {"enum": ["a", "b"]},
+            "mode": {"oneOf": [{"const": "x", "type": "string"}, {"const": "y", "type": "string"}]},
+            "list": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        },
+    })
+}
+
+struct Asked {
+    schema: Value,
+    arguments: Value,
+    caller: Caller,
+    permission: Permission,
+    confirmed: bool,
+    dry_run: bool,
+    mode: Mode,
+    write: Option<Vec<VaultPath>>,
+}
+
+impl Asked {
+    fn new(scope: Scope, permission: Permission) -> Self {
+        Self {
+            schema: schema(),
+            arguments: json!({"path": "a.md"}),
+            caller: Caller { scope, name: "test".into() },
+            permission,
+            confirmed: false,
+            dry_run: false,
+            mode: Mode::Auto,
+            write: None,
+        }
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call {
+            tool: "write_file",
+            permission: self.permission,
+            schema: &self.schema,
+            arguments: &self.arguments,
+            caller: &self.caller,
+            confirmed: self.confirmed,
+            dry_run: self.dry_run,
+            mode: self.mode,
+            write: self.write.as_deref(),
+        }
+    }
+}
+
+fn path(text: &str) -> VaultPath {
+    VaultPath::from_disk(text).expect("a path")
+}
+
+fn effect(action: Action, at: &str) -> Effect {
+    Effect { action, path: path(at), from: None, folder: false, files: 1, bytes: 0, remote: None }
+}
+
+fn policy(settings: Settings) -> Policy {
+    Policy::new(settings, Arc::new(|| Duration::ZERO))
+}
+
+fn refused(policy: &Policy, asked: &Asked) -> Option<&'static str> {
+    policy.admit(&asked.call()).err().map(|refusal| refusal.layer)
+}
+
+#[test]
+fn what_a_kind_of_caller_may_do_is_what_the_settings_give_it() {
+    use Permission::{Move, Permanent, Read, Write};
+    let settings =
+        Settings { client: Write, mcp: Read, voice: Permission::None, ..Settings::default() };
+    let policy = policy(settings);
+    let table = [
+        (Scope::Person, [true, true, true, true]),
+        (Scope::Client, [true, true, false, false]),
+        (Scope::Mcp, [true, false, false, false]),
+        (Scope::Voice, [false, false, false, false]),
+    ];
+    for (scope, allowed) in table {
+        for (permission, allowed) in [Read, Write, Move, Permanent].into_iter().zip(allowed) {
+            let layer = refused(&policy, &Asked::new(scope, permission));
+            assert_eq!(layer, (!allowed).then_some("permission"), "{scope:?} {permission:?}");
+        }
+    }
+}
+
+#[test]
+fn only_a_person_can_agree_in_a_persons_name() {
+    let policy = policy(Settings::default());
+    for scope in Scope::ALL {
+        let asked = Asked { confirmed: true, ..Asked::new(scope, Permission::Write) };
+        let wanted = (!scope.is_person()).then_some("permission");
+        assert_eq!(refused(&policy, &asked), wanted, "{scope:?}");
+    }
+}
+
+#[test]
+fn the_rate_is_by_tool_and_caller_and_what_did_nothing_does_not_count() {
+    let now = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&now);
+    let settings = Settings { changes_per_minute: 2, ..Settings::default() };
+    let policy =
+        Policy::new(settings, Arc::new(move || Duration::from_secs(clock.load(Ordering::SeqCst))));
+    let asked = Asked::new(Scope::Client, Permission::Write);
+    let wrong = Asked { arguments: json!({}), ..Asked::new(Scope::Client, Permission::Write) };
+    let dry = Asked { dry_run: true, ..Asked::new(Scope::Client, Permission::Write) };
+    for _ in 0..10 {
+        assert_eq!(refused(&policy, &wrong), Some("input"));
+        assert_eq!(refused(&policy, &dry), None);
+        // Admitted, and refused for what it would change.
+        assert_eq!(refused(&policy, &asked), None);
+        policy.give_back(&asked.call());
+    }
+    assert_eq!([0; 3].map(|_| refused(&policy, &asked)), [None, None, Some("rate")]);
+    let refusal = policy.admit(&asked.call()).unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::RateLimited);
+    assert_eq!(refusal.hint.as_deref(), Some("try again in 30 s"));
+    let other = Asked {
+        caller: Caller { scope: Scope::Client, name: "other".into() },
+        ..Asked::new(Scope::Client, Permission::Write)
+    };
+    assert_eq!(refused(&policy, &other), None, "another caller has its own");
+    assert_eq!(refused(&policy, &Asked::new(Scope::Person, Permission::Write)), None);
+    now.store(29, Ordering::SeqCst);
+    assert_eq!(refused(&policy, &asked), Some("rate"));
+    now.store(30, Ordering::SeqCst);
+    assert_eq!([0; 2].map(|_| refused(&policy, &asked)), [None, Some("rate")]);
+    now.store(6000, Ordering::SeqCst);
+    assert_eq!([0; 3].map(|_| refused(&policy, &asked)), [None, None, Some("rate")], "no hoard");
+}
+
+#[test]
+fn arguments_are_checked_against_the_schema() {
+    let policy = policy(Settings::default());
+    let fault = |arguments: Value| {
+        let asked = Asked { arguments, ..Asked::new(Scope::Person, Permission::Read) };
+        policy.admit(&asked.call()).err().map(|refusal| refusal.reason)
+    };
+    for fine in [
+        json!({"path": "x"}),
+        json!({"path": "x", "limit": 9, "kind": "b", "mode": "y", "list": ["a", "b"]}),
+        json!({"path": "x", "limit": null, "mode": null}),
+        json!({"path": "x", "limit": 2.0}),
+    ] {
+        assert_eq!(fault(fine.clone()), None, "{fine}");
+    }
+    for (wrong, said) in [
+        (json!([]), "invalid type: array, expected object"),
+        (json!({}), "missing field `path`"),
+        (json!({"path": null}), "`path`: invalid type: null, expected string"),
+        (json!({"path": 3}), "`path`: invalid type: number `3`, expected string"),
+        (json!({"path": ""}), "`path`: 0 characters is less than 1"),
+        (json!({"path": "x", "pth": 1}), "unknown field `pth`, expected `kind`"),
+        (json!({"path": "x", "limit": 0}), "`limit`: 0 is less than 1"),
+        (json!({"path": "x", "limit": 10}), "`limit`: 10 is more than 9"),
+        (json!({"path": "x", "limit": 1.5}), "`limit`: invalid type: number `1.5`"),
+        (json!({"path": "x", "kind": "c"}), "`kind`: string \"c\" is none of `a`, `b`"),
+        (json!({"path": "x", "mode": "z"}), "`mode`: string \"z\" is none of `x`, `y`"),
+        (json!({"path": "x", "list": ["a", 1]}), "`list[1]`: invalid type: number `1`"),
+        (json!({"path": "x", "list": ["a", "b", "c"]}), "`list`: 3 items is more than 2"),
+    ] {
+        let found = fault(wrong.clone()).unwrap_or_default();
+        assert!(found.contains(said), "{wrong}: {found}");
+    }
+}
+
+#[test]
+fn a_read_only_mode_stops_every_change_and_no_look() {
+    let policy = policy(Settings::default());
+    for scope in Scope::ALL {
+        let asked = |permission, dry_run| Asked {
+            mode: Mode::ReadOnly,
+            dry_run,
+            ..Asked::new(scope, permission)
+        };
+        assert_eq!(refused(&policy, &asked(Permission::Read, false)), None);
+        assert_eq!(refused(&policy, &asked(Permission::Write, true)), None);
+        assert_eq!(refused(&policy, &asked(Permission::Write, false)), Some("paths"));
+        assert_eq!(refused(&policy, &asked(Permission::Move, false)), Some("paths"));
+    }
+}
+
+#[test]
+fn changes_stay_in_the_folders_that_are_named() {
+    let policy = policy(Settings::default());
+    let asked =
+        Asked { write: Some(vec![path("Inbox")]), ..Asked::new(Scope::Client, Permission::Move) };
+    let refused = |effects: &[Effect]| policy.judge(&asked.call(), effects).is_err();
+    assert!(!refused(&[effect(Action::Write, "Inbox/a.md")]));
+    assert!(!refused(&[effect(Action::CreateFolder, "Inbox")]));
+    for outside in ["a.md", "Inbox2/a.md", "inbox/a.md", "Inbo", "X/Inbox/a.md"] {
+        assert!(refused(&[effect(Action::Write, outside)]), "{outside}");
+        let moved = Effect { from: Some(path(outside)), ..effect(Action::Move, "Inbox/a.md") };
+        assert!(refused(&[effect(Action::Write, "Inbox/b.md"), moved]), "{outside}");
+    }
+}
+
+#[test]
+fn a_person_is_asked_for_more_than_a_single_change() {
+    let policy = policy(Settings::default());
+    let asked = Asked::new(Scope::Client, Permission::Move);
+    let reasons = |effects: &[Effect]| policy.judge(&asked.call(), effects).expect("not refused");
+    assert_eq!(reasons(&[effect(Action::Write, "a.md")]), []);
+    assert_eq!(reasons(&[effect(Action::Delete, "a.md")]), []);
+    let folder = Effect { folder: true, files: 0, ..effect(Action::Delete, "Old") };
+    assert_eq!(reasons(&[folder])[0].text, "it deletes the folder `Old` with 0 files");
+    let many = |number: usize, action| -> Vec<Effect> {
+        (0..number).map(|n| effect(action, &format!("{n}.md"))).collect()
+    };
+    assert_eq!(reasons(&many(10, Action::Write)), []);
+    assert_eq!(reasons(&many(11, Action::Write))[0].text, "it changes 11 files at once");
+    let mut with_links = many(300, Action::Write);
+    with_links.push(effect(Action::Move, "b.md"));
+    assert_eq!(reasons(&with_links), [], "the links to one moved note are part of its move");
+    let moved = Effect { folder: true, files: 11, ..effect(Action::Move, "B") };
+    assert_eq!(reasons(&[moved])[0].layer, "blast_radius");
+}
+
+#[test]
+fn what_loads_by_itself_asks_unless_a_person_writes_it() {
+    let policy = policy(Settings::default());
+    let with = Effect { remote: Some("![](https://x)".into()), ..effect(Action::Write, "a.md") };
+    for scope in Scope::ALL {
+        let asked = Asked::new(scope, Permission::Write);
+        let reasons = policy.judge(&asked.call(), std::slice::from_ref(&with)).expect("passes");
+        assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?}");
+        assert!(reasons.iter().all(|reason| !reason.lasting));
+    }
+}
+
+#[test]
+fn in_the_mode_ask_every_change_asks() {
+    let policy = policy(Settings::default());
+    for scope in Scope::ALL {
+        let asked = Asked { mode: Mode::Ask, ..Asked::new(scope, Permission::Write) };
+        let reasons = policy.judge(&asked.call(), &[effect(Action::Write, "a.md")]);
+        assert_eq!(reasons.expect("passes").len(), 1);
+        assert_eq!(policy.judge(&asked.call(), &[]), Ok(vec![]), "nothing would be changed");
+    }
+}
+
+#[test]
+fn each_layer_can_be_switched_off() {
+    let asked = |change: fn(&mut Asked)| {
+        let mut asked = Asked::new(Scope::Client, Permission::Move);
+        change(&mut asked);
+        asked
+    };
+    let cases: [(Switch, Asked); 4] = [
+        (Switch::Permission, asked(|one| one.confirmed = true)),
+        (Switch::Rate, asked(|_| ())),
+        (Switch::Input, asked(|one| one.arguments = json!({}))),
+        (Switch::Paths, asked(|one| one.mode = Mode::ReadOnly)),
+    ];
+    for (switch, asked) in &cases {
+        let changes_per_minute = if *switch == Switch::Rate { 1 } else { 600 };
+        let settings = Settings { changes_per_minute, ..Settings::default() };
+        let on = policy(settings.clone());
+        if *switch == Switch::Rate {
+            assert_eq!(refused(&on, asked), None);
+        }
+        assert_eq!(refused(&on, asked), Some(switch.word()));
+        let off = policy(Settings { off: vec![*switch], ..settings });
+        assert_eq!([0; 2].map(|_| refused(&off, asked)), [None; 2], "{switch:?}");
+    }
+    let many: Vec<Effect> = (0..99).map(|n| effect(Action::Write, &format!("{n}.md"))).collect();
+    for switch in [Switch::BlastRadius, Switch::Approval] {
+        let off = policy(Settings { off: vec![switch], ..Settings::default() });
+        let asked = Asked::new(Scope::Client, Permission::Move);
+        assert_eq!(off.judge(&asked.call(), &many), Ok(vec![]), "{switch:?}");
+    }
+}
+
+#[test]
+fn other_settings_hold_from_the_next_call() {
+    let policy = policy(Settings::default());
+    let shared = policy.clone();
+    let asked = Asked::new(Scope::Client, Permission::Write);
+    assert_eq!(refused(&shared, &asked), None);
+    policy.replace(Settings { client: Permission::Read, ..Settings::default() });
+    assert_eq!(refused(&shared, &asked), Some("permission"));
+}
+
+#[test]
+fn what_obsidian_would_load_or_run_is_seen() {
+    let old = "# Notes\n![old](https://example.com/old.png)\n";
+    let fine = [
+        "![[image.png]] and ![alt](pictures/a.png) and [link](https://example.com)",
+        "https://example.com is an address; `code` too; a < b and b > a; 5: five",
+        "![old](https://example.com/old.png) was here before",
+        "| a | b |\n|---|---|\n```rust\nlet x = 1;\n```\n```dataview\nLIST\n```",
+        "[x]: local.md",
+        "![a](a%20b.png \"title: what\")",
+    ];
+    for text in fine {
+        assert_eq!(
+            remote::added(old, &format!("{old}{text}"))
+                .as_deref()
+                .filter(|_| !text.contains("old")),
+            None,
+            "{text}"
+        );
+    }
+    assert_eq!(remote::added(old, old), None);
+    let suspicious = [
+        "![](https://x.example/?q=secret)",
+        "![](http://127.0.0.1:9/?d=1)",
+        "![a|100](//x.example/a.png)",
+        "![a](<https://x.example/a b.png>)",
+        "![a](\n  https://x.example/a.png)",
+        "![a](h&#116;tps://x.example/a.png)",
+        "![a [b] c](HTTPS://x.example)",
+        "![](ht\u{200b}tps://x.example)",
+        "![x][ref]\n\n[ref]: https://x.example/a.png",
+        "<img src=x>",
+        "<IMG\nSRC='https://x.example'>",
+        "<iframe src=\"https://x.example\"></iframe>",
+        "<script>alert(1)</script>",
+        "<div style=\"background: url(https://x.example)\">",
+        "<p onclick='x()'>",
+        "[run](obsidian://advanced-uri?commandid=app%3Areload)",
+        "[x](javascript:alert(1))",
+        "```dataviewjs\ndv.x\n```",
+        "~~~ dataviewjs\nx\n~~~",
+        "`$= dv.pages()`",
+        "<% tp.system.prompt() %>",
+        "{\"type\":\"link\",\"url\":\"https://x.example\"}",
+        "![old](https://example.com/old.png) once more",
+    ];
+    for text in suspicious {
+        assert!(remote::added(old, &format!("{old}\n{text}\n")).is_some(), "{text}");
+    }
+}

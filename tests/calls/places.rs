@@ -1,0 +1,145 @@
+//! What a caller may see and change, whatever it calls things.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Calls, Outcome};
+use vault_steward::policy::{Scope, Settings};
+use vault_steward::tools::definitions;
+use vault_steward::vault::Cancel;
+
+use crate::doors::{answered, calls, request};
+use crate::vault::{TestVault, vault};
+
+const SECRET: &str = "canary-secret";
+
+fn ground() -> TestVault {
+    vault(&[
+        ("Open/a.md", "[[b]] [[hidden]] #open\nplain\n"),
+        ("Open/b.md", "b\n"),
+        ("Closed/hidden.md", "canary-secret [[a]] #canary-tag\n"),
+        ("Closed/Deep/other.md", "canary-secret\n"),
+        ("top.md", "canary-secret [[a]]\n"),
+        ("Table.base", "filters: 'Open/a.md canary-secret'\n"),
+    ])
+}
+
+fn limited(vault: &TestVault) -> Calls {
+    calls(vault, Settings { read: vec!["open".to_owned()], ..Settings::default() })
+}
+
+/// What a caller that may see `Open` alone is told, errors and all.
+fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
+    match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
+        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data),
+        Outcome::Answered(Err(error)) => format!("{}\n{:?}", error.text(), error.data),
+        Outcome::Ask(question) => format!("{:?}", question.changes()),
+    }
+}
+
+#[test]
+fn what_may_not_be_seen_is_told_by_no_tool() {
+    let vault = ground();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../Closed", vault.place.join("Open/way")).unwrap();
+        std::os::unix::fs::symlink("../Closed/hidden.md", vault.place.join("Open/way.md")).unwrap();
+        vault.context.vault.rescan().unwrap();
+    }
+    let calls = limited(&vault);
+    let paths = [
+        "Closed/hidden.md",
+        "closed/HIDDEN",
+        "hidden",
+        "Open/../Closed/hidden.md",
+        "./Closed/hidden.md",
+        "Open/way.md",
+        "Open/way/hidden.md",
+        "top.md",
+        "/Closed/hidden.md",
+        "Table.base",
+    ];
+    for tool in definitions() {
+        for path in paths {
+            for arguments in [
+                json!({"path": path}),
+                json!({"path": path, "pattern": "canary"}),
+                json!({"path": path, "old_text": SECRET, "new_text": "x"}),
+                json!({"source": path, "destination": "Open/stolen.md"}),
+                json!({"path": "Open/way", "pattern": SECRET}),
+            ] {
+                let said = told(&calls, tool.name, arguments.clone());
+                // The error may repeat what was asked for, never what is there.
+                assert!(
+                    !said.contains(SECRET) || arguments["old_text"] == SECRET,
+                    "{} {arguments}: {said}",
+                    tool.name
+                );
+                assert!(!said.contains("other.md"), "{} {arguments}: {said}", tool.name);
+            }
+        }
+    }
+    for (tool, arguments) in [
+        ("list_files", json!({"pattern": "**/*"})),
+        ("directory_tree", json!({})),
+        ("search_files", json!({"pattern": "canary|plain", "file_pattern": "**/*"})),
+        ("list_tags", json!({})),
+        ("list_links", json!({"kind": "orphans"})),
+        ("list_links", json!({"kind": "unresolved"})),
+        ("list_links", json!({"kind": "dead_ends"})),
+        ("get_links", json!({"path": "Open/a.md"})),
+        ("get_file_info", json!({"path": ""})),
+        ("read_file", json!({"path": "hiden"})),
+    ] {
+        let said = told(&calls, tool, arguments.clone());
+        for hidden in [SECRET, "Closed/", "top.md", "canary-tag", "Table.base"] {
+            assert!(!said.contains(hidden), "{tool} {arguments} tells of {hidden}: {said}");
+        }
+    }
+    assert!(told(&calls, "list_files", json!({"pattern": "**/*"})).contains("Open/a.md"));
+    assert!(told(&calls, "list_tags", json!({})).contains("#open"));
+    assert!(told(&calls, "read_file", json!({"path": "OPEN/A"})).contains("plain"));
+    let person = request(Scope::Person, "read_file", json!({"path": "top"}));
+    assert!(answered(calls.call(person, &Cancel::default())).unwrap().text.contains(SECRET));
+}
+
+#[test]
+fn nothing_is_changed_outside_whatever_the_path_is_called() {
+    let vault = ground();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../Closed", vault.place.join("Open/way")).unwrap();
+        vault.context.vault.rescan().unwrap();
+    }
+    let before = vault.snapshot();
+    let write = Settings { write: vec!["Open".to_owned()], ..Settings::default() };
+    let read = Settings { read: vec!["Open".to_owned()], ..Settings::default() };
+    for settings in [write, read] {
+        let calls = calls(&vault, settings);
+        for path in [
+            "new.md",
+            "Closed/new.md",
+            "closed/new.md",
+            "Closed/hidden.md",
+            "Open/way/new.md",
+            "Open/way/hidden.md",
+            "Open/../new.md",
+            "Openly/new.md",
+        ] {
+            for (tool, arguments) in [
+                ("write_file", json!({"path": path, "content": "x"})),
+                ("create_folder", json!({"path": format!("{path}x")})),
+                ("delete", json!({"path": path})),
+                ("move", json!({"source": "Open/b.md", "destination": path})),
+                ("move", json!({"source": path, "destination": "Open/c.md"})),
+                (
+                    "apply_patch",
+                    json!({"patch": format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")}),
+                ),
+            ] {
+                let request = request(Scope::Client, tool, arguments.clone());
+                let result = answered(calls.call(request, &Cancel::default()));
+                result.expect_err(&format!("{tool} {arguments}"));
+            }
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+}

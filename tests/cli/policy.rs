@@ -1,0 +1,199 @@
+//! What may run, asked and answered over real sockets and on the command line.
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::{Daemon, Home};
+
+struct Ground {
+    home: Home,
+    vault: std::path::PathBuf,
+    daemon: Daemon,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
+        for path in ["Old/a.md", "Old/b.md", "Inbox/x.md"] {
+            std::fs::create_dir_all(vault.join(path).parent().unwrap()).unwrap();
+            std::fs::write(vault.join(path), "text\n").unwrap();
+        }
+        let daemon = home.serve(&vault);
+        Self { home, vault, daemon }
+    }
+
+    /// A client with the token for this kind of caller, which can ask a person or cannot.
+    fn client(&self, scope: &str, approvals: bool) -> Client {
+        let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
+        let token = run.expect(0).stdout;
+        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let mut client = Client::connect(port, token.trim_end()).unwrap();
+        let answer = client.call(
+            "initialize",
+            json!({
+                "protocolVersion": 1,
+                "clientInfo": {"name": format!("a {scope}")},
+                "clientCapabilities": {"_meta": {"vault": {"approvals": approvals}}},
+            }),
+        );
+        let ours = &answer["result"]["agentCapabilities"]["_meta"]["vault"];
+        assert_eq!(ours["scope"], scope, "{answer}");
+        client
+    }
+}
+
+fn delete(path: &str) -> Value {
+    json!({"name": "delete", "arguments": {"path": path}})
+}
+
+fn choose(id: &Value, option: &str) -> String {
+    let outcome = json!({"outcome": "selected", "optionId": option});
+    json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": outcome}}).to_string()
+}
+
+#[test]
+fn the_first_answer_of_a_person_counts_and_nobody_elses() {
+    let ground = Ground::new();
+    let mut agent = ground.client("client", true);
+    let refused = agent.call("tools/call", delete("Old"));
+    assert_eq!(
+        refused["result"]["structuredContent"]["code"], "denied",
+        "nobody to ask: {refused}"
+    );
+
+    let mut first = ground.client("person", true);
+    let mut second = ground.client("person", true);
+    let mut silent = ground.client("person", false);
+    let asked = agent.ask("tools/call", delete("Old"));
+    let (question, same) = (first.read(), second.read());
+    assert_eq!(question["method"], "session/request_permission", "{question}");
+    assert_eq!(question, same);
+    let vault_meta = &question["params"]["_meta"]["vault"];
+    assert_eq!(vault_meta["caller"], "a client");
+    assert_eq!(vault_meta["changes"][0]["path"], "Old");
+
+    // Who may not answer is not heard, whatever it says; nor is an answer that was not offered.
+    agent.send(&choose(&question["id"], "allow_once"));
+    silent.send(&choose(&question["id"], "allow_once"));
+    second.send(&choose(&question["id"], "allow_everything"));
+    // Waiting holds no turn: another change is made meanwhile.
+    let write = json!({"name": "write_file", "arguments": {"path": "New.md", "content": "x"}});
+    let written = silent.call("tools/call", write);
+    assert_eq!(written["result"]["isError"], false, "{written}");
+    assert!(ground.vault.join("Old/a.md").exists());
+    // Who comes later is asked too.
+    let mut late = ground.client("person", true);
+    assert_eq!(late.read()["id"], question["id"]);
+
+    first.send(&choose(&question["id"], "reject_once"));
+    let answer = agent.answer(asked);
+    assert_eq!(answer["result"]["structuredContent"]["code"], "denied", "{answer}");
+    assert!(ground.vault.join("Old/a.md").exists());
+    for other in [&mut second, &mut late] {
+        let told = other.read();
+        assert_eq!(told["method"], "$/cancel_request", "{told}");
+        assert_eq!(told["params"]["requestId"], question["id"]);
+    }
+
+    let asked = agent.ask("tools/call", delete("Old"));
+    let question = first.read();
+    second.read();
+    second.send(&choose(&question["id"], "allow_once"));
+    let answer = agent.answer(asked);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert!(!ground.vault.join("Old").exists());
+
+    // A call that its caller withdraws asks nobody any longer.
+    std::fs::create_dir(ground.vault.join("Again")).unwrap();
+    let asked = agent.ask("tools/call", delete("Again"));
+    let ids: Vec<Value> = std::iter::repeat_with(|| first.read())
+        .take(2)
+        .map(|message| message["id"].clone())
+        .collect();
+    assert!(ids[0].is_null() && ids[1].is_string(), "the last question is over: {ids:?}");
+    agent.send(
+        &json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": asked}})
+            .to_string(),
+    );
+    assert_eq!(agent.answer(asked)["error"]["data"]["kind"], "cancelled");
+    assert_eq!(first.read()["method"], "$/cancel_request");
+    assert!(ground.vault.join("Again").exists());
+}
+
+#[test]
+fn only_a_persons_programs_may_change_what_may_run() {
+    let ground = Ground::new();
+    for scope in ["client", "mcp", "voice"] {
+        let mut client = ground.client(scope, false);
+        for (method, params) in [
+            ("_vault/mode", json!({"mode": "auto"})),
+            ("_vault/approvals", json!({})),
+            ("_vault/audit", json!({})),
+            ("_vault/trash/empty", json!({})),
+            ("_vault/journal/gc", json!({})),
+        ] {
+            let answer = client.call(method, params);
+            assert_eq!(answer["error"]["data"]["kind"], "forbidden", "{scope} {method}: {answer}");
+        }
+        let mut call = delete("Old");
+        call["_meta"] = json!({"vault": {"confirmed": true}});
+        let answer = client.call("tools/call", call);
+        assert_eq!(answer["result"]["structuredContent"]["data"]["layer"], "permission");
+    }
+    assert!(ground.vault.join("Old/a.md").exists());
+}
+
+#[test]
+fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
+    let ground = Ground::new();
+    let steward = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments);
+    for direct in [&["--direct"][..], &[]] {
+        let call = |more: &[&str]| {
+            let arguments = [&["call", "delete", "--path", "old", "--json"][..], more, direct];
+            let run = steward(&arguments.concat());
+            if direct.is_empty() { Some(run) } else { (run.code != 3).then_some(run) }
+        };
+        if let Some(run) = call(&["--dry-run"]) {
+            assert_eq!(run.expect(0).json()["dryRun"], true);
+        }
+        if let Some(run) = call(&[]) {
+            assert_eq!(run.expect(1).json()["code"], "approval_needed");
+        }
+        assert!(ground.vault.join("Old/a.md").exists());
+    }
+    assert_eq!(steward(&["mode", "read-only", "--json"]).expect(0).json()["mode"], "read-only");
+    let run = steward(&["call", "delete", "--path", "old", "--yes", "--json"]).expect(1);
+    assert_eq!(run.json()["data"]["layer"], "paths");
+    steward(&["trash", "empty", "--older-than", "0", "--yes"]);
+    assert!(steward(&["mode"]).expect(0).stdout.starts_with("read-only (set"));
+    steward(&["mode", "settings"]).expect(0);
+    steward(&["call", "delete", "--path", "old", "--yes"]).expect(0);
+    assert!(!ground.vault.join("Old").exists());
+
+    let audit = steward(&["audit", "--tool", "delete", "--json"]).expect(0).json();
+    let calls = audit["calls"].as_array().unwrap();
+    let last = calls.last().unwrap();
+    assert_eq!((&last["decision"], &last["outcome"]), (&json!("allowed"), &json!("ok")));
+    assert_eq!(last["paths"], json!(["Old"]));
+    assert!(calls.iter().any(|call| call["layer"] == "paths" && call["decision"] == "refused"));
+    assert!(steward(&["audit", "--decision", "dry_run"]).expect(0).stdout.contains("delete"));
+
+    // Agreed to for good, listed, taken back.
+    steward(&["mode", "ask"]).expect(0);
+    let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
+    let write = json!({"name": "write_file", "arguments": {"path": "Inbox/n.md", "content": "x"}});
+    let asked = agent.ask("tools/call", write.clone());
+    let question = person.read();
+    assert_eq!(question["params"]["options"][1]["optionId"], "allow_always", "{question}");
+    person.send(&choose(&question["id"], "allow_always"));
+    assert_eq!(agent.answer(asked)["result"]["isError"], false);
+    assert_eq!(agent.call("tools/call", write)["result"]["isError"], false, "not asked again");
+    let listed = steward(&["approvals", "list", "--json"]).expect(0).json();
+    assert_eq!(listed["approvals"][0]["folder"], "Inbox");
+    let id = listed["approvals"][0]["id"].to_string();
+    steward(&["approvals", "revoke", &id]).expect(0);
+    steward(&["approvals", "revoke", &id]).expect(1);
+    assert!(steward(&["approvals", "list"]).expect(0).stdout.contains("nothing"));
+}
