@@ -125,7 +125,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]: none is written then.
     pub fn audit(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("write the audit", |change| {
                 rows.iter().try_fold(0, |_, row| insert(change, row))
             })
@@ -137,7 +137,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn settle(&self, row: &AuditRow) -> Result<(), StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("settle a question", |change| {
                 change
                     .execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
@@ -151,7 +151,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn refuse_unanswered(&self, reason: &str) -> Result<usize, StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("refuse the unanswered", |change| {
                 Ok(change.execute(
                     "UPDATE audit SET decision = 'refused', reason = ?1, outcome = 'denied'
@@ -199,7 +199,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn trim_audit(&self, time: i64, most: u32) -> Result<usize, StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("trim the audit", |change| {
                 let old = change.execute("DELETE FROM audit WHERE time < ?1", [time])?;
                 let beyond = change.execute(
@@ -244,7 +244,7 @@ impl Store {
         agreed_by: &str,
         time: i64,
     ) -> Result<(), StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("keep an approval", |change| {
                 change.execute(
                     "INSERT OR IGNORE INTO approval (tool, folder, agreed_by, time)
@@ -261,7 +261,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("revoke an approval", |change| {
                 Ok(change.execute("DELETE FROM approval WHERE id = ?1", [id])? > 0)
             })
@@ -284,7 +284,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn keep_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        self.with_there(|database| {
+        self.with_own(|database| {
             database.change("keep a setting", |change| {
                 match value {
                     Some(value) => change.execute(

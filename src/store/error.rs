@@ -32,6 +32,12 @@ pub enum StoreError {
         /// The database.
         place: PathBuf,
     },
+    /// It is not there, though copies of it or texts that it named are.
+    #[error("`{}` is missing", place.display())]
+    Missing {
+        /// The database.
+        place: PathBuf,
+    },
     /// A row holds what cannot be.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row {
@@ -100,6 +106,9 @@ impl StoreError {
                 "start the daemon: it moves the file aside and takes the last good copy; the vault \
                  itself is not touched"
                     .to_owned()
+            }
+            Self::Missing { .. } => {
+                "start the daemon: it takes the last good copy; nothing was changed".to_owned()
             }
             Self::Gone { .. } => "restart the steward; nothing was changed".to_owned(),
             Self::Row { .. } => {

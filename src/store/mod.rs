@@ -131,29 +131,21 @@ impl Store {
         }
     }
 
-    /// Writes where there is a database. Where there is none nothing is written and none is made:
-    /// who only reads, beside the holder of the vault, keeps no record either.
-    fn with_there<T: Default>(
-        &self,
-        work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut open = self.database();
-        if open.is_none() {
-            *open = Database::open_if_there(&self.0.folder)?;
-        }
-        let Some(database) = open.as_mut() else { return Ok(T::default()) };
-        database.check_there()?;
-        work(database)
-    }
-
-    /// Writes; a database that is not there is made. For whoever holds the vault alone.
+    /// Writes; a database that is not there is made, unless it should be: then [`Self::prepare`]
+    /// has to take the last good copy first. Reading calls write their audit without it.
     fn with_own<T>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut open = self.database();
         if open.is_none() {
-            *open = Some(Database::open(&self.0.folder)?);
+            *open = match Database::open_if_there(&self.0.folder)? {
+                None if repair::is_missed(&self.0.folder)? => {
+                    return Err(StoreError::Missing { place: self.0.folder.join(DATABASE) });
+                }
+                None => Some(Database::open(&self.0.folder)?),
+                there => there,
+            };
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;

@@ -37,10 +37,9 @@ pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
                     rename(&left, &beside(&aside(&place), suffix))?;
                 }
             }
-            let texts = super::Blobs::at(&folder.join("blobs")).list()?;
-            match copies(folder).is_empty() && texts.is_empty() {
-                true => return Ok(prepared),
-                false => "it is missing".to_owned(),
+            match is_missed(folder)? {
+                false => return Ok(prepared),
+                true => "it is missing".to_owned(),
             }
         }
         Look::Damaged(reason) => reason,
@@ -76,6 +75,12 @@ fn fault(folder: &Path) -> Result<Option<String>, StoreError> {
         Err(StoreError::Damaged { reason, .. }) => Ok(Some(reason)),
         Err(other) => Err(other),
     }
+}
+
+/// Whether there was a database once: copies of it or texts that it named are there.
+pub(super) fn is_missed(folder: &Path) -> Result<bool, StoreError> {
+    let texts = super::Blobs::at(&folder.join("blobs"));
+    Ok(!copies(folder).is_empty() || !texts.list()?.is_empty())
 }
 
 /// What the name of a database goes on with that was moved aside.

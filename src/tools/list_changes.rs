@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::history::{self, ChangeSetData};
 use super::text_file::{count, shown};
 use super::{Answer, Context, Tier, Tool, ToolError, when};
-use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query};
+use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
@@ -102,7 +102,7 @@ impl Tool for ListChanges {
             for (change, data) in set.changes.iter().skip(skipped).zip(&mut data.changes) {
                 lines.push(format!("    {}", history::line(change)));
                 if input.diff {
-                    data.diff = difference(context, change, &mut room);
+                    data.diff = difference(context, change, &mut room)?;
                     let diff = data.diff.as_deref().unwrap_or_default();
                     lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
                 }
@@ -151,16 +151,23 @@ fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
 }
 
 /// What a change did to a text; in the answer's data too, so that it is said why there is none.
-fn difference(context: &Context, change: &ListedChange, room: &mut usize) -> Option<String> {
+fn difference(
+    context: &Context,
+    change: &ListedChange,
+    room: &mut usize,
+) -> Result<Option<String>, ToolError> {
     if *room == 0 {
-        return None;
+        return Ok(None);
     }
-    // A damaged text of one change hides none of the others.
-    let found = match context.journal.diff(change.id) {
-        Ok(found) => found,
-        Err(error) => return Some(format!("(cannot be shown: {error})")),
+    // What is damaged hides none of the others.
+    let difference = match context.journal.diff(change.id) {
+        Err(UndoError::NotKept { reason, .. }) => {
+            return Ok(Some(format!("(cannot be shown: {reason})")));
+        }
+        Err(error) => return Ok(Some(format!("(cannot be shown: {error})"))),
+        Ok(difference) => difference,
     };
-    match found {
+    Ok(match difference {
         Difference::Text(diff) if diff.len() > *room => {
             *room = 0;
             Some("(the rest of the differences is too long; ask with `path`)".to_owned())
@@ -175,5 +182,5 @@ fn difference(context: &Context, change: &ListedChange, room: &mut usize) -> Opt
         }
         Difference::NotKept => Some("(its texts are no longer kept)".to_owned()),
         Difference::None => None,
-    }
+    })
 }

@@ -459,6 +459,11 @@ fn who_only_reads_makes_no_database() {
     assert!(vault.journal().trash().expect("read").is_empty());
     assert_eq!(vault.journal().verify().expect("verified").orphans, 2);
     assert_eq!(vault.journal().gc(true).expect("looked").texts, 0);
+    // Nor does the line that a reading call has in the audit.
+    let store = vault_steward::store::Store::at(&vault.state);
+    let row = vault_steward::store::audit::AuditRow::default();
+    let refused = store.audit(&[row]).expect_err("it is missed");
+    assert!(matches!(refused, StoreError::Missing { .. }), "{refused}");
     assert!(vault.in_state("state.db").is_empty(), "{:?}", vault.in_state("state.db"));
     // So the next start finds that it is missing, and the same journal goes on with the copy.
     let recovered = vault.journal().recover().expect("made sound");
