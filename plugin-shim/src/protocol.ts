@@ -133,6 +133,13 @@ export type CallVaultMeta = {
   confirmed?: boolean,
   /** Only say what the call would do. */
   dryRun?: boolean,
+  /**
+   * The turn it belongs to, any name of at most 100 characters. What the calls of one turn of
+   * one connection change is one change set, and the limits of a turn count them together.
+   */
+  turn?: string,
+  /** The conversation it belongs to, for `list_changes` and the audit; at most 100 characters. */
+  conversation?: string,
 };
 
 /**

@@ -137,7 +137,11 @@ fn through_daemon(
     arguments: &Map<String, Value>,
     way: Way,
 ) -> Result<Answer<Value>, ThroughError> {
-    let ours = CallVaultMeta { confirmed: way.confirmed, dry_run: way.dry_run };
+    let ours = CallVaultMeta {
+        confirmed: way.confirmed,
+        dry_run: way.dry_run,
+        ..CallVaultMeta::default()
+    };
     let vault = (ours != CallVaultMeta::default()).then_some(ours);
     let params = ToolsCallParams {
         name: name.to_owned(),

@@ -84,7 +84,8 @@ impl Backend for VaultBackend {
             caller: policy::Caller { scope: caller.scope, name: caller.name },
             confirmed: caller.confirmed,
             dry_run: caller.dry_run,
-            ..Request::default()
+            turn: caller.turn,
+            conversation: caller.conversation,
         };
         asking::called(&self.calls, self.calls.call(request, cancel))
     }

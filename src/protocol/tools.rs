@@ -87,6 +87,15 @@ pub struct CallVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub dry_run: bool,
+    /// The turn it belongs to, any name of at most 100 characters. What the calls of one turn of
+    /// one connection change is one change set, and the limits of a turn count them together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub turn: Option<String>,
+    /// The conversation it belongs to, for `list_changes` and the audit; at most 100 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub conversation: Option<String>,
 }
 
 /// What the tool has to say. A tool that could not do its work answers too, with `isError`.

@@ -56,7 +56,14 @@ pub struct Caller {
     pub confirmed: bool,
     /// Whether it only asks what would be done.
     pub dry_run: bool,
+    /// The turn it belongs to: a name that no other connection and no other run uses.
+    pub turn: Option<String>,
+    /// The conversation it belongs to.
+    pub conversation: Option<String>,
 }
+
+/// Characters of the name of a turn or a conversation.
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// Characters of a client's name that are kept.
 pub const MAX_CALLER_CHARS: usize = 60;

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Called, Caller, Decision, Question, Scope, Work};
+use super::backend::{Called, Caller, Decision, MAX_NAME_CHARS, Question, Scope, Work};
 use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
@@ -102,6 +102,7 @@ impl Calls {
         params: ToolsCallParams,
         client: &str,
         scope: Scope,
+        connection: u64,
     ) -> Result<(), ErrorObject> {
         let Some(work) = self.shared.backend.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
@@ -118,6 +119,11 @@ impl Calls {
             scope,
             confirmed: ours.is_some_and(|ours| ours.confirmed),
             dry_run: ours.is_some_and(|ours| ours.dry_run),
+            // Clients count their turns from 1: such a name holds for this connection alone.
+            turn: ours
+                .and_then(|ours| ours.turn.as_deref())
+                .map(|turn| format!("{}/{connection}/{}", self.shared.events.epoch(), named(turn))),
+            conversation: ours.and_then(|ours| ours.conversation.as_deref()).map(named),
         };
         let job = move |shared: &Shared, cancel: &Cancel| {
             carry_out(shared, &answer_to, params, caller, most, cancel)
@@ -294,6 +300,11 @@ impl Calls {
             }
         }
     }
+}
+
+/// A name that a client gives: bounded, and of one line.
+fn named(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect()
 }
 
 /// Takes a place in the queue for `turns`, now and not when the task that waits is first run.

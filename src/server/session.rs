@@ -151,7 +151,7 @@ impl Session {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
             Request::ToolsCall(params) => {
-                self.calls.start(id.clone(), params, &self.client, self.scope)?
+                self.calls.start(id.clone(), params, &self.client, self.scope, self.number)?
             }
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();

@@ -27,7 +27,9 @@ fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
 }
 
 fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
-    let answer = client.call("tools/call", json!({"name": name, "arguments": arguments}));
+    let meta = json!({"vault": {"confirmed": true}});
+    let params = json!({"name": name, "arguments": arguments, "_meta": meta});
+    let answer = client.call("tools/call", params);
     assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
     answer["result"]["structuredContent"].clone()
 }

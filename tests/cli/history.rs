@@ -144,3 +144,38 @@ fn clients_hear_of_every_change_set_with_who_made_it() {
     let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
     assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
 }
+
+#[test]
+fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
+    let home = Home::new();
+    let vault = prepare(&home, "Notes");
+    for number in 0..14 {
+        std::fs::write(vault.join(format!("{number}.md")), "text\n").unwrap();
+    }
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let client = || {
+        let mut client = Client::connect(port, token.trim_end()).unwrap();
+        client.initialize();
+        client
+    };
+    let delete = |client: &mut Client, number: usize| {
+        let meta = json!({ "vault": { "turn": "1", "conversation": "seeds" } });
+        let arguments = json!({ "path": format!("{number}.md") });
+        let params = json!({ "name": "delete", "arguments": arguments, "_meta": meta });
+        client.call("tools/call", params)["result"]["structuredContent"].take()
+    };
+    let mut first = client();
+    let sets: Vec<Value> = (0..10).map(|n| delete(&mut first, n)["change_set"].take()).collect();
+    assert!(sets.iter().all(|set| *set == sets[0] && set.is_u64()), "{sets:?}");
+    // One by one is no way around what one turn may delete.
+    assert_eq!(delete(&mut first, 10)["code"], "approval_needed");
+    // Another client's first turn is another turn.
+    let other = delete(&mut client(), 11)["change_set"].take();
+    assert!(other.is_u64() && other != sets[0], "{other}");
+    let log = home.run_in(&vault, &["log"]).expect(0).stdout;
+    assert!(log.contains("in conversation seeds"), "{log}");
+    home.run_in(&vault, &["undo", &sets[0].to_string(), "--yes"]).expect(0);
+    assert!((0..10).all(|number| vault.join(format!("{number}.md")).exists()));
+}
