@@ -58,9 +58,9 @@ pub struct Origin {
     /// The conversation it was asked for in.
     pub conversation: Option<String>,
     /// The turn it belongs to. All that is applied in one turn is one change set; without a turn
-    /// each call of [`Journal::apply`] is.
+    /// each call of [`super::Journal::apply`] is.
     pub turn: Option<String>,
-    /// Whether a person has agreed to go beyond the limits of [`Settings`].
+    /// Whether a person has agreed to go beyond the limits of [`super::Settings`].
     pub confirmed: bool,
 }
 
