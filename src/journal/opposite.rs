@@ -208,7 +208,10 @@ impl<'a> Undoing<'a> {
         }
         let files = self.journal.store().files(step.row.id)?;
         let id = Some(step.row.id);
-        if let Some(from) = self.journal.find_deleted(step, thing) {
+        let found = self.journal.find_deleted(step, thing);
+        // From another disk nothing can be moved; what is kept of it can be written anew.
+        let found = found.filter(|from| !self.is_on_another_disk(from) || !is_kept(step, &files));
+        if let Some(from) = found {
             self.make_parent(&path);
             let text = self.text_in_trash(&from).or(step.row.before);
             let thing = self
@@ -249,6 +252,13 @@ impl<'a> Undoing<'a> {
             _ => return Err(UndoError::NotInTrash { path: step.path.clone() }),
         }
         Ok(path)
+    }
+
+    fn is_on_another_disk(&self, from: &Trashed) -> bool {
+        let vault = self.journal.vault();
+        let Trashed::Kept { .. } = from else { return false };
+        let there = vault.writer().look_at_trashed(from).map(|meta| meta.id.device);
+        there.is_some_and(|there| there != vault.root_id().device)
     }
 
     /// Plans to bring back what others put into `.trash/`.
@@ -297,4 +307,13 @@ impl<'a> Undoing<'a> {
             _ => Err(self.not_there(step)?),
         }
     }
+}
+
+/// Whether all that a deletion took is among the kept texts.
+fn is_kept(step: &Recorded, files: &[(String, Option<BlobHash>)]) -> bool {
+    step.row.texts_kept
+        && match &step.deed {
+            Deed::Delete { thing } if thing.kind() == Kind::File => step.row.before.is_some(),
+            _ => !files.is_empty() && files.iter().all(|file| file.1.is_some()),
+        }
 }

@@ -337,6 +337,11 @@ impl Vault {
         }
     }
 
+    /// The identity of the vault's own folder.
+    pub fn root_id(&self) -> FileId {
+        self.0.root_id
+    }
+
     /// What is at a resolved path now.
     pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
         self.0.root.stat_at(path).map_err(|error| VaultError::io("look at", path, error))

@@ -1,6 +1,7 @@
 //! Links that follow what is undone and restored, what others write meanwhile, and moves that
 //! touch more notes than files may be open.
 
+use crate::abilities::{Ability, can};
 use std::io::Write;
 
 use serde_json::json;
@@ -195,6 +196,9 @@ fn barrier_free(vault: &TestVault, arguments: &serde_json::Value) {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_move_rewrites_more_notes_than_files_may_be_open() {
+    if !can(Ability::Exchange) {
+        return;
+    }
     const NOTES: usize = 300;
     if std::env::var_os("STEWARD_TEST_FEW_HANDLES").is_none() {
         let test = "following::a_move_rewrites_more_notes_than_files_may_be_open";

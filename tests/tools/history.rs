@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 
+use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
 fn sets(vault: &TestVault, arguments: Value) -> Vec<Value> {
@@ -255,6 +256,9 @@ fn what_comes_back_makes_no_twin_of_what_nobody_has_seen_yet() {
 
 #[test]
 fn a_folder_that_changed_its_case_is_not_made_a_second_time() {
+    if !can(Ability::Case) {
+        return;
+    }
     let vault = vault(&[("Work/Two.md", "two\n"), ("Work/Keep.md", "keep\n")]);
     vault.ok("delete", json!({ "path": "Work/Two.md" }));
     let moved = vault.ok("move", json!({ "source": "Work/Keep.md", "destination": "Keep.md" }));

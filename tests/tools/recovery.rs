@@ -8,6 +8,7 @@ use vault_steward::journal::{JournalError, Origin, Recovered, Settings, Target, 
 use vault_steward::note::code::ErrorCode;
 use vault_steward::store::StoreError;
 
+use crate::abilities::{Ability, can};
 use crate::changes::{delete, folder, in_turn, mv, seen, write};
 use crate::machine;
 use crate::vault::{TestVault, vault};
@@ -163,6 +164,9 @@ fn temp_of(vault: &TestVault) -> String {
 #[cfg(unix)]
 #[test]
 fn a_file_with_two_names_is_put_right() {
+    if !can(Ability::HardLinks) {
+        return;
+    }
     for torn in ["nld text", "new text", "new text is", "new text is longer", "old text"] {
         let vault = vault(&[("a.md", "old text")]);
         fs::hard_link(vault.place.join("a.md"), vault.place.join("twin.md")).expect("linked");
