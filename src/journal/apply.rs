@@ -187,7 +187,12 @@ impl Journal {
     /// Records that an operation was taken back, if all of it was. Else it stays unfinished: the
     /// next change, or the next start, takes back the rest.
     fn end_taking_back(&self, operation: i64, left: &[String]) {
-        if !left.is_empty() {
+        if left.is_empty() && self.vault().check_disk().is_err() {
+            // Whatever was found, it was not the disk that answered.
+            tracing::error!(
+                "the vault's disk is gone: the next change or start takes back the rest"
+            );
+        } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
         } else if let Err(error) = self.store().take_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");

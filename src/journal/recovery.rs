@@ -105,6 +105,8 @@ impl Journal {
         for step in steps.iter().rev() {
             rollback.one(step);
         }
+        // A disk that went away meanwhile has everything still to be done.
+        self.vault().check_disk()?;
         self.store().take_back(operation, now())?;
         recovered.taken_back += 1;
         Ok(())

@@ -337,6 +337,17 @@ impl Vault {
         }
     }
 
+    /// Says whether the vault's disk still answers. One that is gone refuses every look, which must
+    /// not be taken for files that are not there.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`], or as the system says.
+    pub fn check_disk(&self) -> Result<(), VaultError> {
+        self.check_root()?;
+        let root = VaultPath::root();
+        self.0.root.sync().map_err(|error| VaultError::io("look at", &root, error))
+    }
+
     /// The identity of the vault's own folder.
     pub fn root_id(&self) -> FileId {
         self.0.root_id
