@@ -8,15 +8,18 @@
 //! ever answers.
 //!
 //! Reading order: [`conversations`] (the handle that everything goes through), [`clock`],
-//! [`settings`], `summary`.
+//! [`settings`], `digest` and [`summary`] (titles), [`usage`].
 
 pub mod clock;
 pub mod conversations;
+mod digest;
 pub mod settings;
-mod summary;
+pub mod summary;
+pub mod usage;
 
 pub use clock::Clock;
 pub use conversations::{
     Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Message, TurnEnd,
 };
 pub use settings::ConversationSettings;
+pub use summary::{Model, Models, Summaries};
