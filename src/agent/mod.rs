@@ -8,7 +8,8 @@
 //! ever answers.
 //!
 //! Reading order: [`conversations`] (the handle that everything goes through), [`clock`],
-//! [`settings`], `digest` and [`summary`] (titles), [`usage`].
+//! [`settings`], `digest` and [`summary`] (titles), [`usage`],
+//! [`view`] (what tools see).
 
 pub mod clock;
 pub mod conversations;
@@ -16,6 +17,7 @@ mod digest;
 pub mod settings;
 pub mod summary;
 pub mod usage;
+pub mod view;
 
 pub use clock::Clock;
 pub use conversations::{

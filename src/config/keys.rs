@@ -89,6 +89,14 @@ pub const KEYS: &[Key] = &[
     key("policy.call_seconds", Takes::Call, Setter::Person),
     key("policy.audit_days", Takes::Restart, Setter::Person),
     key("policy.audit_calls", Takes::Restart, Setter::Person),
+    key("conversation.idle_minutes", Takes::Call, Setter::Client),
+    // Fewer deletes what was said.
+    key("conversation.kept", Takes::Call, Setter::Person),
+    key("conversation.waiting_minutes", Takes::Call, Setter::Client),
+    // What a model is given, and asked.
+    key("conversation.titles_by_model", Takes::Call, Setter::Person),
+    key("conversation.retrospection", Takes::Call, Setter::Person),
+    key("conversation.retrospection_prompt", Takes::Call, Setter::Person),
     // Who gets to read the notes, and where keys go.
     key("models.chain", Takes::Restart, Setter::Person),
     key("models.providers", Takes::Restart, Setter::Person),

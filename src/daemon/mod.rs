@@ -23,6 +23,8 @@ use anyhow::Context as _;
 use backend::VaultBackend;
 use fresh::Fresh;
 
+use crate::agent::Conversations;
+use crate::agent::clock::SystemClock;
 use crate::calls::Calls;
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
@@ -199,8 +201,15 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: Some(Arc::new(conversations(state, config))),
         clock: tools::Clock::System,
     })
+}
+
+/// The conversations that are kept in this state folder.
+pub fn conversations(state: &Path, config: &Config) -> Conversations {
+    let clock = Arc::new(SystemClock::default());
+    Conversations::new(Store::at(state), config.conversation.clone(), clock)
 }
 
 /// What the tools are to go by.
