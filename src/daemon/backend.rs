@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::conversations::KeptConversations;
 use super::{asking, keeping, settings};
+use crate::agent::Conversations;
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
@@ -21,7 +23,7 @@ use crate::protocol::policy::{
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, Work};
+use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Work};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -32,6 +34,7 @@ pub struct VaultBackend {
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
+    conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
 }
@@ -39,12 +42,18 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(calls: Calls, live: Arc<Live>, confinement: Confinement) -> Self {
+    pub fn new(
+        calls: Calls,
+        conversations: Conversations,
+        live: Arc<Live>,
+        confinement: Confinement,
+    ) -> Self {
         let context = calls.context();
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { calls, live, confinement, folder, reduced }
+        let conversations = KeptConversations::new(conversations, folder.clone());
+        Self { calls, live, confinement, folder, conversations, reduced }
     }
 
     /// Has `status` say this as well.
@@ -100,6 +109,10 @@ impl Backend for VaultBackend {
 
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject> {
         asking::audit(&self.calls, params)
+    }
+
+    fn conversations(&self) -> &dyn ConversationsBackend {
+        &self.conversations
     }
 
     fn settings(&self) -> SettingsGetResult {

@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod backend;
 pub mod confine;
+pub mod conversations;
 pub mod fresh;
 mod handles;
 pub mod keeping;
@@ -23,8 +24,8 @@ use anyhow::Context as _;
 use backend::VaultBackend;
 use fresh::Fresh;
 
-use crate::agent::Conversations;
 use crate::agent::clock::SystemClock;
+use crate::agent::{Conversations, Summaries};
 use crate::calls::Calls;
 use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
@@ -201,13 +202,13 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
-        conversations: Some(Arc::new(conversations(state, config))),
+        conversations: Some(Arc::new(kept_conversations(state, config))),
         clock: tools::Clock::System,
     })
 }
 
 /// The conversations that are kept in this state folder.
-pub fn conversations(state: &Path, config: &Config) -> Conversations {
+pub fn kept_conversations(state: &Path, config: &Config) -> Conversations {
     let clock = Arc::new(SystemClock::default());
     Conversations::new(Store::at(state), config.conversation.clone(), clock)
 }
@@ -266,7 +267,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live);
-    let context = open(root, &state, &config, progress)?;
+    let mut context = open(root, &state, &config, progress)?;
+    let conversations = kept_conversations(&state, &config);
+    context.conversations = Some(Arc::new(conversations.clone()));
     let recovered = recover(&context)?;
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
@@ -275,7 +278,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let mut backend = VaultBackend::new(calls.clone(), Arc::clone(&live), confinement);
+    if let Err(error) = conversations.begin() {
+        tracing::error!(%error, "conversations cannot be kept");
+    }
+    let mut backend =
+        VaultBackend::new(calls.clone(), conversations.clone(), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -284,7 +291,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(calls.clone(), backend, &state, live, log_level, ready);
+    let served = serve(calls.clone(), conversations, backend, &state, live, log_level, ready);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
@@ -316,6 +323,7 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
     calls: Calls,
+    conversations: Conversations,
     server: &Server,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
@@ -326,6 +334,7 @@ fn take(
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
+        conversations.set_settings(config.conversation.clone());
         calls.policy().replace(config.policy.clone());
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
@@ -338,6 +347,7 @@ fn take(
 
 async fn serve(
     calls: Calls,
+    conversations: Conversations,
     backend: VaultBackend,
     state: &Path,
     live: Arc<Live>,
@@ -350,12 +360,16 @@ async fn serve(
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
-    live.tell(take(calls, &server, log_level));
+    live.tell(take(calls, conversations.clone(), &server, log_level));
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
     let tell = events.clone();
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    let tell = events.clone();
+    conversations.subscribe(Box::new(move |event| tell.publish(conversations::event(event))));
+    let summaries = Summaries::new(conversations, Arc::new(|| None));
+    let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({

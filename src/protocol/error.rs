@@ -53,6 +53,10 @@ pub enum Kind {
     NotPermitted,
     /// Only a person's own program may ask for this; the token shown is another's.
     Forbidden,
+    /// There is no such conversation, item or branch.
+    NotFound,
+    /// A turn is at work in the conversation: wait for its end, or cancel it.
+    TurnRunning,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -81,13 +85,15 @@ impl Kind {
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
             Self::Forbidden => -32003,
+            Self::NotFound => -32002,
+            Self::TurnRunning => 1001,
         }
     }
 
     /// Whether the same request may succeed when it is sent again later.
     #[must_use]
     pub fn retryable(self) -> bool {
-        matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout)
+        matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout | Self::TurnRunning)
     }
 }
 
