@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("policy", 4),
     ("tools", 5),
     ("calls", 6),
+    ("agent", 7),
     ("server", 7),
     ("config", 8),
     ("daemon", 8),

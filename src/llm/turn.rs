@@ -49,7 +49,7 @@ impl TurnRequest {
 }
 
 /// A tool as a model is told of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
