@@ -19,6 +19,8 @@ const KEPT: u64 = 40;
 const RESULT_IN_SUMMARY: usize = 600;
 /// Characters of one message in it.
 const MESSAGE_IN_SUMMARY: usize = 4_000;
+/// What the last message of a person's that is left out is told after.
+pub const LAST_MESSAGE: &str = "The user's last message was: ";
 /// Tokens that an image counts for where nobody says better.
 const IMAGE_TOKENS: f64 = 1_600.0;
 
@@ -214,7 +216,7 @@ impl Context {
             && let Some(last) = dropped.iter().rfind(is_user)
         {
             let asked = short(&message_text(last), MESSAGE_IN_SUMMARY);
-            extract.push_str(&format!("\nThe user's last message was: {asked}"));
+            extract.push_str(&format!("\n{LAST_MESSAGE}{asked}"));
         }
         let lines: Vec<String> = dropped.iter().map(transcript).collect();
         Some(Cut { dropped: lines.join("\n"), extract, kept: self.messages.len() - kept })

@@ -8,11 +8,15 @@
 //! model is given), [`prompt`], [`wrap`] (notes are data), [`own_tools`].
 
 pub mod context;
+mod driver;
 pub mod entry;
+pub mod handle;
 pub mod own_tools;
+pub mod ports;
 pub mod prompt;
 pub mod turn;
 pub mod turn_settings;
 pub mod wrap;
 
+pub use handle::{Agent, Answered, Ports, PromptError};
 pub use turn_settings::TurnSettings;

@@ -20,6 +20,11 @@ pub enum Event {
     Answered(Box<llm::Turn>),
     /// It could not.
     Failed(Box<LlmError>),
+    /// There is no model to ask.
+    Unavailable {
+        /// How to come by one, for people.
+        words: String,
+    },
     /// The history was made shorter, or cannot be.
     Shortened {
         /// Whether it is shorter.

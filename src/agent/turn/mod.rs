@@ -169,6 +169,7 @@ impl Turn {
             Event::Streamed(event) => self.streamed(event, &mut out),
             Event::Answered(turn) => self.answered(*turn, &mut out),
             Event::Failed(error) => self.failed(&error, &mut out),
+            Event::Unavailable { words } => self.unavailable(words, &mut out),
             Event::Shortened { done } => self.shortened(done, &mut out),
             Event::Asks { call, title } => self.asks(&call, title, &mut out),
             Event::Decided { call, decision, by } => self.decided(&call, decision, by, &mut out),
@@ -189,11 +190,7 @@ impl Turn {
     /// Puts what a person said into the history.
     fn hear(&mut self, said: Said, out: &mut Vec<Effect>) {
         self.trust(&said);
-        out.push(Effect::Record(Entry::Message {
-            message: Message::user(said.text.clone()),
-            id: Some(said.id.clone()),
-            source: Some(said.source.clone()),
-        }));
+        out.push(Effect::Record(said.entry()));
         out.push(Effect::Show(Show::User(said)));
         // Who speaks to it gives it new work.
         (self.rounds, self.calls, self.is_last) = (0, 0, false);
@@ -418,6 +415,29 @@ impl Turn {
         out.push(Effect::Record(Entry::notice(why)));
         let (text, kind) = (text.trim_end().to_owned(), MessageKind::Part);
         out.push(Effect::Show(Show::Message { id, text, kind }));
+    }
+
+    /// Says in the model's place that there is none.
+    fn unavailable(&mut self, words: String, out: &mut Vec<Effect>) {
+        if self.phase != Phase::Asking {
+            return;
+        }
+        let id = self.text_id();
+        out.push(Effect::Record(Entry::Message {
+            message: Message::Notice { text: words.clone() },
+            id: Some(id.clone()),
+            source: None,
+        }));
+        out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
+        let kind = MessageKind::Answer;
+        out.push(Effect::Show(Show::Message { id, text: words, kind }));
+        self.finish(Reason::Done, String::new(), None, out);
+    }
+
+    /// Lets go of it, without an end: what it wanted cannot be kept. What was not heard.
+    pub fn abandon(&mut self) -> Vec<Said> {
+        self.phase = Phase::Over;
+        self.unheard.drain(..).collect()
     }
 
     fn shorten(&mut self, out: &mut Vec<Effect>) {
