@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | 0 | `chaos` | where the chaos suite may end the process; nothing otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
+//! | 1 | [`conversation`] | what was said, and where one conversation ends, as values; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
 //! | 2 | [`vault`] | the only room that touches the user's files |
@@ -31,6 +32,7 @@ pub mod calls;
 pub mod chaos;
 pub mod cli;
 pub mod config;
+pub mod conversation;
 pub mod daemon;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u8)] = &[
     ("chaos", 0),
     ("note", 1),
+    ("conversation", 1),
     ("protocol", 1),
     ("llm", 1),
     ("store", 2),
