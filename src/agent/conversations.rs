@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 use super::clock::Clock;
+use super::digest::digest;
 use super::settings::ConversationSettings;
-use super::summary;
+
 use crate::conversation::excerpt::{excerpt, terms};
 use crate::conversation::{
     Boundary, BranchId, Conversation, ConversationId, End, EndKind, Item, ItemKind, ItemNumber,
@@ -41,6 +42,8 @@ struct Inner {
     /// When something was last said in this run; held while it is decided where a message belongs.
     said: Mutex<HashMap<ConversationId, Moment>>,
     subscribers: Mutex<Vec<Subscriber>>,
+    /// Woken when a conversation has ended.
+    wake: tokio::sync::Notify,
 }
 
 type Subscriber = Box<dyn Fn(&ConversationEvent) + Send + Sync>;
@@ -219,6 +222,7 @@ impl Conversations {
             timeline,
             said: Mutex::default(),
             subscribers: Mutex::default(),
+            wake: tokio::sync::Notify::new(),
         }))
     }
 
@@ -693,8 +697,16 @@ impl Conversations {
         &self.0.store
     }
 
+    /// Waits until a conversation has ended after this was called.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + '_ {
+        self.0.wake.notified()
+    }
+
     /// Tells subscribers.
     pub(super) fn tell(&self, event: &ConversationEvent) {
+        if let ConversationEvent::Ended(_) = event {
+            self.0.wake.notify_one();
+        }
         let subscribers = self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         subscribers.iter().for_each(|hear| hear(event));
     }
@@ -755,7 +767,7 @@ impl Conversations {
             tracing::error!(%error, conversation = %id, "it ends without being read");
             Vec::new()
         });
-        let digest = summary::digest(
+        let digest = digest(
             history
                 .iter()
                 .map(|item| (item.kind, &*item.text, item.body.as_deref()))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context as Poller, Poll, Waker};
 use std::time::Duration;
 
-use futures_util::{FutureExt as _, Stream as _, StreamExt as _};
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -20,9 +20,7 @@ use super::context::{self, Context, Cut};
 use super::entry::{Entry, Said};
 use super::ports::{Answer, Later, MemoryError, Model, Pending, Told, Wanted, What};
 use super::prompt::{self, Instructions};
-use super::turn::{
-    Called, Effect, End, Event, MessageKind, Reason, Severity, Show, Turn,
-};
+use super::turn::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
 use crate::calls::Decision;
 use crate::conversation::{ConversationId, TurnId};
@@ -123,11 +121,8 @@ impl Driver {
         let settings = agent.settings();
         let model = agent.0.ports.models.current();
         let window = settings.window(model.as_ref().map_or(0, |model| model.window));
-        let turn = Turn::new(
-            id.to_string(),
-            settings.limits(window),
-            agent.0.ports.toolbox.changes(),
-        );
+        let turn =
+            Turn::new(id.to_string(), settings.limits(window), agent.0.ports.toolbox.changes());
         let mut driver = Self {
             agent,
             settings,
@@ -598,10 +593,7 @@ async fn piece(
 fn joined(event: &mut TurnEvent, next: &Result<llm::Item, LlmError>) -> bool {
     let Ok(llm::Item::Event(next)) = next else { return false };
     match (event, next) {
-        (
-            TurnEvent::Text { block, delta },
-            TurnEvent::Text { block: other, delta: more },
-        )
+        (TurnEvent::Text { block, delta }, TurnEvent::Text { block: other, delta: more })
         | (
             TurnEvent::Thinking { block, delta },
             TurnEvent::Thinking { block: other, delta: more },
@@ -617,7 +609,9 @@ fn joined(event: &mut TurnEvent, next: &Result<llm::Item, LlmError>) -> bool {
 async fn unbroken(answer: Later<Answer>) -> Answer {
     let answer = AssertUnwindSafe(answer).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        Answer::Done(Called::error("the tool failed by a fault of its own; what it did is in list_changes"))
+        Answer::Done(Called::error(
+            "the tool failed by a fault of its own; what it did is in list_changes",
+        ))
     })
 }
 

@@ -10,9 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::context::Context;
 use super::driver::{self, Command, Driver, blocking};
 use super::entry::{Entry, Said};
-use super::ports::{
-    Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox,
-};
+use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
 use super::prompt::{Moment, Told};
 use super::turn::{End, Reason};
 use super::turn_settings::TurnSettings;

@@ -262,7 +262,9 @@ fn kind(entry: &Entry) -> ItemKind {
 /// It is none that this version writes.
 pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
     match (&item.body, item.kind) {
-        (Some(body), ItemKind::Ended | ItemKind::Note) if serde_json::from_str::<Entry>(body).is_err() => {
+        (Some(body), ItemKind::Ended | ItemKind::Note)
+            if serde_json::from_str::<Entry>(body).is_err() =>
+        {
             Ok(None)
         }
         (Some(body), _) => read(body).map(Some),

@@ -10,14 +10,15 @@
 //! takes, whatever happens in between.
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
-//! [`settings`], `summary`; [`entry`] (what the agent keeps), [`turn`] (one turn as a value),
-//! [`context`] (what a model is given), [`prompt`], [`wrap`] (notes are data), [`own_tools`],
-//! [`turn_settings`]; [`ports`] (what it works with), `driver`, [`handle`] (how it is spoken to),
-//! [`memory`] and [`toolbox`] (the real ones).
+//! [`settings`], `digest` and [`summary`] (titles), [`usage`], [`view`] (what tools see); [`entry`]
+//! (what the agent keeps), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
+//! with), `driver`, [`handle`] (how it is spoken to), [`memory`] and [`toolbox`] (the real ones).
 
 pub mod clock;
 pub mod context;
 pub mod conversations;
+mod digest;
 mod driver;
 pub mod entry;
 pub mod handle;
@@ -26,10 +27,12 @@ pub mod own_tools;
 pub mod ports;
 pub mod prompt;
 pub mod settings;
-mod summary;
+pub mod summary;
 pub mod toolbox;
 pub mod turn;
 pub mod turn_settings;
+pub mod usage;
+pub mod view;
 pub mod wrap;
 
 pub use clock::Clock;
@@ -38,4 +41,5 @@ pub use conversations::{
 };
 pub use handle::{Agent, Answered, Ports, PromptError};
 pub use settings::ConversationSettings;
+pub use summary::{Model, Models, Summaries};
 pub use turn_settings::TurnSettings;

@@ -309,3 +309,23 @@ pub trait Place: Send + Sync + 'static {
     /// A note's real path and its text.
     fn note(&self, path: &str) -> Option<(String, String)>;
 }
+
+impl<T: Audience> Audience for Arc<T> {
+    fn tell(&self, told: Told) {
+        (**self).tell(told);
+    }
+}
+
+impl<T: Place> Place for Arc<T> {
+    fn vault(&self) -> String {
+        (**self).vault()
+    }
+
+    fn moment(&self, conversation: ConversationId) -> Moment {
+        (**self).moment(conversation)
+    }
+
+    fn note(&self, path: &str) -> Option<(String, String)> {
+        (**self).note(path)
+    }
+}

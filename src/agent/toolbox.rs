@@ -59,11 +59,7 @@ impl Toolbox for VaultToolbox {
             if let Some(object) = schema.as_object_mut() {
                 object.remove("description");
             }
-            ToolSpec {
-                name: tool.name.to_owned(),
-                description: tool.description.clone(),
-                schema,
-            }
+            ToolSpec { name: tool.name.to_owned(), description: tool.description.clone(), schema }
         });
         let mut specs: Vec<ToolSpec> = of_the_vault.chain(own_tools::specs()).collect();
         specs.sort_by(|a, b| a.name.cmp(&b.name));

@@ -5,16 +5,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::agent::ports::{Later, Model, Models};
+use crate::config::Environment;
 use crate::config::folders::Folders;
 use crate::config::vendor_keys::{self, KeyError};
-use crate::config::Environment;
 use crate::llm::endpoint::{Address, Connections};
 use crate::llm::settings::parted;
-use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Provider, Settings, Usage, Wire, facts, setup};
+use crate::llm::tape::Tape;
+use crate::llm::{
+    Chain, Endpoint, Facts, Key, Origin, Provider, Settings, Usage, Wire, facts, setup,
+};
 
 /// The window of a model of which nobody has said it, in tokens: what local servers have at least
 /// where somebody has set it up for work like this.
 const UNKNOWN_WINDOW: u64 = 32_768;
+
+/// The window where a recording is played back: large, so that nothing is summarised that was not.
+const REPLAYED_WINDOW: u64 = 1_000_000;
 
 /// How long Ollama is looked for where it is not chosen.
 const LOOK: Duration = Duration::from_secs(1);
@@ -29,8 +35,7 @@ pub struct ChosenModels(Arc<Inner>);
 struct Inner {
     environment: Environment,
     folders: Folders,
-    /// What stands in the models' place, for a replay.
-    instead: Option<Model>,
+    tape: Tape,
     state: Mutex<State>,
 }
 
@@ -46,15 +51,15 @@ struct State {
 }
 
 impl ChosenModels {
-    /// Those of `settings`; `instead` answers in the place of all of them.
+    /// Those of `settings`, recorded where that is wanted, or what was recorded in their place.
     pub fn new(
         settings: &Settings,
         environment: Environment,
         folders: Folders,
-        instead: Option<Model>,
+        tape: Tape,
     ) -> Self {
         let state = Mutex::default();
-        let models = Self(Arc::new(Inner { environment, folders, instead, state }));
+        let models = Self(Arc::new(Inner { environment, folders, tape, state }));
         models.set_settings(settings);
         models
     }
@@ -98,7 +103,8 @@ impl ChosenModels {
                 // Whichever answers must be able to read it.
                 let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
                 let window = window.unwrap_or(UNKNOWN_WINDOW);
-                (chain.map(|chain| Model { provider: Arc::new(chain), window }), None)
+                let provider = chain.map(|chain| self.0.tape.around(Arc::new(chain)));
+                (provider.map(|provider| Model { provider, window }), None)
             }
             Err(error) => {
                 tracing::warn!(%error, "no model can be asked");
@@ -115,8 +121,8 @@ impl ChosenModels {
 
 impl Models for ChosenModels {
     fn current(&self) -> Option<Model> {
-        if let Some(instead) = &self.0.instead {
-            return Some(instead.clone());
+        if let Some(provider) = self.0.tape.player() {
+            return Some(Model { provider, window: REPLAYED_WINDOW });
         }
         let mut state = self.state();
         // `steward key set` holds from the next turn on.

@@ -23,10 +23,10 @@ use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::permission::PermissionLocation;
 use crate::protocol::session::{
-    Cost, MessageKind, PromptContent, PromptResultMeta, PromptResultVaultMeta,
-    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionState, SessionUpdate, StopReason, ToolCallContent, ToolCallMeta,
-    ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
+    Cost, MessageKind, PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams,
+    SessionNewParams, SessionNewResult, SessionPromptParams, SessionPromptResult, SessionState,
+    SessionUpdate, StopReason, ToolCallContent, ToolCallMeta, ToolCallStatus, ToolCallVaultMeta,
+    UserMessageMeta, UserMessageVaultMeta,
 };
 use crate::protocol::tools::Content;
 use crate::server::approvals::Approvals;
@@ -217,9 +217,8 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
     let paths = keys[..3].iter().filter_map(|key| arguments[*key].as_str());
     // A path that leads out is refused by the tool; here it is only not told.
     let inside = paths.filter(|path| !Path::new(path).is_absolute() && !path.contains(".."));
-    let locations = inside.map(|path| PermissionLocation {
-        path: root.join(path).to_string_lossy().into_owned(),
-    });
+    let locations = inside
+        .map(|path| PermissionLocation { path: root.join(path).to_string_lossy().into_owned() });
     let kind = match &*call.name {
         "delete" => "delete",
         "move" => "move",
@@ -399,8 +398,10 @@ fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<S
     }
     let long = text.chars().count();
     if long > MAX_CHARS {
-        return Err(invalid(format!("the message has {long} characters, and {MAX_CHARS} are taken"))
-            .hint("put a long text into a note and name the note"));
+        return Err(invalid(format!(
+            "the message has {long} characters, and {MAX_CHARS} are taken"
+        ))
+        .hint("put a long text into a note and name the note"));
     }
     let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
     let name = |text: String| -> Result<String, ErrorObject> {
@@ -525,7 +526,8 @@ impl Surroundings {
         let now = Instant::now();
         for change in &set.changes {
             let paths = [Some(&change.path), change.from.as_ref()];
-            news.ours.extend(paths.into_iter().flatten().map(|path| (now, path.as_str().to_owned())));
+            news.ours
+                .extend(paths.into_iter().flatten().map(|path| (now, path.as_str().to_owned())));
         }
         while news.ours.len() > NEWS {
             news.ours.pop_front();
@@ -557,9 +559,10 @@ impl Place for Surroundings {
                 changed == path && apart < OURS
             })
         };
-        let others = news.last.iter().filter(|(number, when, path, _)| {
-            *number > since && !is_ours(*when, path)
-        });
+        let others = news
+            .last
+            .iter()
+            .filter(|(number, when, path, _)| *number > since && !is_ours(*when, path));
         let told = others.map(|(.., words)| words.clone()).collect();
         drop(news);
         Moment {

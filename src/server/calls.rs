@@ -17,9 +17,9 @@ use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
 use super::{Settings, Shared, lock};
+use crate::protocol::MethodParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::MethodParams;
 use crate::protocol::tools::{ToolsCallParams, ToolsCallResult};
 use crate::vault::Cancel;
 

@@ -219,10 +219,10 @@ impl Events {
     /// Tells a connection what happens in conversations from now on, unless it hears all already.
     pub fn listen(&self, connection: u64, outbox: &Arc<Outbox>) {
         let mut state = lock(&self.0.state);
-        state.subscribers.entry(connection).or_insert_with(|| Subscriber {
-            outbox: Arc::clone(outbox),
-            hears_all: false,
-        });
+        state
+            .subscribers
+            .entry(connection)
+            .or_insert_with(|| Subscriber { outbox: Arc::clone(outbox), hears_all: false });
     }
 
     /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it

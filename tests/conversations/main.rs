@@ -6,3 +6,4 @@ mod branches;
 mod clock;
 mod keeping;
 mod search;
+mod titles;

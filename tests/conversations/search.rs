@@ -25,7 +25,7 @@ fn words_parts_of_words_and_scripts_without_blanks_are_found() {
     assert_eq!(found("überraschung"), [1]);
     assert_eq!(found("RASCHUNGSPARTY"), [1], "a part of a word, in another case");
     assert_eq!(found("feiern 2026"), [1], "all words, in any order");
-    assert_eq!(found("2026 feiern missing"), []);
+    assert!(found("2026 feiern missing").is_empty());
     assert_eq!(found("会议笔记"), [2]);
     assert_eq!(found("会议"), [2], "two characters, which the index does not know");
     assert_eq!(found("笔"), [2]);
@@ -35,15 +35,15 @@ fn words_parts_of_words_and_scripts_without_blanks_are_found() {
     assert_eq!(found("C++"), [4]);
     assert_eq!(found("foo-bar*"), [4]);
     assert_eq!(found("\"x and y\""), [4], "a phrase as a whole");
-    assert_eq!(found("\"y and x\""), []);
+    assert!(found("\"y and x\"").is_empty());
     assert_eq!(found("100%_sure"), [4]);
     assert_eq!(found("%_"), [4], "signs of LIKE have no meaning");
-    assert_eq!(found("__"), []);
+    assert!(found("__").is_empty());
     assert_eq!(found("it's"), [4]);
     assert_eq!(found("naive cafe resume"), [5], "without its accents");
     assert_eq!(found("üb"), [1], "a short term in another case");
     for nothing in ["", " ", "\"\"", "\" \""] {
-        assert_eq!(found(nothing), [] as [i64; 0], "{nothing:?}");
+        assert!(found(nothing).is_empty(), "{nothing:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use rusqlite::{Transaction, params};
 
 use super::rows::NewItem;
 use super::write::append;
-use crate::conversation::{ConversationId, End, TitleOrigin, Titled};
+use crate::conversation::{ConversationId, End, ItemNumber, TitleOrigin, Titled};
 use crate::store::{Store, StoreError};
 
 /// How a conversation is to end.
@@ -115,8 +115,8 @@ impl Store {
         })
     }
 
-    /// Keeps the look back at an ended conversation, or with `None` that there will be none;
-    /// whether it was still wanted.
+    /// Keeps the look back at an ended conversation, or with `None` that there will be none; its
+    /// number, if it was still wanted.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -125,17 +125,17 @@ impl Store {
         conversation: ConversationId,
         note: Option<&NewItem>,
         time: i64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<ItemNumber>, StoreError> {
         self.with_own(|database| {
             database.change("keep a look back", |change| {
                 let wanted = change.execute(
                     "UPDATE conversation SET note_wanted = 0 WHERE id = ?1 AND note_wanted",
                     [conversation.0],
                 )?;
-                if let (Some(note), 1) = (note, wanted) {
-                    append(change, conversation, None, time, note)?;
+                match note.filter(|_| wanted > 0) {
+                    Some(note) => append(change, conversation, None, time, note).map(Some),
+                    None => Ok(None),
                 }
-                Ok(wanted > 0)
             })
         })
     }
