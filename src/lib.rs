@@ -22,7 +22,7 @@
 //! | 4 | [`policy`] | may this call run; pure |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
-//! | 7 | [`agent`] | conversations that go on: kept, ended, titled, found again |
+//! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
 

@@ -35,6 +35,8 @@ pub struct Config {
     pub journal: journal::Settings,
     /// `[policy]`.
     pub policy: policy::Settings,
+    /// `[agent]`.
+    pub agent: agent::TurnSettings,
     /// `[conversation]`.
     pub conversation: agent::ConversationSettings,
     /// `[models]`.
@@ -181,6 +183,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
+            "agent" => loaded.config.agent = source.section("agent", value)?,
             "conversation" => {
                 loaded.config.conversation = source.section("conversation", value)?;
             }
@@ -200,6 +203,7 @@ const SECTIONS: &[&str] = &[
     "search",
     "journal",
     "policy",
+    "agent",
     "conversation",
     "models",
     "log",
@@ -233,6 +237,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
         ("policy", keys(policy::Settings::default())),
+        ("agent", keys(agent::TurnSettings::default())),
         ("models", keys(llm::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),

@@ -82,7 +82,7 @@ impl ConversationsBackend for KeptConversations {
         most: u64,
     ) -> Result<ConversationResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
-            return Err(ErrorObject::new(Kind::NotFound, "no conversation goes on")
+            return Err(ErrorObject::new(Kind::UnknownSession, "no conversation goes on")
                 .hint("`session/list` names those that ended"));
         };
         let conversation = self.conversations.get(id).map_err(failed)?;
@@ -305,21 +305,20 @@ fn shown(used: &Used) -> UsageInfo {
 /// A conversation's number as clients write it.
 ///
 /// # Errors
-/// Kind `not_found`: what is no number is no conversation.
+/// Kind `unknown_session`: what is no number is no conversation.
 pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
     session.parse().map_err(|_| {
         let shown: String = session.chars().take(80).collect();
         let message = format!("there is no conversation `{}`", shown.escape_debug());
-        ErrorObject::new(Kind::NotFound, message).hint("`session/list` names them")
+        ErrorObject::new(Kind::UnknownSession, message).hint("`session/list` names them")
     })
 }
 
 /// Why something could not be done with a conversation, as the wire says it.
 pub fn failed(error: ConversationError) -> ErrorObject {
     let kind = match error {
-        ConversationError::NotFound { .. }
-        | ConversationError::NoMessage { .. }
-        | ConversationError::NoBranch { .. } => Kind::NotFound,
+        ConversationError::NotFound { .. } => Kind::UnknownSession,
+        ConversationError::NoMessage { .. } | ConversationError::NoBranch { .. } => Kind::NotFound,
         ConversationError::TurnRuns { .. } => Kind::TurnRunning,
         ConversationError::Store(_) => Kind::Failed,
     };

@@ -53,10 +53,14 @@ pub enum Kind {
     NotPermitted,
     /// Only a person's own program may ask for this; the token shown is another's.
     Forbidden,
-    /// There is no such conversation, item or branch.
+    /// There is no such message or branch in the conversation.
     NotFound,
     /// A turn is at work in the conversation: wait for its end, or cancel it.
     TurnRunning,
+    /// There is no such conversation.
+    UnknownSession,
+    /// The model could not answer; the message says why, `detail` holds the conversation and turn.
+    ModelFailed,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -85,8 +89,9 @@ impl Kind {
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
             Self::Forbidden => -32003,
-            Self::NotFound => -32002,
+            Self::UnknownSession | Self::NotFound => -32002,
             Self::TurnRunning => 1001,
+            Self::ModelFailed => 1005,
         }
     }
 

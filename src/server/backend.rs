@@ -2,6 +2,8 @@
 //!
 //! A trait, so that the door's own tests can have tools that block, fail or answer at length.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -20,6 +22,10 @@ use crate::protocol::keeping::{
 use crate::protocol::permission::RequestPermissionParams;
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
+use crate::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
@@ -95,7 +101,7 @@ pub trait Question: Send + Sync {
 
 /// The conversations of one vault, on threads that may block.
 ///
-/// Errors are of the kinds `not_found`, `turn_running`, `invalid_params` and `failed`.
+/// Errors are of the kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
 #[expect(clippy::missing_errors_doc, reason = "said once, above")]
 pub trait ConversationsBackend: Send + Sync {
     /// The conversations, the one last active first.
@@ -129,6 +135,20 @@ pub trait ConversationsBackend: Send + Sync {
     /// What models were used for.
     fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject>;
 }
+
+/// Who says something to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The name the client gave of itself.
+    pub name: String,
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Its connection.
+    pub connection: u64,
+}
+
+/// An answer that takes as long as it takes.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
 
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
@@ -185,6 +205,18 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The conversations.
     fn conversations(&self) -> &dyn ConversationsBackend;
+    /// Begins a conversation, on a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `failed`.
+    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject>;
+
+    /// Says something to the agent; the answer comes when the turn is over. Nothing is begun before
+    /// it is polled.
+    fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult>;
+
+    /// Stops the turn of a conversation.
+    fn cancel_turn(&self, params: &SessionCancelParams);
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

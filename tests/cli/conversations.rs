@@ -59,7 +59,7 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
     assert!(none.stderr.contains("steward conversations list"), "{none:?}");
     assert_eq!(
         run(&["conversations", "show", "x", "--json"]).expect(1).json()["code"],
-        "not_found"
+        "unknown_session"
     );
     for words in [&["会议"][..], &["笔记", "哪里"]] {
         let found = run(&[&["conversations", "search"], words].concat()).expect(0).stdout;
