@@ -138,17 +138,7 @@ impl Home {
     /// Starts a daemon on a free port and waits for its ready line.
     pub fn serve(&self, vault: &Path) -> Daemon {
         let vault = vault.to_str().unwrap();
-        let mut child =
-            self.steward(&["serve", "--json", "--port", "0", "--vault", vault]).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        if line.is_empty() || !line.contains("\"ready\"") {
-            let mut stderr = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-            panic!("no ready line but {line:?}; {stderr}");
-        }
-        Daemon { child, ready: serde_json::from_str(&line).unwrap() }
+        Daemon::start(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
     }
 
     /// The state folder of the one vault that was served.
@@ -194,6 +184,20 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    /// Starts one and waits for its ready line.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        if line.is_empty() || !line.contains("\"ready\"") {
+            let mut stderr = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            panic!("no ready line but {line:?}; {stderr}");
+        }
+        Daemon { child, ready: serde_json::from_str(&line).unwrap() }
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
