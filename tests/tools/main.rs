@@ -12,6 +12,7 @@ mod history;
 mod journal;
 mod links;
 mod listing;
+mod meanwhile;
 mod moving;
 mod odd;
 mod paths;

@@ -15,7 +15,7 @@ use crate::vault::{TestVault, vault};
 
 impl TestVault {
     /// What another process finds after a crash, and does.
-    fn recovered(self) -> (Self, Recovered) {
+    pub fn recovered(self) -> (Self, Recovered) {
         let vault = self.reopened();
         let recovered = vault.journal().recover().expect("recovered");
         vault.context.vault.sweep();
@@ -117,6 +117,9 @@ fn what_somebody_changed_since_the_crash_is_left() {
     let vault = full();
     vault.apply(vec![write("a.md", "a2"), write("e.md", "e2"), delete("c.md")]);
     vault.forget_the_end();
+    // It had come no further than the first of three.
+    fs::rename(vault.place.join(".trash/c.md"), vault.place.join("c.md")).expect("moved");
+    vault.put("e.md", "e");
     vault.put("a.md", "by a person");
     let (vault, recovered) = vault.recovered();
     assert_eq!(vault.content("a.md"), "by a person");
