@@ -10,6 +10,7 @@ mod fresh;
 mod guards;
 mod history;
 mod journal;
+mod keeping;
 mod links;
 mod listing;
 mod meanwhile;

@@ -2,12 +2,9 @@
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow, column, each_row, rows};
+use super::rows::{SET, STEP, SetRow, StepRow, each_row, rows};
 use crate::store::blobs::BlobHash;
 use crate::store::{Store, StoreError};
-
-/// How long after the newest operation the clock is believed, in milliseconds: seven days.
-const QUIET: i64 = 7 * 86_400_000;
 
 /// Which change sets are asked for.
 #[derive(Debug, Clone, Default)]
@@ -278,65 +275,6 @@ impl Store {
         self.with(|database| {
             let query = "SELECT coalesce(max(id), 0) FROM step";
             Ok(database.read().query_row(query, [], |row| row.get(0))?)
-        })
-    }
-
-    /// Every text that is kept, with the step that names it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
-        self.with(|database| {
-            let mut statement = database.read().prepare(
-                "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
-                 UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
-                 UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
-                     WHERE text IS NOT NULL AND texts_kept",
-            )?;
-            rows(statement.query([])?, |row| {
-                let id = column(row, "step", 0)?;
-                let text: String = column(row, "step", 1)?;
-                let read = text.parse();
-                let fault = |reason| StoreError::Row { table: "step", row: id, reason };
-                Ok((id, read.map_err(fault)?))
-            })
-        })
-    }
-
-    /// Steps whose texts are beyond the limits: of operations that ended more than `age` before
-    /// `now` (milliseconds; no age: the time does not count), or with at least `versions` newer
-    /// writes of the same path that were done. 0 versions: only the time counts.
-    ///
-    /// Clocks jump. An operation counts as no older than those before it, and `now` as no later than
-    /// some days after the newest of them.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn outlived(
-        &self,
-        now: i64,
-        age: Option<i64>,
-        versions: usize,
-    ) -> Result<Vec<i64>, StoreError> {
-        self.with(|database| {
-            let versions = i64::try_from(versions).unwrap_or(i64::MAX);
-            let newest = "SELECT max(ended) FROM operation";
-            let newest: Option<i64> = database.read().query_row(newest, [], |row| row.get(0))?;
-            let now = now.min(newest.unwrap_or(now).saturating_add(QUIET));
-            let oldest = age.map_or(i64::MIN, |age| now.saturating_sub(age));
-            let mut statement = database.read().prepare(
-                "WITH done AS (
-                     SELECT step.id,
-                            max(operation.ended) OVER (ORDER BY operation.id) AS ended,
-                            sum(operation.state = 'applied' AND step.kind = 'write') OVER (
-                                PARTITION BY step.path ORDER BY step.id DESC
-                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newer
-                     FROM step JOIN operation ON operation.id = step.operation
-                     WHERE operation.state <> 'intended' AND step.texts_kept)
-                 SELECT id FROM done
-                 WHERE ended < ?1 OR (?2 > 0 AND coalesce(newer, 0) >= ?2) ORDER BY id",
-            )?;
-            rows(statement.query(params![oldest, versions])?, |row| column(row, "step", 0))
         })
     }
 }
