@@ -13,6 +13,7 @@ mod journal;
 mod keeping;
 mod links;
 mod listing;
+mod long_history;
 mod meanwhile;
 mod moving;
 mod odd;

@@ -11,5 +11,5 @@ mod rows;
 mod write;
 
 pub use keeping::Limits;
-pub use read::{Each, Unfinished, Wanted};
+pub use read::{DELETIONS, Each, Unfinished, Wanted};
 pub use rows::{Intent, Mark, NewSet, NewStep, SetRow, StepResult, StepRow};

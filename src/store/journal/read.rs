@@ -6,6 +6,10 @@ use super::rows::{SET, STEP, SetRow, StepRow, each_row, rows};
 use crate::store::blobs::BlobHash;
 use crate::store::{Store, StoreError};
 
+/// Deletions that are looked at for what is in the trash: each is looked for there. What was
+/// deleted before them is undone by the number of its change.
+pub const DELETIONS: i64 = 10_000;
+
 /// Which change sets are asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
@@ -195,24 +199,32 @@ impl Store {
         self.steps_where(met, &[&kind, &path, &after])
     }
 
-    /// Moves that led to this path or a folder above it, newest first, before the step `before`.
+    /// The last move that led to this path or a folder above it, before the step `before`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn moves_to(&self, path: &str, before: i64) -> Result<Vec<StepRow>, StoreError> {
-        let met = "step.kind = 'move' AND step.id < ?2 AND \
-                   (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')";
-        let mut steps = self.steps_where(met, &[&path, &before])?;
-        steps.reverse();
-        Ok(steps)
+    pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
+        self.with(|database| {
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
+                       (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
+                 ORDER BY step.id DESC LIMIT 1"
+            );
+            let mut statement = database.read().prepare(&query)?;
+            Ok(rows(statement.query(params![path, before])?, StepRow::read)?.pop())
+        })
     }
 
-    /// What was deleted and not brought back, newest first.
+    /// What was deleted and not brought back, newest first: of the last [`DELETIONS`].
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
-        let mut steps = self.each_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
+        let newest = "step.kind = 'delete' AND step.undone_by IS NULL AND step.id >= coalesce(
+                          (SELECT id FROM step WHERE kind = 'delete' AND undone_by IS NULL
+                           ORDER BY id DESC LIMIT 1 OFFSET ?1 - 1), 0)";
+        let mut steps = self.each_where(newest, &[&DELETIONS])?;
         steps.reverse();
         Ok(steps)
     }
