@@ -10,3 +10,4 @@ CREATE TABLE day (
 
 CREATE INDEX step_deletion ON step (id) WHERE kind = 'delete' AND undone_by IS NULL;
 CREATE INDEX step_move ON step (id) WHERE kind = 'move';
+CREATE INDEX step_undoes ON step (undoes) WHERE undoes IS NOT NULL;

@@ -216,6 +216,17 @@ impl Store {
         })
     }
 
+    /// The steps that did anew what this one had done, oldest first: it was undone, and that undo
+    /// was undone. None where it stands as it was done.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn done_again(&self, step: i64) -> Result<Vec<StepRow>, StoreError> {
+        let met = "step.undone_by IS NULL AND \
+                   step.undoes IN (SELECT id FROM step WHERE undoes = ?1)";
+        self.steps_where(met, &[&step])
+    }
+
     /// What was deleted and not brought back, newest first: of the last [`DELETIONS`].
     ///
     /// # Errors
