@@ -22,6 +22,7 @@ mod platform;
 mod properties;
 mod property_changes;
 mod recovery;
+mod refusals;
 mod rewriting;
 mod search;
 mod swaps;
