@@ -28,6 +28,8 @@ pub fn run() -> Vec<Line> {
             command.env_remove(name);
         }
     }
+    // As `scripts/test` built it.
+    command.env_remove("CARGO_PROFILE_DEV_OPT_LEVEL");
     let output = command
         .args(["test", "--locked", "--test", "tools"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
