@@ -18,10 +18,15 @@ mod call;
 mod confinement;
 #[path = "cli/conflicts.rs"]
 mod conflicts;
+#[path = "cli/conversations.rs"]
+mod conversations;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[cfg(target_os = "linux")]
+#[path = "cli/endurance.rs"]
+mod endurance;
 #[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;

@@ -8,6 +8,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
 use super::outbox::Outbox;
+use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
@@ -41,6 +42,13 @@ pub enum Event {
     },
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
+    /// Something happened to a conversation as a whole.
+    ConversationChanged {
+        /// The conversation.
+        session_id: String,
+        /// What happened.
+        kind: ConversationChange,
+    },
     /// New settings hold.
     ConfigReloaded {
         /// What is another value now, by name.
@@ -65,7 +73,6 @@ pub enum Event {
 
 /// What happened in a conversation.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "made and told, never kept")]
 pub enum SessionTold {
     /// Something was said or done.
     Update(SessionUpdate),
@@ -102,6 +109,9 @@ impl Event {
             }
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
+            }
+            Self::ConversationChanged { session_id, kind } => {
+                envelope::notification(&ConversationChangedParams { session_id, kind, meta })
             }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })

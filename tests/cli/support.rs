@@ -141,6 +141,21 @@ impl Home {
         Daemon::start(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
     }
 
+    /// The same, begun by this piece of a shell's script, which the program and its arguments
+    /// follow.
+    #[cfg(unix)]
+    pub fn serve_by(&self, shell: &str, vault: &Path) -> Daemon {
+        let plain = self.steward(&["serve", "--json", "--port", "0", "--vault"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell} \"$0\" \"$@\"")]);
+        command.arg(plain.get_program()).args(plain.get_args()).arg(vault);
+        command.current_dir(self.path("elsewhere")).env_clear();
+        command.env("HOME", self.path("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Daemon::start(command)
+    }
+
     /// The state folder of the one vault that was served.
     pub fn state(&self) -> PathBuf {
         let all = if cfg!(target_os = "macos") {
