@@ -826,7 +826,7 @@ export type SearchConversationsParams = {
 
 /** What was found. */
 export type SearchConversationsResult = {
-  /** The newest first. */
+  /** First those whose title or summary has the words, then those with the newest words. */
   found: Array<FoundConversation>,
 };
 
