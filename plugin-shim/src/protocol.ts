@@ -488,6 +488,12 @@ export type FoundConversation = {
   places: Array<ItemInfo>,
 };
 
+/** An event that is not for this client, in whose place this stands, so that numbers have no gaps. */
+export type HiddenParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
 /** A program, as ACP and MCP describe one. */
 export type Implementation = {
   /** Its name for programs. */
@@ -1419,6 +1425,8 @@ export interface ServerNotifications {
   "session/update": SessionUpdateParams;
   /** A message of a conversation is whole, and kept. */
   "_vault/message": MessageParams;
+  /** Something happened that is not for this client. */
+  "_vault/hidden": HiddenParams;
   /** How a conversation stands. */
   "_vault/state": StateParams;
   /** An answer to a request of the server's is no longer needed. */

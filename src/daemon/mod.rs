@@ -70,6 +70,10 @@ const LAST_WORK: Duration = Duration::from_millis(500);
 const FIRST_CARE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
+/// How long it is known that a message was heard, in milliseconds: a client that sends it again later
+/// is heard again.
+const RECEIPTS: i64 = 30 * 86_400_000;
+
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -291,7 +295,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, conversations, &config, folders, environment, tape)?;
+    let agent = agent(&calls, conversations, &config, folders, environment, tape);
     let mut backend =
         VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
@@ -349,7 +353,7 @@ fn agent(
     folders: &Folders,
     environment: Environment,
     tape: Tape,
-) -> Result<AgentParts, StartError> {
+) -> AgentParts {
     let root = calls.context().vault.root();
     let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
     let doors = Arc::new(Doors::new(root));
@@ -367,7 +371,7 @@ fn agent(
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
     }
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    Ok(AgentParts { talk, models, doors, surroundings })
+    AgentParts { talk, models, doors, surroundings }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -441,7 +445,7 @@ async fn serve(
     let hears = Arc::clone(&fresh);
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
-    tokio::spawn(look_after(journal));
+    tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),
@@ -488,7 +492,7 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
 }
 
 /// Copies the journal's database and lets old texts go, once a day.
-async fn look_after(journal: Journal) {
+async fn look_after(journal: Journal, conversations: Conversations) {
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
     // After a night asleep once is enough.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -498,6 +502,13 @@ async fn look_after(journal: Journal) {
         match tokio::task::spawn_blocking(move || journal.daily()).await {
             Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
             Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
+            Err(_) => return,
+        }
+        let store = conversations.store().clone();
+        let old = conversations.clock().wall().timestamp_millis() - RECEIPTS;
+        match tokio::task::spawn_blocking(move || store.trim_inbox(old)).await {
+            Ok(Ok(messages)) => tracing::debug!(messages, "receipts were let go"),
+            Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked after"),
             Err(_) => return,
         }
     }

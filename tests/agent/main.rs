@@ -17,5 +17,6 @@ mod kept;
 mod script;
 mod serve;
 mod simulation;
+mod stored;
 mod turns;
 mod world;

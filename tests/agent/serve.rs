@@ -122,10 +122,15 @@ impl Watcher {
     /// Answers the question that a person is asked.
     pub fn decide(&mut self, option: &str) -> Value {
         let asked = self.until(|message| message["method"] == "session/request_permission");
+        self.choose(&asked, option);
+        asked
+    }
+
+    /// Answers a question that was heard.
+    pub fn choose(&mut self, asked: &Value, option: &str) {
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome});
         self.client.send(&answer.to_string());
-        asked
     }
 
     pub fn tool(&mut self, name: &str, arguments: Value) -> Value {
