@@ -77,6 +77,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: None,
         clock: tools::Clock::System,
     }
 }

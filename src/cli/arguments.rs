@@ -121,6 +121,15 @@ pub struct ServeArguments {
     /// The port on 127.0.0.1; 0 takes any free one [default: 27180]
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
+
+    /// Record what models are asked and what they answer into this folder, to report a fault with.
+    /// It holds what was said and read, and no keys
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
+
+    /// Ask no model, but answer as was recorded in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "record")]
+    pub replay: Option<PathBuf>,
 }
 
 /// Of `token`.

@@ -65,7 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     let session = || Session::start(&cli.global, &cli.command, output);
     match &cli.command {
-        Command::Serve(_) => serve::run(&session()?, output),
+        Command::Serve(arguments) => serve::run(&session()?, &arguments, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Log(arguments) => history::log(&session()?, arguments, output),

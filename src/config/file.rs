@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{journal, llm, policy, server, vault};
+use crate::{agent, journal, llm, policy, server, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -35,6 +35,10 @@ pub struct Config {
     pub journal: journal::Settings,
     /// `[policy]`.
     pub policy: policy::Settings,
+    /// `[agent]`.
+    pub agent: agent::TurnSettings,
+    /// `[conversation]`.
+    pub conversation: agent::ConversationSettings,
     /// `[models]`.
     pub models: llm::Settings,
     /// `[log]`.
@@ -179,6 +183,10 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
+            "agent" => loaded.config.agent = source.section("agent", value)?,
+            "conversation" => {
+                loaded.config.conversation = source.section("conversation", value)?;
+            }
             "models" => loaded.config.models = source.section("models", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
@@ -189,8 +197,18 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] =
-    &["vault", "server", "search", "journal", "policy", "models", "log", "security"];
+const SECTIONS: &[&str] = &[
+    "vault",
+    "server",
+    "search",
+    "journal",
+    "policy",
+    "agent",
+    "conversation",
+    "models",
+    "log",
+    "security",
+];
 
 /// The names of the settings that `section` gives a value.
 fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
@@ -219,6 +237,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
         ("policy", keys(policy::Settings::default())),
+        ("agent", keys(agent::TurnSettings::default())),
         ("models", keys(llm::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::talk::Talk;
 use super::{asking, keeping, settings};
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
@@ -18,10 +19,14 @@ use crate::protocol::keeping::{
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
+use crate::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult,
+};
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, Work};
+use crate::server::backend::{Backend, Called, Caller, Later, Speaker, Work};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -29,6 +34,7 @@ use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 /// The tools of one vault, for the server.
 pub struct VaultBackend {
     calls: Calls,
+    talk: Arc<Talk>,
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
@@ -39,12 +45,12 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(calls: Calls, live: Arc<Live>, confinement: Confinement) -> Self {
+    pub fn new(calls: Calls, talk: Arc<Talk>, live: Arc<Live>, confinement: Confinement) -> Self {
         let context = calls.context();
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { calls, live, confinement, folder, reduced }
+        Self { calls, talk, live, confinement, folder, reduced }
     }
 
     /// Has `status` say this as well.
@@ -88,6 +94,18 @@ impl Backend for VaultBackend {
             conversation: caller.conversation,
         };
         asking::called(&self.calls, self.calls.call(request, cancel))
+    }
+
+    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+        self.talk.new_session(&params)
+    }
+
+    fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult> {
+        self.talk.prompt(params, &speaker)
+    }
+
+    fn cancel_turn(&self, params: &SessionCancelParams) {
+        self.talk.cancel(params);
     }
 
     fn mode(&self, params: ModeParams) -> Result<ModeResult, ErrorObject> {

@@ -10,8 +10,10 @@ pub mod confine;
 pub mod fresh;
 mod handles;
 pub mod keeping;
+pub mod models;
 pub mod settings;
 mod signals;
+pub mod talk;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,9 +24,14 @@ use anyhow::Context as _;
 
 use backend::VaultBackend;
 use fresh::Fresh;
+use models::ChosenModels;
+use talk::{Doors, Surroundings, Talk};
 
+use crate::agent::clock::SystemClock;
+use crate::agent::memory::StoredMemory;
+use crate::agent::toolbox::VaultToolbox;
+use crate::agent::{Agent, Conversations, Ports};
 use crate::calls::Calls;
-use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::layers::Settings;
@@ -32,8 +39,10 @@ use crate::config::live::{Live, News};
 use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
+use crate::config::{Config, Environment};
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
+use crate::llm::tape::Tape;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
@@ -123,6 +132,11 @@ pub struct Options<'a> {
     pub folders: &'a Folders,
     /// The settings, and those to come.
     pub live: Arc<Live>,
+    /// Where keys of models may be.
+    pub environment: Environment,
+    /// What is asked in the place of the models that the settings name, and where the traffic with
+    /// models is recorded.
+    pub tape: Tape,
     /// Takes another level for the log; none is the usual one.
     pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     /// Told how many entries the first scan has seen.
@@ -199,8 +213,15 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: Some(Arc::new(conversations(state, config))),
         clock: tools::Clock::System,
     })
+}
+
+/// The conversations that are kept in this state folder.
+pub fn conversations(state: &Path, config: &Config) -> Conversations {
+    let clock = Arc::new(SystemClock::default());
+    Conversations::new(Store::at(state), config.conversation.clone(), clock)
 }
 
 /// What the tools are to go by.
@@ -251,12 +272,12 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
-    let Options { root, folders, live, log_level, progress, ready } = options;
+    let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
     let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
-    let confinement = held_in(root, &state, &live);
+    let confinement = held_in(root, &state, &live, tape.folder());
     let context = open(root, &state, &config, progress)?;
     let recovered = recover(&context)?;
     let vault = context.vault.clone();
@@ -266,7 +287,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let mut backend = VaultBackend::new(calls.clone(), Arc::clone(&live), confinement);
+    let agent = agent(&calls, &state, &config, folders, environment, tape)?;
+    let mut backend =
+        VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -275,7 +298,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(calls.clone(), backend, &state, live, log_level, ready);
+    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     vault.stop();
@@ -284,13 +307,15 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
 }
 
 /// Confines the process, unless the settings say not to.
-fn held_in(root: &Path, state: &Path, live: &Live) -> Confinement {
+fn held_in(root: &Path, state: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
     let config = &live.current().config;
     if !config.security.landlock {
         return confine::off();
     }
     prepare_places(root, live.path());
-    confine::confine(&confine::Bounds::new(root, state, live.path(), config))
+    let mut bounds = confine::Bounds::new(root, state, live.path(), config);
+    bounds.writable.extend(tape.map(Path::to_path_buf));
+    confine::confine(&bounds)
 }
 
 /// Makes what the daemon may write to later, where it is missing: what is not there when it is
@@ -304,13 +329,53 @@ pub fn prepare_places(root: &Path, settings: &Path) {
     }
 }
 
+/// The agent, with what belongs to it.
+struct AgentParts {
+    talk: Arc<Talk>,
+    models: ChosenModels,
+    doors: Arc<Doors>,
+    surroundings: Arc<Surroundings>,
+}
+
+/// Puts the agent together, and makes whole what an earlier run left.
+fn agent(
+    calls: &Calls,
+    state: &Path,
+    config: &Config,
+    folders: &Folders,
+    environment: Environment,
+    tape: Tape,
+) -> Result<AgentParts, StartError> {
+    let root = calls.context().vault.root();
+    let conversations = conversations(state, config);
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let doors = Arc::new(Doors::new(root));
+    let surroundings = Arc::new(Surroundings::new(calls.clone()));
+    let ports = Ports {
+        memory: Box::new(StoredMemory::new(conversations.clone())),
+        models: Box::new(models.clone()),
+        toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
+        audience: Box::new(Arc::clone(&doors)),
+        place: Box::new(Arc::clone(&surroundings)),
+    };
+    let agent = Agent::new(ports, config.agent.clone());
+    if let Err(error) = agent.recover() {
+        // Tools go on; a message is refused for as long as it cannot be kept.
+        tracing::error!(%error, "the conversations of an earlier run were not made whole");
+    }
+    let talk = Arc::new(Talk::new(agent, conversations, root));
+    Ok(AgentParts { talk, models, doors, surroundings })
+}
+
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
     calls: Calls,
+    agent: &AgentParts,
     server: &Server,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
     let (door, events) = (server.settings(), server.events());
+    let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
     move |settings, news| {
         let config = &settings.config;
         let context = calls.context();
@@ -318,6 +383,9 @@ fn take(
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
         calls.policy().replace(config.policy.clone());
+        talk.agent().set_settings(config.agent.clone());
+        talk.conversations().set_settings(config.conversation.clone());
+        models.set_settings(&config.models);
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -329,6 +397,7 @@ fn take(
 
 async fn serve(
     calls: Calls,
+    agent: AgentParts,
     backend: VaultBackend,
     state: &Path,
     live: Arc<Live>,
@@ -341,13 +410,18 @@ async fn serve(
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
-    live.tell(take(calls, &server, log_level));
+    live.tell(take(calls, &agent, &server, log_level));
+    agent.doors.open(server.events(), server.approvals());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
     let tell = events.clone();
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
     journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
+    let seen = Arc::clone(&agent.surroundings);
+    vault.subscribe(Box::new(move |change| seen.changed(change)));
+    let seen = agent.surroundings;
+    journal.subscribe(Box::new(move |set| seen.applied(set)));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({
         let vault = vault.clone();

@@ -53,6 +53,10 @@ pub enum Kind {
     NotPermitted,
     /// Only a person's own program may ask for this; the token shown is another's.
     Forbidden,
+    /// There is no such conversation.
+    UnknownSession,
+    /// The model could not answer; the message says why, `detail` holds the conversation and turn.
+    ModelFailed,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -81,6 +85,8 @@ impl Kind {
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
             Self::Forbidden => -32003,
+            Self::UnknownSession => -32002,
+            Self::ModelFailed => 1005,
         }
     }
 

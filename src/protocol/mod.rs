@@ -9,7 +9,7 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -23,6 +23,7 @@ mod methods;
 pub mod permission;
 pub mod ping;
 pub mod policy;
+pub mod session;
 pub mod settings;
 pub mod status;
 pub mod strict;
@@ -40,6 +41,10 @@ use methods::{methods, notifications, server_requests};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
 use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
+use session::{
+    MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionUpdateParams, StateParams,
+};
 use settings::{
     ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
     SettingsSetParams, SettingsSetResult,
@@ -83,6 +88,10 @@ methods! {
     VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
     /// Calls, and what was decided on them.
     VaultAudit => "_vault/audit" { AuditParams => AuditResult },
+    /// Begins a conversation with the agent.
+    SessionNew => "session/new" { SessionNewParams => SessionNewResult },
+    /// Says something to the agent; answered when the turn is over.
+    SessionPrompt => "session/prompt" { SessionPromptParams => SessionPromptResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
 }
@@ -98,6 +107,8 @@ notifications! {
     client {
         /// Asks that a request in flight be given up.
         CancelRequest => "$/cancel_request" { CancelParams },
+        /// Stops the turn of a conversation.
+        SessionCancel => "session/cancel" { SessionCancelParams },
     }
     server {
         /// Something in the vault changed, through us or from outside.
@@ -108,6 +119,12 @@ notifications! {
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// The settings file has changed and is wrong; the old settings hold.
         ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
+        /// Something happened in a conversation.
+        SessionUpdate => "session/update" { SessionUpdateParams },
+        /// A message of a conversation is whole, and kept.
+        VaultMessage => "_vault/message" { MessageParams },
+        /// How a conversation stands.
+        VaultState => "_vault/state" { StateParams },
         /// An answer to a request of the server's is no longer needed.
         WithdrawRequest => "$/cancel_request" { CancelParams },
     }

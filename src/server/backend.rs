@@ -2,6 +2,8 @@
 //!
 //! A trait, so that the door's own tests can have tools that block, fail or answer at length.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -15,6 +17,10 @@ use crate::protocol::keeping::{
 use crate::protocol::permission::RequestPermissionParams;
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
+use crate::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
@@ -88,6 +94,20 @@ pub trait Question: Send + Sync {
     fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
 }
 
+/// Who says something to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The name the client gave of itself.
+    pub name: String,
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Its connection.
+    pub connection: u64,
+}
+
+/// An answer that takes as long as it takes.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
     /// The tools, sorted by name.
@@ -140,6 +160,19 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// Kind `failed`.
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject>;
+
+    /// Begins a conversation, on a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `failed`.
+    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject>;
+
+    /// Says something to the agent; the answer comes when the turn is over. Nothing is begun before
+    /// it is polled.
+    fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult>;
+
+    /// Stops the turn of a conversation.
+    fn cancel_turn(&self, params: &SessionCancelParams);
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

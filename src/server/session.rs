@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Backend, MAX_CALLER_CHARS, Scope, Work};
+use super::backend::{Backend, MAX_CALLER_CHARS, Scope, Speaker, Work};
 use super::calls::{Calls, Step};
 use super::outbox::Outbox;
 use super::pace::Bucket;
@@ -20,6 +20,7 @@ use crate::protocol::initialize::{
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
+use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
@@ -105,10 +106,14 @@ impl Session {
                 }
             }
             Ok(Incoming::Notification { method, params }) => {
-                if let Some(ClientNotification::CancelRequest(CancelParams { request_id })) =
-                    ClientNotification::parse(&method, params)
-                {
-                    self.calls.cancel(&request_id);
+                match ClientNotification::parse(&method, params) {
+                    Some(ClientNotification::CancelRequest(CancelParams { request_id })) => {
+                        self.calls.cancel(&request_id);
+                    }
+                    Some(ClientNotification::SessionCancel(params)) if self.open => {
+                        self.shared.backend.cancel_turn(&params);
+                    }
+                    Some(ClientNotification::SessionCancel(_)) | None => {}
                 }
             }
             Ok(Incoming::Answer { id: Some(id), result }) => {
@@ -199,6 +204,22 @@ impl Session {
             Request::VaultAudit(params) => {
                 self.only_a_person()?;
                 self.keep::<AuditParams>(id, Work::Read, |backend| backend.audit(params))?;
+            }
+            Request::SessionNew(params) => {
+                self.shared.events.listen(self.number, &self.outbox);
+                self.keep::<SessionNewParams>(id, Work::Setting, |backend| {
+                    backend.new_session(params)
+                })?;
+            }
+            Request::SessionPrompt(params) => {
+                self.shared.events.listen(self.number, &self.outbox);
+                let speaker = Speaker {
+                    name: self.client.clone(),
+                    scope: self.scope,
+                    connection: self.number,
+                };
+                let answer = self.shared.backend.prompt(params, speaker);
+                self.calls.wait::<SessionPromptParams>(id.clone(), answer)?;
             }
             Request::VaultPing(_) => {
                 let (epoch, seq) =

@@ -13,12 +13,16 @@ use vault_steward::protocol::keeping::{
 use vault_steward::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
+use vault_steward::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult,
+};
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Called, Caller, Work};
+use vault_steward::server::backend::{Backend, Called, Caller, Later, Speaker, Work};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -144,6 +148,16 @@ impl Backend for Fake {
             is_error,
         })
     }
+
+    fn new_session(&self, _: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+        Ok(SessionNewResult { session_id: "1".to_owned() })
+    }
+
+    fn prompt(&self, _: SessionPromptParams, _: Speaker) -> Later<SessionPromptResult> {
+        Box::pin(async { Err(ErrorObject::new(Kind::Failed, "nobody is there")) })
+    }
+
+    fn cancel_turn(&self, _: &SessionCancelParams) {}
 
     fn name(&self) -> &str {
         "fake"
