@@ -18,6 +18,8 @@ mod call;
 mod confinement;
 #[path = "cli/conflicts.rs"]
 mod conflicts;
+#[path = "cli/conversations.rs"]
+mod conversations;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]

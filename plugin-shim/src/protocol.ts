@@ -121,6 +121,20 @@ export type AuditedCall = {
   changeSet: number | null,
 };
 
+/** A branch: what goes on from before a message that was edited. */
+export type BranchInfo = {
+  /** Its number. */
+  number: number,
+  /** The branch it came from; none for the first. */
+  parent: number | null,
+  /** The first item of that one which it no longer has. */
+  before: number | null,
+  /** When it began, local time. */
+  began: string,
+  /** How many items were said in it. */
+  items: number,
+};
+
 /** What goes with a call. */
 export type CallMeta = {
   /** Ours. */
@@ -293,6 +307,113 @@ export type Content = { "type": "text",
 text: string,
 };
 
+/** What happened to a conversation. */
+export type ConversationChange = "began" | "ended" | "titled" | "noted" | "deleted";
+
+/** Something happened to a conversation as a whole. */
+export type ConversationChangedParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** What happened. */
+  kind: ConversationChange,
+  /** The conversation as it is now; none where it is gone. */
+  conversation?: ConversationInfo,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** A conversation. */
+export type ConversationInfo = {
+  /** Its number, as text. */
+  sessionId: string,
+  /** What it is called; none while it goes on. */
+  title?: string,
+  /** What it was about; none while it goes on. */
+  summary?: string,
+  /** Who gave it the title: `model` or `extract`. */
+  titledBy?: string,
+  /** `open`, `waiting` or `ended`. */
+  state: string,
+  /** What to show a person: `working`, `waiting_for_you` or `done`. */
+  shown: string,
+  /** The question that waits for the person. */
+  question?: string,
+  /** Where its first message came from. */
+  source: string,
+  /** When it began, local time. */
+  began: string,
+  /** When something was last said in it, local time. */
+  lastActive: string,
+  /** When it ended, local time. */
+  ended?: string,
+  /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
+  endedBy?: string,
+  /** Why it ended, for people. */
+  reason?: string,
+  /** The branch that is gone on with. */
+  branch: number,
+  /** How many items all its branches hold together. */
+  items: number,
+};
+
+/** Which conversation to show. */
+export type ConversationParams = {
+  /** Its number; left out, the one that goes on. */
+  sessionId?: string,
+  /** The branch; left out, the live one. */
+  branch?: number,
+  /** Only what comes after this item. */
+  after?: number,
+};
+
+/** A conversation, and what was said in it. */
+export type ConversationResult = {
+  /** The conversation. */
+  conversation: ConversationInfo,
+  /** Its branches, in the order in which they began. */
+  branches: Array<BranchInfo>,
+  /** What was said, in order. */
+  items: Array<ItemInfo>,
+  /** Whether more follows: ask with `after` the last item. */
+  more: boolean,
+};
+
+/** What to delete for good. */
+export type DeleteConversationParams = {
+  /** A conversation. */
+  sessionId?: string,
+  /** In its place: every conversation that has ended. */
+  allEnded?: boolean,
+  /** Only say what would be deleted. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, deleted. */
+export type DeleteConversationResult = {
+  /** How many conversations. */
+  conversations: number,
+  /** The title of the one that was named. */
+  title?: string,
+  /** Whether it was done. */
+  deleted: boolean,
+};
+
+/** Which conversation to end. */
+export type EndParams = {
+  /** Its number; left out, the one that goes on. */
+  sessionId?: string,
+  /** Why, for people. */
+  reason?: string,
+};
+
+/** What was ended. */
+export type EndResult = {
+  /** The conversation; none where none goes on. */
+  sessionId: string | null,
+  /** Whether it had not ended before. */
+  ended: boolean,
+};
+
 /** What lies at a path. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
@@ -335,6 +456,32 @@ export type EventVaultMeta = {
   seq: number,
 };
 
+/** Where to go on otherwise: one of the two. */
+export type ForkParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** A message of the person's: go on from before it. */
+  item?: number,
+  /** A branch: go on with it again. */
+  branch?: number,
+};
+
+/** What is gone on with. */
+export type ForkResult = {
+  /** The conversation, which is the current one. */
+  sessionId: string,
+  /** The branch. */
+  branch: number,
+};
+
+/** A conversation in which the words were said. */
+export type FoundConversation = {
+  /** The conversation. */
+  conversation: ConversationInfo,
+  /** Where, at most three places; none where only its title or summary has the words. */
+  places: Array<ItemInfo>,
+};
+
 /** A program, as ACP and MCP describe one. */
 export type Implementation = {
   /** Its name for programs. */
@@ -371,6 +518,29 @@ export type InitializeResult = {
   agentCapabilities: AgentCapabilities,
   /** Always empty: who may come in is decided before the upgrade. */
   authMethods: Array<string>,
+};
+
+/** One thing that was said. */
+export type ItemInfo = {
+  /** Its number in the conversation. */
+  item: number,
+  /** The turn it belongs to. */
+  turn: number | null,
+  /** The branch it was said in. */
+  branch: number,
+  /**
+   * `user`, `assistant`, `tool_results`, `notice`, `message`, `question`, `compaction`, `ended`
+   * or `note`.
+   */
+  kind: string,
+  /** When, local time. */
+  time: string,
+  /** What, in plain words. */
+  text: string,
+  /** The tools that were called with it. */
+  tools: Array<string>,
+  /** Whether the text was too long and is cut. */
+  cut: boolean,
 };
 
 /** Whether to do it. */
@@ -411,7 +581,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -568,6 +738,59 @@ export type RequestPermissionParams = {
 export type RequestPermissionResult = {
   /** The answer. */
   outcome: PermissionOutcome,
+};
+
+/** What to look for. */
+export type SearchConversationsParams = {
+  /**
+   * Words, all of which must have been said at one place; what stands in double quotes belongs
+   * together. Nothing else has a meaning.
+   */
+  text: string,
+  /** Conversations at most, up to 100; 20 if it is left out. */
+  limit?: number,
+};
+
+/** What was found. */
+export type SearchConversationsResult = {
+  /** The newest first. */
+  found: Array<FoundConversation>,
+};
+
+/** A conversation as ACP lists it. */
+export type SessionInfo = {
+  /** Its number. */
+  sessionId: string,
+  /** The vault's folder. */
+  cwd: string,
+  /** What it is called; none while it goes on. */
+  title?: string,
+  /** When something was last said in it, local time. */
+  updatedAt: string,
+  /** What ACP has no place for. */
+  _meta: SessionMeta,
+};
+
+/** Which conversations to list. */
+export type SessionListParams = {
+  /** Only those of this folder; there are only those of the vault. */
+  cwd?: string,
+  /** The `nextCursor` of the answer before. */
+  cursor?: string,
+};
+
+/** Conversations, the one last active first. */
+export type SessionListResult = {
+  /** At most a hundred. */
+  sessions: Array<SessionInfo>,
+  /** There are more: `cursor` of the next request. */
+  nextCursor?: string,
+};
+
+/** What ACP has no place for. */
+export type SessionMeta = {
+  /** Ours. */
+  vault: ConversationInfo,
 };
 
 /** One setting. */
@@ -769,6 +992,52 @@ export type TrashEmptyResult = {
   removed: boolean,
 };
 
+/** One model on one day. */
+export type UsageDay = {
+  /** The day where the daemon runs: `2026-11-20`. */
+  day: string,
+  /** The model. */
+  model: string,
+  /** In how many conversations that are still kept. */
+  conversations: number,
+  /** How much. */
+  used: UsageInfo,
+};
+
+/** Tokens and cost. */
+export type UsageInfo = {
+  /** Requests. */
+  requests: number,
+  /** Tokens read, those of the two below included. */
+  input: number,
+  /** Of these, from the vendor's cache. */
+  cacheRead: number,
+  /** Of these, written to it. */
+  cacheWrite: number,
+  /** Tokens written. */
+  output: number,
+  /** Estimated cost in millionths of a US dollar, of the requests whose price is known. */
+  costMillionths: number,
+  /** Requests whose price is not known. */
+  unpriced: number,
+};
+
+/** Of which days, and which conversation. */
+export type UsageParams = {
+  /** The last so many days, today included; all that is kept if it is left out. */
+  days?: number,
+  /** Only this conversation. */
+  sessionId?: string,
+};
+
+/** What models were used for. */
+export type UsageResult = {
+  /** By day and model, the oldest first. */
+  days: Array<UsageDay>,
+  /** All together. */
+  total: UsageInfo,
+};
+
 /** What is known of the vault. */
 export type VaultState = {
   /** Its name: the name of its folder. */
@@ -828,6 +1097,20 @@ export interface Methods {
   "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
   /** Calls, and what was decided on them. */
   "_vault/audit": { params: AuditParams; result: AuditResult };
+  /** The conversations, the one last active first. */
+  "session/list": { params: SessionListParams; result: SessionListResult };
+  /** One conversation with what was said in it. */
+  "_vault/conversation": { params: ConversationParams; result: ConversationResult };
+  /** Ends a conversation; the next message begins another. */
+  "_vault/end": { params: EndParams; result: EndResult };
+  /** Goes on from before an earlier message, or with another branch. */
+  "_vault/fork": { params: ForkParams; result: ForkResult };
+  /** Finds conversations by what was said in them. */
+  "_vault/search_conversations": { params: SearchConversationsParams; result: SearchConversationsResult };
+  /** Deletes conversations for good. */
+  "_vault/delete_conversation": { params: DeleteConversationParams; result: DeleteConversationResult };
+  /** What models were used for, and what that cost. */
+  "_vault/usage": { params: UsageParams; result: UsageResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -850,6 +1133,8 @@ export interface ServerNotifications {
   "_vault/changed": ChangedParams;
   /** The steward has applied a change set. */
   "_vault/changes": ChangesParams;
+  /** Something happened to a conversation as a whole. */
+  "_vault/conversation_changed": ConversationChangedParams;
   /** The settings file has changed, and new settings hold. */
   "_vault/config_reloaded": ConfigReloadedParams;
   /** The settings file has changed and is wrong; the old settings hold. */

@@ -10,7 +10,7 @@
 //! takes, whatever happens in between.
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
-//! [`settings`], `digest` and [`summary`] (titles), [`usage`], [`view`] (what tools see); [`entry`]
+//! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
 //! (what the agent keeps), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
 //! with), `driver`, [`handle`] (how it is spoken to), [`memory`] and [`toolbox`] (the real ones).
@@ -31,7 +31,6 @@ pub mod summary;
 pub mod toolbox;
 pub mod turn;
 pub mod turn_settings;
-pub mod usage;
 pub mod view;
 pub mod wrap;
 
@@ -41,5 +40,5 @@ pub use conversations::{
 };
 pub use handle::{Agent, Answered, Ports, PromptError};
 pub use settings::ConversationSettings;
-pub use summary::{Model, Models, Summaries};
+pub use summary::Summaries;
 pub use turn_settings::TurnSettings;

@@ -1,7 +1,7 @@
 //! What a conversation is called after its end: a model is asked in the background, again after
 //! growing pauses, while the title that was put together at the end stands.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,23 +9,12 @@ use futures_util::StreamExt as _;
 
 use super::conversations::{ConversationError, ConversationEvent, Conversations};
 use super::digest::actions;
-use super::usage::used;
+use super::memory::StoredMemory;
+use super::ports::{Memory as _, Models};
 use crate::conversation::title::{self, plain};
 use crate::conversation::{ConversationId, Item, ItemKind, TitleOrigin, Titled};
-use crate::llm::{self, BlockKind, Effort, Facts, Provider, ToolChoice, Turn, TurnRequest};
+use crate::llm::{self, BlockKind, Effort, Provider, ToolChoice, Turn, TurnRequest};
 use crate::store::conversations::{NewItem, Untitled};
-
-/// Gives the model to ask at the moment, if one is configured.
-pub type Models = Arc<dyn Fn() -> Option<Model> + Send + Sync>;
-
-/// A model to ask.
-#[derive(Clone)]
-pub struct Model {
-    /// It, or several in a row.
-    pub provider: Arc<dyn Provider>,
-    /// What the settings say of models: their prices, among other things.
-    pub facts: Arc<BTreeMap<String, Facts>>,
-}
 
 /// Pauses after the first failure, the second and so on; after the last the title stays.
 const PAUSES: [Duration; 6] = [
@@ -62,7 +51,7 @@ const PROMPT: &str = "You name conversations between a person and the assistant 
 /// Gives ended conversations better titles, and looks back at them where that is wanted.
 pub struct Summaries {
     conversations: Conversations,
-    models: Models,
+    models: Arc<dyn Models>,
     /// What failed in this run: how often, and when it is to be tried again.
     failed: HashMap<ConversationId, (usize, Duration)>,
 }
@@ -74,8 +63,8 @@ impl std::fmt::Debug for Summaries {
 }
 
 impl Summaries {
-    /// For these conversations, by what `models` gives.
-    pub fn new(conversations: Conversations, models: Models) -> Self {
+    /// For these conversations, by the model that is chosen at the time.
+    pub fn new(conversations: Conversations, models: Arc<dyn Models>) -> Self {
         Self { conversations, models, failed: HashMap::new() }
     }
 
@@ -127,11 +116,11 @@ impl Summaries {
         if ended.is_some_and(|end| self.conversations.wall().saturating_sub(end.at) > STALE) {
             return self.blocking(move |conversations| give_up(conversations, wanted)).await;
         }
-        let Some(model) = (self.models)() else { return Ok(()) };
+        let Some(model) = self.models.current() else { return Ok(()) };
         let transcript = transcript(&history);
         let mut failure = None;
         if wanted.title {
-            let answer = self.ask(&model, id, PROMPT, &transcript).await;
+            let answer = self.ask(&*model.provider, id, PROMPT, &transcript).await;
             match answer.and_then(|text| title::parse(&text).ok_or_else(|| nonsense(&text))) {
                 Ok(titled) => self.title(id, titled).await?,
                 Err(reason) => failure = Some(reason),
@@ -139,7 +128,7 @@ impl Summaries {
         }
         if wanted.note {
             let prompt = self.conversations.settings().retrospection_prompt.clone();
-            let answer = self.ask(&model, id, &prompt, &transcript).await;
+            let answer = self.ask(&*model.provider, id, &prompt, &transcript).await;
             match answer.and_then(|text| note(&text).ok_or_else(|| nonsense(&text))) {
                 Ok(text) => self.note(id, text).await?,
                 Err(reason) => failure = Some(reason),
@@ -204,7 +193,7 @@ impl Summaries {
     /// The text of one answer.
     async fn ask(
         &self,
-        model: &Model,
+        model: &dyn Provider,
         id: ConversationId,
         prompt: &str,
         transcript: &str,
@@ -217,7 +206,7 @@ impl Summaries {
             effort: Some(Effort::Off),
             ..TurnRequest::new(vec![llm::Message::user(said)])
         };
-        let mut stream = model.provider.stream(Arc::new(request));
+        let mut stream = model.stream(Arc::new(request));
         let answer = async {
             while let Some(item) = stream.next().await {
                 match item {
@@ -234,17 +223,21 @@ impl Summaries {
                 return Err(format!("no answer within {} seconds", PATIENCE.as_secs()));
             }
         };
-        self.count(id, &turn, &model.facts).await;
+        self.count(id, &turn).await;
         Ok(text_of(&turn))
     }
 
-    async fn count(&self, id: ConversationId, turn: &Turn, facts: &BTreeMap<String, Facts>) {
-        let (model, used) = used(turn, facts);
-        let counted =
-            self.blocking(move |conversations| conversations.count_usage(id, &model, used));
-        if let Err(error) = counted.await {
-            tracing::warn!(%error, "the usage could not be counted");
-        }
+    async fn count(&self, id: ConversationId, turn: &Turn) {
+        let usage = turn.usage.unwrap_or_default();
+        let (model, cost) = self.models.price(Some(&turn.origin), &usage);
+        // Of tokens that nobody told the cost is not nothing but unknown.
+        let cost = cost.filter(|_| turn.usage.is_some());
+        let counted = self.blocking(move |conversations| {
+            StoredMemory::new(conversations.clone()).count(id, &model, &usage, cost);
+            Ok(())
+        });
+        // It says in the log itself what failed.
+        let _ = counted.await;
     }
 
     async fn blocking<T: Send + 'static>(

@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, 
 use clap_complete::Shell;
 
 use super::call::CallArguments;
+use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
 use super::output::Output;
 use crate::config::layers::Flags;
@@ -93,6 +94,10 @@ pub enum Command {
     Approvals(ApprovalsArguments),
     /// Every call of a tool and what was decided on it
     Audit(AuditArguments),
+    /// What was said: list, show, search, export, end and delete conversations
+    Conversations(ConversationsArguments),
+    /// What models were used for, and what that cost
+    Usage(UsageArguments),
     /// The vault's links: find broken and ambiguous ones
     Links(LinksArguments),
     /// Say whether a daemon serves the vault, and how it is

@@ -16,7 +16,9 @@ mod client;
 mod completions;
 mod config;
 mod consent;
+mod conversations;
 mod doctor;
+mod export;
 mod failure;
 mod flags;
 mod history;
@@ -76,6 +78,8 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Mode(arguments) => policy::mode(&session()?, arguments, output),
         Command::Approvals(arguments) => policy::approvals(&session()?, arguments.action, output),
         Command::Audit(arguments) => policy::audit(&session()?, arguments, output),
+        Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
+        Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
         Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
             links::check(&session()?, output)
         }

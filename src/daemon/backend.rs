@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::conversations::KeptConversations;
 use super::talk::Talk;
 use super::{asking, keeping, settings};
 use crate::calls::{Calls, Request};
@@ -26,7 +27,7 @@ use crate::protocol::session::{
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, Later, Speaker, Work};
+use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -38,6 +39,7 @@ pub struct VaultBackend {
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
+    conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
 }
@@ -50,7 +52,8 @@ impl VaultBackend {
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { calls, talk, live, confinement, folder, reduced }
+        let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone());
+        Self { calls, talk, live, confinement, folder, conversations, reduced }
     }
 
     /// Has `status` say this as well.
@@ -118,6 +121,10 @@ impl Backend for VaultBackend {
 
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject> {
         asking::audit(&self.calls, params)
+    }
+
+    fn conversations(&self) -> &dyn ConversationsBackend {
+        &self.conversations
     }
 
     fn settings(&self) -> SettingsGetResult {

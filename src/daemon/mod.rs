@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod backend;
 pub mod confine;
+pub mod conversations;
 pub mod fresh;
 mod handles;
 pub mod keeping;
@@ -30,7 +31,7 @@ use talk::{Doors, Surroundings, Talk};
 use crate::agent::clock::SystemClock;
 use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
-use crate::agent::{Agent, Conversations, Ports};
+use crate::agent::{Agent, Conversations, Ports, Summaries};
 use crate::calls::Calls;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
@@ -213,13 +214,13 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
-        conversations: Some(Arc::new(conversations(state, config))),
+        conversations: Some(Arc::new(kept_conversations(state, config))),
         clock: tools::Clock::System,
     })
 }
 
 /// The conversations that are kept in this state folder.
-pub fn conversations(state: &Path, config: &Config) -> Conversations {
+pub fn kept_conversations(state: &Path, config: &Config) -> Conversations {
     let clock = Arc::new(SystemClock::default());
     Conversations::new(Store::at(state), config.conversation.clone(), clock)
 }
@@ -278,7 +279,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
-    let context = open(root, &state, &config, progress)?;
+    let mut context = open(root, &state, &config, progress)?;
+    let conversations = kept_conversations(&state, &config);
+    context.conversations = Some(Arc::new(conversations.clone()));
     let recovered = recover(&context)?;
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
@@ -287,7 +290,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, &state, &config, folders, environment, tape)?;
+    let agent = agent(&calls, conversations, &config, folders, environment, tape)?;
     let mut backend =
         VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
@@ -340,14 +343,13 @@ struct AgentParts {
 /// Puts the agent together, and makes whole what an earlier run left.
 fn agent(
     calls: &Calls,
-    state: &Path,
+    conversations: Conversations,
     config: &Config,
     folders: &Folders,
     environment: Environment,
     tape: Tape,
 ) -> Result<AgentParts, StartError> {
     let root = calls.context().vault.root();
-    let conversations = conversations(state, config);
     let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
     let doors = Arc::new(Doors::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone()));
@@ -417,6 +419,11 @@ async fn serve(
     let events = server.events();
     let tell = events.clone();
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    let tell = events.clone();
+    let conversations = agent.talk.conversations().clone();
+    conversations.subscribe(Box::new(move |event| tell.publish(conversations::event(event))));
+    let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
+    let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
     let seen = Arc::clone(&agent.surroundings);
     vault.subscribe(Box::new(move |change| seen.changed(change)));

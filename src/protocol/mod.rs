@@ -9,10 +9,11 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
+pub mod conversations;
 pub mod envelope;
 pub mod error;
 pub mod events;
@@ -31,6 +32,12 @@ pub mod tools;
 pub mod typescript;
 
 use cancel::CancelParams;
+use conversations::{
+    ConversationChangedParams, ConversationParams, ConversationResult, DeleteConversationParams,
+    DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult,
+    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
+    UsageParams, UsageResult,
+};
 use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
 use keeping::{
@@ -88,6 +95,24 @@ methods! {
     VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
     /// Calls, and what was decided on them.
     VaultAudit => "_vault/audit" { AuditParams => AuditResult },
+    /// The conversations, the one last active first.
+    SessionList => "session/list" { SessionListParams => SessionListResult },
+    /// One conversation with what was said in it.
+    VaultConversation => "_vault/conversation" { ConversationParams => ConversationResult },
+    /// Ends a conversation; the next message begins another.
+    VaultEnd => "_vault/end" { EndParams => EndResult },
+    /// Goes on from before an earlier message, or with another branch.
+    VaultFork => "_vault/fork" { ForkParams => ForkResult },
+    /// Finds conversations by what was said in them.
+    SearchConversations => "_vault/search_conversations" {
+        SearchConversationsParams => SearchConversationsResult
+    },
+    /// Deletes conversations for good.
+    DeleteConversation => "_vault/delete_conversation" {
+        DeleteConversationParams => DeleteConversationResult
+    },
+    /// What models were used for, and what that cost.
+    VaultUsage => "_vault/usage" { UsageParams => UsageResult },
     /// Begins a conversation with the agent.
     SessionNew => "session/new" { SessionNewParams => SessionNewResult },
     /// Says something to the agent; answered when the turn is over.
@@ -115,6 +140,8 @@ notifications! {
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// Something happened to a conversation as a whole.
+        ConversationChanged => "_vault/conversation_changed" { ConversationChangedParams },
         /// The settings file has changed, and new settings hold.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// The settings file has changed and is wrong; the old settings hold.

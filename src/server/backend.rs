@@ -10,6 +10,11 @@ use serde_json::{Map, Value};
 
 pub use crate::calls::Decision;
 pub use crate::policy::Scope;
+use crate::protocol::conversations::{
+    ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
+    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    SearchConversationsResult, SessionListParams, SessionListResult, UsageParams, UsageResult,
+};
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
@@ -38,7 +43,7 @@ pub enum Work {
     /// Changes something: one at a time, in the order they were asked for; once begun it runs to
     /// its end, whatever becomes of its caller.
     Change,
-    /// Changes a setting: runs at once, so that no queue of changes keeps a person from it; once
+    /// Changes a setting or a conversation, not the vault: runs at once, so that no queue of changes keeps a person from it; once
     /// begun it runs to its end.
     Setting,
 }
@@ -92,6 +97,43 @@ pub trait Question: Send + Sync {
 
     /// Goes on, or ends; on a thread that may block. `by` is the name of the client that answered.
     fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
+}
+
+/// The conversations of one vault, on threads that may block.
+///
+/// Errors are of the kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
+#[expect(clippy::missing_errors_doc, reason = "said once, above")]
+pub trait ConversationsBackend: Send + Sync {
+    /// The conversations, the one last active first.
+    fn list(&self, params: SessionListParams) -> Result<SessionListResult, ErrorObject>;
+
+    /// One conversation with what was said in it, in an answer of at most about `most` bytes.
+    fn show(
+        &self,
+        params: ConversationParams,
+        most: u64,
+    ) -> Result<ConversationResult, ErrorObject>;
+
+    /// Ends one.
+    fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject>;
+
+    /// Goes on from before an earlier message, or with another branch.
+    fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject>;
+
+    /// Finds conversations by what was said in them.
+    fn search(
+        &self,
+        params: SearchConversationsParams,
+    ) -> Result<SearchConversationsResult, ErrorObject>;
+
+    /// Deletes conversations for good.
+    fn delete(
+        &self,
+        params: DeleteConversationParams,
+    ) -> Result<DeleteConversationResult, ErrorObject>;
+
+    /// What models were used for.
+    fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject>;
 }
 
 /// Who says something to the agent.
@@ -161,6 +203,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Kind `failed`.
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject>;
 
+    /// The conversations.
+    fn conversations(&self) -> &dyn ConversationsBackend;
     /// Begins a conversation, on a thread that may block.
     ///
     /// # Errors

@@ -8,6 +8,9 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
 use super::outbox::Outbox;
+use crate::protocol::conversations::{
+    ConversationChange, ConversationChangedParams, ConversationInfo,
+};
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
@@ -41,6 +44,15 @@ pub enum Event {
     },
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
+    /// Something happened to a conversation as a whole.
+    ConversationChanged {
+        /// The conversation.
+        session_id: String,
+        /// What happened.
+        kind: ConversationChange,
+        /// The conversation as it is now.
+        conversation: Option<ConversationInfo>,
+    },
     /// New settings hold.
     ConfigReloaded {
         /// What is another value now, by name.
@@ -102,6 +114,14 @@ impl Event {
             }
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
+            }
+            Self::ConversationChanged { session_id, kind, conversation } => {
+                envelope::notification(&ConversationChangedParams {
+                    session_id,
+                    kind,
+                    conversation,
+                    meta,
+                })
             }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })

@@ -6,11 +6,15 @@ use std::time::Instant;
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Backend, MAX_CALLER_CHARS, Scope, Speaker, Work};
+use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker, Work};
 use super::calls::{Calls, Step};
 use super::outbox::Outbox;
 use super::pace::Bucket;
 use super::{Settings, Shared};
+use crate::protocol::conversations::{
+    ConversationParams, DeleteConversationParams, EndParams, ForkParams, SearchConversationsParams,
+    SessionListParams, UsageParams,
+};
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::initialize::{
@@ -205,6 +209,37 @@ impl Session {
                 self.only_a_person()?;
                 self.keep::<AuditParams>(id, Work::Read, |backend| backend.audit(params))?;
             }
+            Request::SessionList(params) => {
+                self.of_conversations::<SessionListParams>(id, Work::Read, |kept| {
+                    kept.list(params)
+                })?;
+            }
+            Request::VaultConversation(params) => {
+                // Room for what JSON adds to the texts.
+                let most = self.settings.max_reply_bytes / 2;
+                self.of_conversations::<ConversationParams>(id, Work::Read, move |kept| {
+                    kept.show(params, most)
+                })?;
+            }
+            Request::VaultEnd(params) => {
+                self.of_conversations::<EndParams>(id, Work::Setting, |kept| kept.end(params))?;
+            }
+            Request::VaultFork(params) => {
+                self.of_conversations::<ForkParams>(id, Work::Setting, |kept| kept.fork(params))?;
+            }
+            Request::SearchConversations(params) => {
+                self.of_conversations::<SearchConversationsParams>(id, Work::Read, |kept| {
+                    kept.search(params)
+                })?;
+            }
+            Request::DeleteConversation(params) => {
+                self.of_conversations::<DeleteConversationParams>(id, Work::Setting, |kept| {
+                    kept.delete(params)
+                })?;
+            }
+            Request::VaultUsage(params) => {
+                self.of_conversations::<UsageParams>(id, Work::Read, |kept| kept.usage(params))?;
+            }
             Request::SessionNew(params) => {
                 self.shared.events.listen(self.number, &self.outbox);
                 self.keep::<SessionNewParams>(id, Work::Setting, |backend| {
@@ -277,6 +312,18 @@ impl Session {
             },
             auth_methods: Vec::new(),
         })
+    }
+
+    /// Begins work on conversations, which a person's own programs alone may look at: what was said
+    /// may quote any note.
+    fn of_conversations<P: MethodParams>(
+        &self,
+        id: &RequestId,
+        work: Work,
+        job: impl FnOnce(&dyn ConversationsBackend) -> Result<P::Result, ErrorObject> + Send + 'static,
+    ) -> Result<(), ErrorObject> {
+        self.only_a_person()?;
+        self.keep::<P>(id, work, |backend| job(backend.conversations()))
     }
 
     /// Begins work that is no tool and answers with its result.

@@ -255,3 +255,93 @@ fn plain(text: &str) -> String {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{BranchId, End, EndKind, ItemNumber, Waiting};
+
+    /// One conversation with as many items as a test wants.
+    #[derive(Debug)]
+    struct Kept(Vec<Said>);
+
+    fn conversation(id: i64) -> Conversation {
+        Conversation {
+            id: ConversationId(id),
+            began: 0,
+            last_active: 0,
+            ended: Some(End { at: 0, kind: EndKind::Idle, reason: String::new() }),
+            title: Some("Notes sorted".into()),
+            summary: Some("Six moved.".into()),
+            titled_by: None,
+            source: "chat".into(),
+            branch: BranchId(1),
+            waiting: None,
+            is_working: false,
+            items: 3,
+        }
+    }
+
+    fn said(item: i64, kind: ItemKind, text: &str) -> Said {
+        Said { item: ItemNumber(item), kind, time: 0, text: text.into(), tools: Vec::new() }
+    }
+
+    impl ConversationView for Kept {
+        fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError> {
+            Ok((1..=3).rev().take(limit).map(conversation).collect())
+        }
+
+        fn search(
+            &self,
+            text: &str,
+            _: usize,
+        ) -> Result<Vec<(Conversation, Vec<Said>)>, ToolError> {
+            let found = self.0.iter().filter(|one| one.text.contains(text)).cloned().collect();
+            Ok(vec![(conversation(3), found)])
+        }
+
+        fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError> {
+            Ok((id.0 == 3).then(|| (conversation(3), self.0.clone())))
+        }
+    }
+
+    #[test]
+    fn what_tools_answered_is_left_out_and_the_rest_can_be_paged() {
+        let long = "word ".repeat(10_000);
+        let mut kept = vec![
+            said(1, ItemKind::User, "sort\u{202e} my notes"),
+            Said { tools: vec!["move a.md".into()], ..said(2, ItemKind::Assistant, "") },
+            said(3, ItemKind::ToolResults, "moved"),
+            said(4, ItemKind::Notice, "it is noon"),
+        ];
+        kept.extend((5..30).map(|n| said(n, ItemKind::Message, &long)));
+        let kept = Kept(kept);
+        let first = show(&kept, 3, 1).unwrap();
+        let shown: Vec<u64> = first.data.items.iter().map(|item| item.item).collect();
+        assert_eq!(shown, [1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+        assert!(first.text.contains("user: sort my notes\n"), "{}", first.text);
+        assert!(first.text.contains("assistant: [used move a.md]"));
+        assert!(first.text.ends_with("[more with conversation_id: 3, first_item: 14]"));
+        let rest = show(&kept, 3, first.data.next_item.unwrap()).unwrap();
+        assert_eq!(rest.data.items[0].item, 14);
+        let end = show(&kept, 3, 99).unwrap();
+        assert_eq!((end.data.items.len(), end.data.next_item), (0, None));
+        for missing in [0, 4, u64::MAX] {
+            let error = show(&kept, missing, 1).err().unwrap();
+            assert_eq!(error.code, ErrorCode::NotFound, "{missing}");
+        }
+    }
+
+    #[test]
+    fn lists_have_titles_and_a_question_that_waits() {
+        let kept = Kept(vec![said(1, ItemKind::User, "find me here")]);
+        let recent = list(&kept, 2).unwrap();
+        assert_eq!(recent.data.conversations.len(), 2);
+        assert!(recent.text.contains("Notes sorted (ended, 3 items)\n    Six moved."));
+        let found = search(&kept, "find").unwrap();
+        assert!(found.text.contains("    [1] user: find me here"), "{}", found.text);
+        let waiting = Some(Waiting { since: 0, question: "Which one?".into() });
+        let open = Conversation { ended: None, waiting, ..conversation(1) };
+        assert!(listed(&open).contains("(waiting, 3 items)\n    asked: Which one?"));
+    }
+}

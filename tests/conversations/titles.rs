@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use vault_steward::agent::{
-    ConversationEvent, ConversationSettings, Conversations, Model, Models, Summaries,
-};
+use vault_steward::agent::ports::{Later, Model, Models};
+use vault_steward::agent::{ConversationEvent, ConversationSettings, Conversations, Summaries};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin};
 use vault_steward::llm::{
     Block, ErrorKind, Item, LlmError, Origin, Provider, Stop, Turn, TurnRequest, TurnStream, Usage,
@@ -37,9 +36,8 @@ impl Scripted {
         Self { next: Arc::new(Mutex::new(next.into_iter().collect())), asked: Arc::default() }
     }
 
-    fn models(&self) -> Models {
-        let model = Model { provider: Arc::new(self.clone()), facts: Arc::default() };
-        Arc::new(move || Some(model.clone()))
+    fn models(&self) -> Arc<dyn Models> {
+        Arc::new(self.clone())
     }
 
     fn asked(&self) -> usize {
@@ -72,6 +70,37 @@ impl Provider for Scripted {
             }))),
         };
         stream::iter([item]).boxed()
+    }
+}
+
+impl Models for Scripted {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(self.clone()), window: 8_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        unreachable!("nobody is told how to choose one")
+    }
+
+    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
+        (origin.unwrap().model.clone(), Some(usage.output as f64))
+    }
+}
+
+/// No model is chosen.
+struct Nobody;
+
+impl Models for Nobody {
+    fn current(&self) -> Option<Model> {
+        None
+    }
+
+    fn advice(&self) -> Later<String> {
+        unreachable!("nobody is told how to choose one")
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        unreachable!("nobody answers")
     }
 }
 
@@ -157,8 +186,7 @@ async fn a_restart_asks_for_what_is_still_wanted() {
     drop(open);
     let clock = Set::at(NOON + 60_000);
     let open = conversations(folder.path(), &clock);
-    let none: Models = Arc::new(|| None);
-    Summaries::new(open.clone(), none).round().await.unwrap();
+    Summaries::new(open.clone(), Arc::new(Nobody)).round().await.unwrap();
     assert_eq!(title(&open, id).1, TitleOrigin::Extract);
     let model = Scripted::of([Next::Says(GOOD)]);
     Summaries::new(open.clone(), model.models()).round().await.unwrap();

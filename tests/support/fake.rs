@@ -6,6 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use vault_steward::protocol::conversations::{
+    ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
+    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    SearchConversationsResult, SessionListParams, SessionListResult, UsageParams, UsageResult,
+};
 use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
@@ -22,7 +27,9 @@ use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Called, Caller, Later, Speaker, Work};
+use vault_steward::server::backend::{
+    Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work,
+};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -109,6 +116,10 @@ impl Backend for Fake {
         Ok(AuditResult::default())
     }
 
+    fn conversations(&self) -> &dyn ConversationsBackend {
+        self
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }
@@ -186,5 +197,39 @@ impl Backend for Fake {
 
     fn confinement(&self) -> Confinement {
         Confinement::default()
+    }
+}
+
+/// None are kept.
+impl ConversationsBackend for Fake {
+    fn list(&self, _: SessionListParams) -> Result<SessionListResult, ErrorObject> {
+        Ok(SessionListResult::default())
+    }
+
+    fn show(&self, _: ConversationParams, _: u64) -> Result<ConversationResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn end(&self, _: EndParams) -> Result<EndResult, ErrorObject> {
+        Ok(EndResult::default())
+    }
+
+    fn fork(&self, _: ForkParams) -> Result<ForkResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn search(
+        &self,
+        _: SearchConversationsParams,
+    ) -> Result<SearchConversationsResult, ErrorObject> {
+        Ok(SearchConversationsResult::default())
+    }
+
+    fn delete(&self, _: DeleteConversationParams) -> Result<DeleteConversationResult, ErrorObject> {
+        Ok(DeleteConversationResult::default())
+    }
+
+    fn usage(&self, _: UsageParams) -> Result<UsageResult, ErrorObject> {
+        Ok(UsageResult::default())
     }
 }
