@@ -156,7 +156,10 @@ fn engine(criterion: &mut Criterion) {
     let all = call(&context, "list_files", json!({"pattern": "**/*.md", "max_results": 1000}));
     let named = all["entries"].as_array().into_iter().flatten();
     let paths = named.filter_map(|entry| VaultPath::from_disk(entry["path"].as_str()?));
-    let target = paths.max_by_key(|path| links.backlinks(path).len()).expect("there are notes");
+    let paths: Vec<VaultPath> = paths.collect();
+    let of_all = |path: &&VaultPath| links.backlinks(path).len();
+    let target = paths.iter().max_by_key(of_all).expect("there are notes").clone();
+    let hundred = paths.iter().min_by_key(|path| of_all(path).abs_diff(100)).expect("as above");
     let hub = links.backlinks(&target).len();
     group.bench_function("refresh, nothing changed", |bencher| {
         bencher.iter(|| links.refresh(&Cancel::default()));
@@ -164,14 +167,17 @@ fn engine(criterion: &mut Criterion) {
     group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
         bencher.iter(|| links.backlinks(&target))
     });
-    group.bench_function(format!("links a move of it would turn, from {hub} notes"), |bencher| {
-        let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
-        bencher.iter(|| {
-            let mut change = NameChange::default();
-            change.moves(&vault.catalogue(), &target, &to);
-            black_box(links.affected(&change))
+    for target in [hundred, &target] {
+        let notes = links.backlinks(target).len();
+        group.bench_function(format!("links a move would turn, from {notes} notes"), |bencher| {
+            let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
+            bencher.iter(|| {
+                let mut change = NameChange::default();
+                change.moves(&vault.catalogue(), target, &to);
+                black_box(links.affected(&change))
+            });
         });
-    });
+    }
     group.bench_function("get_links", |bencher| {
         bencher.iter(|| call(&context, "get_links", json!({"path": target.as_str()})));
     });

@@ -316,8 +316,6 @@ export type ConversationChangedParams = {
   sessionId: string,
   /** What happened. */
   kind: ConversationChange,
-  /** The conversation as it is now; none where it is gone. */
-  conversation?: ConversationInfo,
   /** The event's number. */
   _meta: EventMeta,
 };
@@ -376,6 +374,14 @@ export type ConversationResult = {
   items: Array<ItemInfo>,
   /** Whether more follows: ask with `after` the last item. */
   more: boolean,
+};
+
+/** An estimate. */
+export type Cost = {
+  /** How much. */
+  amount: number,
+  /** Of what: `USD`. */
+  currency: string,
 };
 
 /** What to delete for good. */
@@ -581,7 +587,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -597,6 +603,23 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Which kind of message. */
+export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
+
+/** A message is whole, and kept; or what was shown of one counts for nothing. */
+export type MessageParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** The message whose pieces came before. */
+  messageId: string,
+  /** Which kind. */
+  kind: MessageKind,
+  /** All of it; empty for one that counts for nothing. */
+  text: string,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
 };
 
 /** Asks for the mode, or sets it. */
@@ -713,6 +736,50 @@ export type PingResult = {
   seq: number,
 };
 
+/** A piece of a message. */
+export type PromptContent = { "type": "text",
+/** The text. */
+text: string, } | { "type": "resource_link",
+/** The address: a path in the vault, or a `file:` address of one. */
+uri: string,
+/** How it is called. */
+name: string, } | { "type": "other" };
+
+/** What goes with a message. */
+export type PromptMeta = {
+  /** Ours. */
+  vault?: PromptVaultMeta,
+};
+
+/** What ACP has no place for. */
+export type PromptResultMeta = {
+  /** Ours. */
+  vault: PromptResultVaultMeta,
+};
+
+/** What a turn came to. */
+export type PromptResultVaultMeta = {
+  /** The conversation that the message went to. */
+  sessionId: string,
+  /** The turn in which it was heard. */
+  turn: string,
+  /** The last message of the turn, whole; empty where nothing was said. */
+  answer: string,
+  /** Whether that is a question that waits for an answer. */
+  waiting: boolean,
+};
+
+/** What a client of this protocol adds to a message. */
+export type PromptVaultMeta = {
+  /**
+   * A name that no other message of the client has, at most 100 characters. The same message
+   * sent again under it, after a lost connection, is not heard twice: it gets the same answer.
+   */
+  clientMessageId?: string,
+  /** Where the words came from: `chat`, `cli`, `voice`. What was heard may do less. */
+  source?: string,
+};
+
 /**
  * What a client calls its request: an integer or a text of at most 256 bytes. Null and
  * fractions are refused, as two languages would not agree on them.
@@ -757,6 +824,29 @@ export type SearchConversationsResult = {
   found: Array<FoundConversation>,
 };
 
+/** Stops the turn of a conversation, whoever began it. */
+export type SessionCancelParams = {
+  /** The conversation. */
+  sessionId: string,
+};
+
+/** What an event of a conversation carries. */
+export type SessionEventMeta = {
+  /** Ours. */
+  vault: SessionEventVaultMeta,
+};
+
+/** The event's place among all events. */
+export type SessionEventVaultMeta = {
+  /**
+   * Its number, counted from 1 in each run of the daemon, without gaps. 0 in a history that is
+   * told again, which has no place among the events.
+   */
+  seq: number,
+  /** The turn it belongs to. */
+  turn?: string,
+};
+
 /** A conversation as ACP lists it. */
 export type SessionInfo = {
   /** Its number. */
@@ -787,10 +877,132 @@ export type SessionListResult = {
   nextCursor?: string,
 };
 
+/** A conversation that is to be told again and gone on with. */
+export type SessionLoadParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** The folder to work in: the vault's root, or left out. */
+  cwd?: string,
+  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
+  mcpServers?: Array<unknown>,
+};
+
+/** Its history was told. */
+export type SessionLoadResult = {
+  /** What ACP has no place for. */
+  _meta: SessionMeta,
+};
+
 /** What ACP has no place for. */
 export type SessionMeta = {
   /** Ours. */
   vault: ConversationInfo,
+};
+
+/** A new conversation. */
+export type SessionNewParams = {
+  /** The folder to work in: the vault's root, or left out. */
+  cwd?: string,
+  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
+  mcpServers?: Array<unknown>,
+};
+
+/** It has begun. */
+export type SessionNewResult = {
+  /** Its number. */
+  sessionId: string,
+};
+
+/** A person's message. */
+export type SessionPromptParams = {
+  /**
+   * The conversation it belongs to. Left out: the current one, or a new one where the last was
+   * silent for too long.
+   */
+  sessionId?: string,
+  /** The message. */
+  prompt: Array<PromptContent>,
+  /** What ACP has no place for. */
+  _meta?: PromptMeta,
+};
+
+/** The turn is over. */
+export type SessionPromptResult = {
+  /** Why. */
+  stopReason: StopReason,
+  /** What ACP has no place for. */
+  _meta: PromptResultMeta,
+};
+
+/** How a conversation stands. */
+export type SessionState = "running" | "requires_action" | "idle";
+
+/** What happened, in ACP's kinds. */
+export type SessionUpdate = { "sessionUpdate": "user_message_chunk",
+/** What. */
+content: Content,
+/** The message. */
+messageId: string,
+/** What ACP has no place for. */
+_meta?: UserMessageMeta, } | { "sessionUpdate": "agent_message_chunk",
+/** What was added. */
+content: Content,
+/** The message it belongs to. */
+messageId: string, } | { "sessionUpdate": "agent_thought_chunk",
+/** What was added. */
+content: Content,
+/** The thought it belongs to. */
+messageId: string, } | { "sessionUpdate": "tool_call",
+/** The call. */
+toolCallId: string,
+/** What it does, for people. */
+title: string,
+/** `read`, `edit`, `delete`, `move`, `search` or `other`. */
+kind: string,
+/** How it stands. */
+status: ToolCallStatus,
+/** The files it names, as absolute paths. */
+locations: Array<PermissionLocation>,
+/** Its arguments. */
+rawInput: unknown,
+/** What ACP has no place for. */
+_meta: ToolCallMeta, } | { "sessionUpdate": "tool_call_update",
+/** The call. */
+toolCallId: string,
+/** How it stands. */
+status: ToolCallStatus,
+/** What it waits for, where a person has to agree. */
+title?: string,
+/** What it answered, for people. */
+content?: Array<ToolCallContent>,
+/** What it answered, for programs: as `structuredContent` of `tools/call`. */
+rawOutput?: unknown, } | { "sessionUpdate": "usage_update",
+/** Tokens in use. */
+used: number,
+/** Tokens there are. */
+size: number,
+/** What the conversation cost in this run, where prices are known. */
+cost?: Cost, } | { "sessionUpdate": "notice",
+/** `info`, `warning` or `error`. */
+severity: string,
+/** It. */
+title: string,
+/** More. */
+description?: string, } | { "sessionUpdate": "session_info_update",
+/** What it is called. */
+title?: string,
+/** When something was last said, local time. */
+updatedAt?: string,
+};
+
+/** Something happened in a conversation. */
+export type SessionUpdateParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** What. */
+  update: SessionUpdate,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
 };
 
 /** One setting. */
@@ -861,6 +1073,24 @@ export type SettingsState = {
   needsRestart: Array<string>,
 };
 
+/** How a conversation stands. */
+export type StateParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** How it stands. */
+  state: SessionState,
+  /** How many messages wait to be heard. */
+  queued: number,
+  /** Whether the person is asked something: the next message is the answer. */
+  waiting: boolean,
+  /** Why the turn is over; none while it is not, and where it failed. */
+  stopReason?: StopReason,
+  /** Why it failed, and what can be done about it. */
+  error?: string,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
+};
+
 /** Nothing to say. */
 export type StatusParams = Record<symbol, never>;
 
@@ -885,6 +1115,9 @@ export type StatusResult = {
   /** The vault. */
   vault: VaultState,
 };
+
+/** Why a turn is over, in ACP's words. */
+export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
 /** What follows the answer to a subscription. */
 export type SubscribeMode = "live" | "replay" | "snapshot";
@@ -941,6 +1174,27 @@ export type ToolAnnotations = {
   idempotentHint: boolean,
   /** It reaches beyond the vault: never. */
   openWorldHint: boolean,
+};
+
+/** A piece of what a call answered. */
+export type ToolCallContent = { "type": "content",
+/** The text. */
+content: Content,
+};
+
+/** What ACP has no place for. */
+export type ToolCallMeta = {
+  /** Ours. */
+  vault: ToolCallVaultMeta,
+};
+
+/** How a call stands. */
+export type ToolCallStatus = "pending" | "in_progress" | "completed" | "failed";
+
+/** The call in the vault's own terms. */
+export type ToolCallVaultMeta = {
+  /** The tool. */
+  tool: string,
 };
 
 /** Which tool to run, on what. */
@@ -1038,6 +1292,20 @@ export type UsageResult = {
   total: UsageInfo,
 };
 
+/** What ACP has no place for. */
+export type UserMessageMeta = {
+  /** Ours. */
+  vault: UserMessageVaultMeta,
+};
+
+/** Where a message came from. */
+export type UserMessageVaultMeta = {
+  /** `chat`, `cli`, `voice`. */
+  source: string,
+  /** What its client called it. */
+  clientMessageId?: string,
+};
+
 /** What is known of the vault. */
 export type VaultState = {
   /** Its name: the name of its folder. */
@@ -1099,6 +1367,8 @@ export interface Methods {
   "_vault/audit": { params: AuditParams; result: AuditResult };
   /** The conversations, the one last active first. */
   "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Tells the history of a conversation again, and what happens in it from then on. */
+  "session/load": { params: SessionLoadParams; result: SessionLoadResult };
   /** One conversation with what was said in it. */
   "_vault/conversation": { params: ConversationParams; result: ConversationResult };
   /** Ends a conversation; the next message begins another. */
@@ -1111,6 +1381,10 @@ export interface Methods {
   "_vault/delete_conversation": { params: DeleteConversationParams; result: DeleteConversationResult };
   /** What models were used for, and what that cost. */
   "_vault/usage": { params: UsageParams; result: UsageResult };
+  /** Begins a conversation with the agent. */
+  "session/new": { params: SessionNewParams; result: SessionNewResult };
+  /** Says something to the agent; answered when the turn is over. */
+  "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -1119,6 +1393,8 @@ export interface Methods {
 export interface ClientNotifications {
   /** Asks that a request in flight be given up. */
   "$/cancel_request": CancelParams;
+  /** Stops the turn of a conversation. */
+  "session/cancel": SessionCancelParams;
 }
 
 /** What the daemon asks of a client. */
@@ -1139,6 +1415,12 @@ export interface ServerNotifications {
   "_vault/config_reloaded": ConfigReloadedParams;
   /** The settings file has changed and is wrong; the old settings hold. */
   "_vault/config_rejected": ConfigRejectedParams;
+  /** Something happened in a conversation. */
+  "session/update": SessionUpdateParams;
+  /** A message of a conversation is whole, and kept. */
+  "_vault/message": MessageParams;
+  /** How a conversation stands. */
+  "_vault/state": StateParams;
   /** An answer to a request of the server's is no longer needed. */
   "$/cancel_request": CancelParams;
 }

@@ -2,7 +2,9 @@
 //! of the wire.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use super::{replay, talk};
 use crate::agent::conversations::{ConversationError, Excerpt};
 use crate::agent::{ConversationEvent, Conversations, view};
 use crate::conversation::{
@@ -12,12 +14,13 @@ use crate::protocol::conversations::{
     BranchInfo, ConversationChange, ConversationInfo, ConversationParams, ConversationResult,
     DeleteConversationParams, DeleteConversationResult, EndParams, EndResult, ForkParams,
     ForkResult, FoundConversation, ItemInfo, SearchConversationsParams, SearchConversationsResult,
-    SessionInfo, SessionListParams, SessionListResult, SessionMeta, UsageDay, UsageInfo,
-    UsageParams, UsageResult,
+    SessionInfo, SessionListParams, SessionListResult, SessionLoadParams, SessionLoadResult,
+    SessionMeta, UsageDay, UsageInfo, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::session::{SessionUpdate, SessionUpdateParams};
 use crate::server::backend::ConversationsBackend;
-use crate::server::events::Event;
+use crate::server::events::{Event, SessionTold};
 use crate::store::conversations::Order;
 use crate::store::usage::Used;
 
@@ -74,6 +77,20 @@ impl ConversationsBackend for KeptConversations {
             }
         };
         Ok(SessionListResult { sessions: listed.iter().map(session).collect(), next_cursor })
+    }
+
+    fn load(
+        &self,
+        params: SessionLoadParams,
+    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject> {
+        let root = Path::new(&self.folder);
+        talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
+        let id = numbered(&params.session_id)?;
+        let conversation = self.conversations.get(id).map_err(failed)?;
+        let history = self.conversations.history(id).map_err(failed)?;
+        let updates = replay::updates(&history, root)?;
+        let meta = SessionMeta { vault: info(&conversation) };
+        Ok((updates, SessionLoadResult { meta }))
     }
 
     fn show(
@@ -223,17 +240,27 @@ impl ConversationsBackend for KeptConversations {
     }
 }
 
-/// Something that happened to a conversation, as an event.
-pub fn event(event: &ConversationEvent) -> Event {
+/// Something that happened to a conversation, as events: every client hears what, and those that show
+/// it what it is called now.
+pub fn events(event: &ConversationEvent) -> Vec<Event> {
     let (id, kind, conversation) = match event {
-        ConversationEvent::Began(one) => (one.id, ConversationChange::Began, Some(one)),
+        ConversationEvent::Began(one) => (one.id, ConversationChange::Began, None),
         ConversationEvent::Ended(one) => (one.id, ConversationChange::Ended, Some(one)),
         ConversationEvent::Titled(one) => (one.id, ConversationChange::Titled, Some(one)),
         ConversationEvent::Noted(id, _) => (*id, ConversationChange::Noted, None),
         ConversationEvent::Deleted(id) => (*id, ConversationChange::Deleted, None),
     };
-    let conversation = conversation.map(info);
-    Event::ConversationChanged { session_id: id.to_string(), kind, conversation }
+    let mut events = vec![Event::ConversationChanged { session_id: id.to_string(), kind }];
+    events.extend(conversation.map(|one| Event::Session {
+        session: id.to_string(),
+        turn: None,
+        told: SessionTold::Update(SessionUpdate::SessionInfoUpdate {
+            title: one.title.clone(),
+            updated_at: Some(local(one.last_active)),
+        }),
+        from: None,
+    }));
+    events
 }
 
 /// A conversation as clients see it.

@@ -12,6 +12,7 @@ pub mod fresh;
 mod handles;
 pub mod keeping;
 pub mod models;
+pub mod replay;
 pub mod settings;
 mod signals;
 pub mod talk;
@@ -421,7 +422,9 @@ async fn serve(
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
     let tell = events.clone();
     let conversations = agent.talk.conversations().clone();
-    conversations.subscribe(Box::new(move |event| tell.publish(conversations::event(event))));
+    conversations.subscribe(Box::new(move |event| {
+        conversations::events(event).into_iter().for_each(|event| tell.publish(event));
+    }));
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
     let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));

@@ -42,7 +42,7 @@ const MAX_CHARS: usize = 200_000;
 const MAX_NAME: usize = 100;
 
 /// Characters of a tool's answer that clients are shown as text; programs get all of it.
-const SHOWN: usize = 20_000;
+pub(super) const SHOWN: usize = 20_000;
 
 /// Changes by others that are remembered.
 const NEWS: usize = 500;
@@ -263,6 +263,30 @@ fn failure(end: &End) -> String {
     }
 }
 
+/// Refuses to work in another folder than the vault at `root`, and to run programs for a client.
+///
+/// # Errors
+/// Kind `invalid_params`.
+#[expect(clippy::disallowed_methods, reason = "whether a client means the vault's own folder")]
+pub(super) fn check_place(
+    root: &Path,
+    cwd: Option<&str>,
+    mcp_servers: &[Value],
+) -> Result<(), ErrorObject> {
+    if !mcp_servers.is_empty() {
+        let text = "no MCP servers are run for a client";
+        return Err(ErrorObject::new(Kind::InvalidParams, text)
+            .hint("leave `mcpServers` empty; the agent has the vault's own tools"));
+    }
+    let is_root = |cwd: &Path| cwd == root || cwd.canonicalize().is_ok_and(|real| real == root);
+    if cwd.is_some_and(|cwd| !is_root(Path::new(cwd))) {
+        let text = "the agent works in this vault alone";
+        let hint = format!("leave `cwd` out, or make it `{}`", root.display());
+        return Err(ErrorObject::new(Kind::InvalidParams, text).hint(hint));
+    }
+    Ok(())
+}
+
 /// What clients may ask of the agent.
 pub struct Talk {
     agent: Agent,
@@ -300,27 +324,11 @@ impl Talk {
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
     pub fn new_session(&self, params: &SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
-        if !params.mcp_servers.is_empty() {
-            let text = "no MCP servers are run for a client";
-            return Err(ErrorObject::new(Kind::InvalidParams, text)
-                .hint("leave `mcpServers` empty; the agent has the vault's own tools"));
-        }
-        if let Some(cwd) = &params.cwd
-            && !self.is_root(Path::new(cwd))
-        {
-            let text = "the agent works in this vault alone";
-            let hint = format!("leave `cwd` out, or make it `{}`", self.root.display());
-            return Err(ErrorObject::new(Kind::InvalidParams, text).hint(hint));
-        }
+        check_place(&self.root, params.cwd.as_deref(), &params.mcp_servers)?;
         let begun = self.conversations.open_new("chat").map_err(|error| {
             ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
         })?;
         Ok(SessionNewResult { session_id: begun.id.to_string() })
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "whether a client means the vault's own folder")]
-    fn is_root(&self, cwd: &Path) -> bool {
-        cwd == self.root || cwd.canonicalize().is_ok_and(|real| real == self.root)
     }
 
     /// Stops the turn of a conversation; of one where none is at work there is nothing to stop.

@@ -3,6 +3,7 @@
 //! number as text.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use ts_rs::TS;
 
 use super::events::EventMeta;
@@ -53,7 +54,7 @@ pub struct SessionInfo {
 }
 
 /// What ACP has no place for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionMeta {
     /// Ours.
     pub vault: ConversationInfo,
@@ -350,10 +351,6 @@ pub struct ConversationChangedParams {
     pub session_id: String,
     /// What happened.
     pub kind: ConversationChange,
-    /// The conversation as it is now; none where it is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub conversation: Option<ConversationInfo>,
     /// The event's number.
     #[serde(rename = "_meta")]
     pub meta: EventMeta,
@@ -373,4 +370,28 @@ pub enum ConversationChange {
     Noted,
     /// It was deleted.
     Deleted,
+}
+
+/// A conversation that is to be told again and gone on with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionLoadParams {
+    /// The conversation.
+    pub session_id: String,
+    /// The folder to work in: the vault's root, or left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub cwd: Option<String>,
+    /// Programs to run as MCP servers: must be empty, since clients have none run here.
+    #[serde(default)]
+    #[ts(optional, type = "Array<unknown>")]
+    pub mcp_servers: Vec<Value>,
+}
+
+/// Its history was told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct SessionLoadResult {
+    /// What ACP has no place for.
+    #[serde(rename = "_meta")]
+    pub meta: SessionMeta,
 }

@@ -36,7 +36,7 @@ use conversations::{
     ConversationChangedParams, ConversationParams, ConversationResult, DeleteConversationParams,
     DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult,
     SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
-    UsageParams, UsageResult,
+    SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
 };
 use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
@@ -97,6 +97,8 @@ methods! {
     VaultAudit => "_vault/audit" { AuditParams => AuditResult },
     /// The conversations, the one last active first.
     SessionList => "session/list" { SessionListParams => SessionListResult },
+    /// Tells the history of a conversation again, and what happens in it from then on.
+    SessionLoad => "session/load" { SessionLoadParams => SessionLoadResult },
     /// One conversation with what was said in it.
     VaultConversation => "_vault/conversation" { ConversationParams => ConversationResult },
     /// Ends a conversation; the next message begins another.

@@ -13,7 +13,8 @@ pub use crate::policy::Scope;
 use crate::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
     EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionListResult, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, UsageParams, UsageResult,
 };
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
@@ -25,7 +26,7 @@ use crate::protocol::policy::{
 };
 use crate::protocol::session::{
     SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult,
+    SessionPromptResult, SessionUpdateParams,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
@@ -106,6 +107,12 @@ pub trait Question: Send + Sync {
 pub trait ConversationsBackend: Send + Sync {
     /// The conversations, the one last active first.
     fn list(&self, params: SessionListParams) -> Result<SessionListResult, ErrorObject>;
+
+    /// What was said in a conversation, told again as it was told live.
+    fn load(
+        &self,
+        params: SessionLoadParams,
+    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject>;
 
     /// One conversation with what was said in it, in an answer of at most about `most` bytes.
     fn show(

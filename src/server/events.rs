@@ -8,9 +8,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
 use super::outbox::Outbox;
-use crate::protocol::conversations::{
-    ConversationChange, ConversationChangedParams, ConversationInfo,
-};
+use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
@@ -50,8 +48,6 @@ pub enum Event {
         session_id: String,
         /// What happened.
         kind: ConversationChange,
-        /// The conversation as it is now.
-        conversation: Option<ConversationInfo>,
     },
     /// New settings hold.
     ConfigReloaded {
@@ -115,13 +111,8 @@ impl Event {
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
             }
-            Self::ConversationChanged { session_id, kind, conversation } => {
-                envelope::notification(&ConversationChangedParams {
-                    session_id,
-                    kind,
-                    conversation,
-                    meta,
-                })
+            Self::ConversationChanged { session_id, kind } => {
+                envelope::notification(&ConversationChangedParams { session_id, kind, meta })
             }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })

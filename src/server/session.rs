@@ -13,7 +13,7 @@ use super::pace::Bucket;
 use super::{Settings, Shared};
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ForkParams, SearchConversationsParams,
-    SessionListParams, UsageParams,
+    SessionListParams, SessionLoadParams, UsageParams,
 };
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
@@ -214,6 +214,23 @@ impl Session {
                     kept.list(params)
                 })?;
             }
+            Request::SessionLoad(params) => {
+                self.only_a_person()?;
+                // Heard from before it is read, so that nothing falls between the two.
+                self.shared.events.listen(self.number, &self.outbox);
+                let (answer_to, outbox) = (id.clone(), Arc::clone(&self.outbox));
+                let job = move |shared: &Shared, _: &Cancel| {
+                    Step::Answer(match shared.backend.conversations().load(params) {
+                        Ok((updates, result)) => {
+                            let told = updates.iter().map(envelope::notification);
+                            outbox.push_replay(told.map(Utf8Bytes::from));
+                            answer::<SessionLoadParams>(&answer_to, &result)
+                        }
+                        Err(error) => envelope::failure(Some(&answer_to), &error),
+                    })
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+            }
             Request::VaultConversation(params) => {
                 // Room for what JSON adds to the texts.
                 let most = self.settings.max_reply_bytes / 2;
@@ -295,7 +312,7 @@ impl Session {
                 version: self.shared.version.clone(),
             },
             agent_capabilities: AgentCapabilities {
-                load_session: false,
+                load_session: true,
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
                         name: self.shared.backend.name().to_owned(),

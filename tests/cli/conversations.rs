@@ -129,16 +129,19 @@ fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
         let event: Value = client.read();
         if event["method"] == "_vault/conversation_changed" {
             let params = &event["params"];
-            let titled = params["conversation"]["title"].is_string();
-            told.push((params["sessionId"].clone(), params["kind"].clone(), titled));
+            told.push((params["sessionId"].clone(), params["kind"].clone()));
+        } else if event["method"] == "session/update" {
+            let update = &event["params"]["update"];
+            assert_eq!(update["sessionUpdate"], "session_info_update", "{event}");
+            assert_eq!(update["title"], "会议笔记在哪里");
         }
     }
     assert_eq!(
         told,
         [
-            (json!("2"), json!("ended"), true),
-            (json!("1"), json!("deleted"), false),
-            (json!("2"), json!("deleted"), false),
+            (json!("2"), json!("ended")),
+            (json!("1"), json!("deleted")),
+            (json!("2"), json!("deleted")),
         ]
     );
 }
@@ -162,4 +165,51 @@ fn only_a_persons_own_program_sees_what_was_said() {
     let call = json!({"name": "get_conversation", "arguments": {"list_recent": 1}});
     let answer = client.call("tools/call", call);
     assert_eq!(answer["result"]["structuredContent"]["code"], "denied", "{answer}");
+}
+
+#[test]
+fn a_conversation_is_told_again_to_who_loads_it() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.run_in(&vault, &["conversations"]).expect(0);
+    talk(&home.state());
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    // No model is configured: one sentence is the whole turn.
+    let prompt = json!({"sessionId": "2", "prompt": [{"type": "text", "text": "and the others?"}]});
+    let said = client.call("session/prompt", prompt);
+    let answer = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
+    let mut second = Client::connect(port, token.trim_end()).unwrap();
+    second.initialize();
+    for wrong in [
+        json!({"sessionId": "2", "mcpServers": [{"command": "sh"}]}),
+        json!({"sessionId": "2", "cwd": "/"}),
+    ] {
+        let refused = second.call("session/load", wrong);
+        assert_eq!(refused["error"]["data"]["kind"], "invalid_params", "{refused}");
+    }
+    let id = second.ask("session/load", json!({"sessionId": "2", "cwd": vault}));
+    let mut told = Vec::new();
+    let result = loop {
+        let message = second.read();
+        if message["id"] == id {
+            break message;
+        }
+        assert_eq!(message["params"]["_meta"]["vault"]["seq"], 0, "{message}");
+        let update = &message["params"]["update"];
+        let text = update["content"]["text"].as_str().unwrap().to_owned();
+        told.push((update["sessionUpdate"].as_str().unwrap().to_owned(), text));
+    };
+    assert_eq!(result["result"]["_meta"]["vault"]["sessionId"], "2", "{result}");
+    let asked = ["会议笔记在哪里", "and the others?"];
+    let users: Vec<&str> = told
+        .iter()
+        .filter(|(kind, _)| kind == "user_message_chunk")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert_eq!(users, asked);
+    assert_eq!(told.last().unwrap(), &("agent_message_chunk".to_owned(), answer));
 }

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use vault_steward::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
     EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionListResult, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, UsageParams, UsageResult,
 };
 use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::keeping::{
@@ -20,7 +21,7 @@ use vault_steward::protocol::policy::{
 };
 use vault_steward::protocol::session::{
     SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult,
+    SessionPromptResult, SessionUpdateParams,
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
@@ -204,6 +205,13 @@ impl Backend for Fake {
 impl ConversationsBackend for Fake {
     fn list(&self, _: SessionListParams) -> Result<SessionListResult, ErrorObject> {
         Ok(SessionListResult::default())
+    }
+
+    fn load(
+        &self,
+        _: SessionLoadParams,
+    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject> {
+        Err(ErrorObject::new(Kind::UnknownSession, "there is none"))
     }
 
     fn show(&self, _: ConversationParams, _: u64) -> Result<ConversationResult, ErrorObject> {

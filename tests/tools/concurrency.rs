@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
+use vault_steward::note::code::ErrorCode;
 
 use crate::abilities::{Ability, can};
 use crate::races;
@@ -114,6 +115,123 @@ fn a_note_that_is_empty_for_a_moment_is_read_again() {
     }
     stop.store(true, Ordering::SeqCst);
     editor.join().expect("ends");
+}
+
+#[test]
+fn a_note_that_was_renamed_meanwhile_is_found_under_its_new_name() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let vault = vault(&[("a.md", "text\n"), ("Work/b.md", "text\n"), ("c.md", "[[Work/b]]\n")]);
+    vault.context.vault.watch();
+    let read = |path: &str| vault.ok("read_file", json!({ "path": path }))["revision"].clone();
+    let (a, b) = (read("a.md"), read("Work/b.md"));
+    let rename = |from: &str, to: &str| {
+        fs::rename(vault.place.join(from), vault.place.join(to)).expect("renamed");
+    };
+    rename("a.md", "Something else.md");
+    rename("Work", "Job");
+    let before = vault.snapshot();
+    let edit = json!({ "path": "a.md", "old_text": "text", "new_text": "new" });
+    let error = vault.err("edit_file", edit, ErrorCode::NotFound);
+    assert!(error.text().contains("`Something else.md`"), "{}", error.text());
+    for (path, revision, now) in [("a.md", a, "Something else.md"), ("Work/b.md", b, "Job/b.md")] {
+        let write = json!({ "path": path, "content": "x\n", "expected_revision": revision });
+        let error = vault.err("write_file", write, ErrorCode::StaleRevision);
+        assert!(error.text().contains(&format!("`{now}`")), "{}", error.text());
+    }
+    assert_eq!(vault.snapshot(), before, "no note rises again at its old name");
+}
+
+/// In the moment between the look and the write.
+#[test]
+fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
+    use vault_steward::journal::{Change, ChangeSet, JournalError, Origin};
+    use vault_steward::vault::{Before, VaultError};
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let vault = vault(&[("a.md", "text\n")]);
+    vault.context.vault.watch();
+    let revision = vault.ok("read_file", json!({ "path": "a" }))["revision"].clone();
+    let revision = revision.as_str().expect("text").parse().expect("a revision");
+    fs::rename(vault.place.join("a.md"), vault.place.join("b.md")).expect("renamed");
+    let write = Change::Write {
+        path: crate::changes::path("a.md"),
+        content: b"new\n".to_vec(),
+        before: Before::Revision(revision),
+    };
+    let set = ChangeSet { title: "t".to_owned(), changes: vec![write] };
+    let refused = vault.context.journal.apply(&set, &Origin::default()).expect_err("it is gone");
+    match refused {
+        JournalError::Change(VaultError::Renamed { now, .. }) => assert_eq!(now.as_str(), "b.md"),
+        other => panic!("{other}"),
+    }
+    assert!(!vault.exists("a.md"));
+    assert_eq!(vault.content("b.md"), "text\n");
+}
+
+/// A program that saves again and again, without a pause (case 77): each change is made, or
+/// refused after a few attempts, and what it saved last is never lost.
+#[test]
+fn a_file_that_never_rests_is_given_up_soon() {
+    const ATTEMPTS: usize = 6;
+    if !can(Ability::Exchange) {
+        return;
+    }
+    for save in [races::in_place, races::by_rename] {
+        let vault = vault(&[("note.md", "[[Old]] by 0\n"), ("Old.md", "old\n")]);
+        let note = vault.place.join("note.md");
+        let (stop, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (mut made, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    let round = rounds.fetch_add(1, Ordering::SeqCst) + 1;
+                    save(&note, &format!("[[Old]] by {round}\n"));
+                }
+            });
+            let renamed = |to: usize| ["Old.md", "New.md"][to % 2];
+            let mut at = 0;
+            for attempt in 0..ATTEMPTS {
+                let began = std::time::Instant::now();
+                let (tool, arguments) = match attempt % 3 {
+                    0 => ("write_file", json!({ "path": "note.md", "content": "[[Old]] ours\n" })),
+                    1 => (
+                        "edit_file",
+                        json!({ "path": "note.md", "old_text": "[[Old]]", "new_text": "[[Old]] and" }),
+                    ),
+                    // The link in it has to follow.
+                    _ => ("move", json!({ "source": renamed(at), "destination": renamed(at + 1) })),
+                };
+                match vault.call(tool, &arguments) {
+                    Ok(_) => {
+                        made += 1;
+                        at += usize::from(tool == "move");
+                    }
+                    Err(error) => {
+                        let soft = [ErrorCode::StaleRevision, ErrorCode::NoMatch];
+                        // What is empty in the middle of a save is looked at again, then believed.
+                        assert!(soft.contains(&error.code), "{tool}: {}", error.text());
+                        refused += 1;
+                    }
+                }
+                assert!(began.elapsed().as_secs() < 20, "{tool} took {:?}", began.elapsed());
+                assert!(vault.exists(renamed(at)) && !vault.exists(renamed(at + 1)));
+            }
+            stop.store(true, Ordering::SeqCst);
+        });
+        vault.context.vault.stop();
+        let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+        assert_eq!((made + refused, hidden), (ATTEMPTS, 0));
+        // In the note, in the recovery folder, or in the journal as what a change was made on.
+        let last = format!("by {}\n", rounds.load(Ordering::SeqCst));
+        let kept = vault.blobs().into_iter().map(|blob| fs::read(blob).expect("read"));
+        let rescued = vault.rescued().into_iter().map(String::into_bytes);
+        let mut texts = kept.chain(rescued).chain([vault.bytes("note.md")]);
+        assert!(texts.any(|text| text.ends_with(last.as_bytes())), "{last:?} is lost");
+        eprintln!("{made} made, {refused} refused");
+    }
 }
 
 /// Runs as a child of the next test: writes until it is killed.
