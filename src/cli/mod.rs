@@ -68,7 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     let session = || Session::start(&cli.global, &cli.command, output);
     match &cli.command {
-        Command::Serve(arguments) => serve::run(&session()?, &arguments, output),
+        Command::Serve(arguments) => serve::run(&session()?, arguments, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Chat(arguments) => chat::run(&session()?, arguments, output),

@@ -73,7 +73,6 @@ pub enum Event {
 
 /// What happened in a conversation.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "made and told, never kept")]
 pub enum SessionTold {
     /// Something was said or done.
     Update(SessionUpdate),

@@ -69,6 +69,8 @@ pub struct State {
     pub turns: Vec<(usize, Option<(Option<Reason>, String)>)>,
     pub inbox: Vec<(Said, Option<ConversationId>, Option<TurnId>)>,
     pub fails: bool,
+    /// It has, at some time.
+    pub has_failed: bool,
 }
 
 #[derive(Default)]
@@ -103,6 +105,7 @@ impl World {
 
     fn broken(&self) -> Result<(), MemoryError> {
         let fails = lock(&self.kept).fails && self.chance(|chance| chance.once_in(60));
+        lock(&self.kept).has_failed |= fails;
         let message = "the disk is full".to_owned();
         if fails { Err(MemoryError::Broken { message, hint: None }) } else { Ok(()) }
     }
@@ -211,13 +214,12 @@ impl Memory for Remembers {
         Ok(())
     }
 
-    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError> {
         let mut kept = lock(&self.0.kept);
         let at = self.0.at(&kept, conversation)?;
-        if let Some(turn) = kept.conversations[at].running.take() {
-            kept.turns[turn].1 = Some((None, String::new()));
-        }
-        Ok(())
+        let Some(turn) = kept.conversations[at].running.take() else { return Ok(None) };
+        kept.turns[turn].1 = Some((None, String::new()));
+        Ok(Some(TurnId(turn as i64 + 1)))
     }
 
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
@@ -547,6 +549,9 @@ pub struct Watches(pub Arc<World>);
 
 impl Audience for Watches {
     fn tell(&self, told: Told) {
+        if std::env::var_os("TALE").is_some() {
+            eprintln!("{told:?}");
+        }
         let kept = lock(&self.0.kept);
         let entries = &kept.conversations[told.conversation.0 as usize - 1].entries;
         match told.what {
