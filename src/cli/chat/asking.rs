@@ -7,12 +7,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-#[cfg(unix)]
-#[path = "terminal_unix.rs"]
-mod terminal;
-#[cfg(not(unix))]
-#[path = "terminal_other.rs"]
-mod terminal;
+use super::terminal;
 
 /// A line that is waited for.
 pub struct Asking {

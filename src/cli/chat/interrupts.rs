@@ -21,13 +21,4 @@ impl Interrupts {
             std::future::pending::<()>().await;
         }
     }
-
-    /// Whether there were any that nobody has looked at; they count as one.
-    pub fn came(&mut self) -> bool {
-        let mut came = false;
-        while self.0.try_recv().is_ok() {
-            came = true;
-        }
-        came
-    }
 }

@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
 //! events in, texts out), [`screen`], [`link`] (the connection), [`commands`], [`completion`],
-//! [`editor`], [`asking`] and [`interrupts`] (the keyboard), [`talk`] (the chat) with [`hearing`],
+//! [`editor`], [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`talk`] (the chat) with [`hearing`],
 //! [`questions`], [`names`] and [`actions`], [`scripted`].
 
 mod actions;
@@ -30,6 +30,12 @@ mod safe;
 mod screen;
 mod scripted;
 mod talk;
+#[cfg(unix)]
+#[path = "terminal_unix.rs"]
+mod terminal;
+#[cfg(not(unix))]
+#[path = "terminal_other.rs"]
+mod terminal;
 mod transcript;
 
 use std::io::{IsTerminal as _, Read as _, stdin, stdout};
@@ -46,6 +52,7 @@ use editor::Editor;
 use link::Link;
 use look::Look;
 use talk::{Aim, Choices, Talk};
+use terminal::AsFound;
 
 /// Where the words come from, for the daemon.
 const SOURCE: &str = "cli";
@@ -97,6 +104,7 @@ pub fn run(
         None if person => Aim::Stay,
         None => return Err(no_message()),
     };
+    let _as_found = person.then(AsFound::new);
     runtime.block_on(async {
         // Without a daemon nothing is begun on the terminal.
         let link = Link::open(session, root.clone(), person).await?;

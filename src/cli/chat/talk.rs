@@ -219,15 +219,6 @@ impl<'a> Talk<'a> {
             }
             if !busy && self.asking.is_none() {
                 self.screen.status(None)?;
-                // Pressed just before the line could be typed.
-                let reading = self.editor.as_ref().is_some_and(Editor::is_reading);
-                if self.stays
-                    && !reading
-                    && stop.came()
-                    && self.interrupted_at_prompt(false).await? == Next::Leave
-                {
-                    return Ok(());
-                }
                 let prompt = if self.waiting { "? " } else { "> " };
                 if let Some(editor) = &mut self.editor {
                     editor.read(prompt);
@@ -239,7 +230,11 @@ impl<'a> Talk<'a> {
             }
             let next = tokio::select! {
                 biased;
-                () = stop.next(), if !editing => self.interrupt().await?,
+                () = stop.next() => match editing {
+                    // Pressed just before the line could be typed, or sent by another program.
+                    true => self.interrupted_at_prompt(false).await?,
+                    false => self.interrupt().await?,
+                },
                 typed = line(&mut self.editor), if editing => self.typed(typed).await?,
                 answer = answered(&mut self.asking), if self.asking.is_some() => {
                     self.decided(answer).await?

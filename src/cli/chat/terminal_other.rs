@@ -3,6 +3,17 @@
 
 use std::sync::atomic::AtomicBool;
 
+/// Nothing to put in order.
+#[derive(Debug)]
+pub struct AsFound;
+
+impl AsFound {
+    /// Nothing to remember.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
 /// Nothing to forget by.
 pub fn forget_what_was_typed() {}
 

@@ -4,13 +4,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 /// How long a step of the wait is.
 const STEP: Duration = Duration::from_millis(50);
 
 /// The longest line that is read, in bytes; what a terminal gives at once.
 const LONGEST: usize = 4_096;
+
+/// The terminal as it was found, and as it is left: also where a line was being typed at the end.
+#[derive(Debug)]
+pub struct AsFound(Option<Termios>);
+
+impl AsFound {
+    /// Remembers how it is.
+    pub fn new() -> Self {
+        Self(tcgetattr(std::io::stdin()).ok())
+    }
+}
+
+impl Drop for AsFound {
+    fn drop(&mut self) {
+        if let Some(found) = &self.0 {
+            // Whoever has no terminal any more has nothing to put in order.
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, found);
+        }
+    }
+}
 
 /// Forgets what was typed and not read yet.
 pub fn forget_what_was_typed() {
