@@ -39,7 +39,7 @@ use conversations::{
     SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
     SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
 };
-use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
+use events::{ChangedParams, ChangesParams, HiddenParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
 use keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
@@ -153,6 +153,8 @@ notifications! {
         SessionUpdate => "session/update" { SessionUpdateParams },
         /// A message of a conversation is whole, and kept.
         VaultMessage => "_vault/message" { MessageParams },
+        /// Something happened that is not for this client.
+        VaultHidden => "_vault/hidden" { HiddenParams },
         /// How a conversation stands.
         VaultState => "_vault/state" { StateParams },
         /// An answer to a request of the server's is no longer needed.
