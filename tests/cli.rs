@@ -8,11 +8,24 @@ mod machine;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "support/models.rs"]
 mod models;
+#[allow(dead_code, reason = "the tests of the agent use all of it")]
+#[path = "agent/script.rs"]
+mod script;
 #[path = "cli/support.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+#[path = "support/terminal.rs"]
+mod terminal;
 
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/chat.rs"]
+mod chat;
+#[path = "cli/chat_http.rs"]
+mod chat_http;
+#[cfg(target_os = "linux")]
+#[path = "cli/chat_terminal.rs"]
+mod chat_terminal;
 #[cfg(target_os = "linux")]
 #[path = "cli/confinement.rs"]
 mod confinement;

@@ -9,7 +9,7 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -18,6 +18,7 @@ pub mod envelope;
 pub mod error;
 pub mod events;
 pub mod fuzz;
+pub mod http;
 pub mod initialize;
 pub mod keeping;
 mod methods;
