@@ -27,6 +27,9 @@ mod discovery;
 mod handles;
 #[path = "cli/history.rs"]
 mod history;
+#[cfg(unix)]
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/live.rs"]

@@ -89,6 +89,8 @@ pub const KEYS: &[Key] = &[
     key("policy.call_seconds", Takes::Call, Setter::Person),
     key("policy.audit_days", Takes::Restart, Setter::Person),
     key("policy.audit_calls", Takes::Restart, Setter::Person),
+    // Commands that the steward runs.
+    key("hooks.commands", Takes::Call, Setter::Person),
     // Who gets to read the notes, and where keys go.
     key("models.chain", Takes::Restart, Setter::Person),
     key("models.providers", Takes::Restart, Setter::Person),

@@ -15,7 +15,7 @@ mod signals;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -32,6 +32,7 @@ use crate::config::live::{Live, News};
 use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
+use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::protocol::PROTOCOL_VERSION;
@@ -54,6 +55,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// together below the ten after which service managers kill. Each change is whole or not there at
 /// any moment, so giving up on it loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// How long hooks may still hear of what was done, where that leaves the whole end within its time.
+const LAST_HOOKS: Duration = Duration::from_secs(4);
+const WHOLE_END: Duration = Duration::from_millis(9_600);
 
 /// How long after the start the journal is looked after for the first time, and how often then.
 const FIRST_CARE: Duration = Duration::from_secs(300);
@@ -224,7 +229,9 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 
 /// The one way to the tools that work on `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
-    Calls::new(context, config.policy.clone(), Store::at(state))
+    let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
+    let hooks = Hooks::new(config.hooks.clone(), vault, place);
+    Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks)
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -275,9 +282,13 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(calls.clone(), backend, &state, live, log_level, ready);
+    let stopping = Arc::default();
+    let served =
+        serve(calls.clone(), backend, &state, live, log_level, ready, Arc::clone(&stopping));
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
+    let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
+    calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
     calls.end();
     served
@@ -318,6 +329,7 @@ fn take(
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
         calls.policy().replace(config.policy.clone());
+        calls.hooks().replace(config.hooks.clone());
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -334,6 +346,7 @@ async fn serve(
     live: Arc<Live>,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
+    stopping: Arc<OnceLock<Instant>>,
 ) -> Result<(), StartError> {
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
@@ -378,7 +391,11 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
-    server.run(signals::asked_to_stop(stop)).await;
+    let asked = async {
+        signals::asked_to_stop(stop).await;
+        let _ = stopping.set(Instant::now());
+    };
+    server.run(asked).await;
     tracing::info!("stopped");
     Ok(())
 }

@@ -7,4 +7,6 @@ mod vault;
 
 mod approvals;
 mod doors;
+#[cfg(unix)]
+mod hooks;
 mod places;

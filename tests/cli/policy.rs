@@ -5,14 +5,20 @@ use serde_json::{Value, json};
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
-struct Ground {
-    home: Home,
-    vault: std::path::PathBuf,
-    daemon: Daemon,
+/// A vault with a daemon that serves it.
+pub struct Ground {
+    pub home: Home,
+    pub vault: std::path::PathBuf,
+    pub daemon: Daemon,
 }
 
 impl Ground {
     fn new() -> Self {
+        Self::with(|_, _| ())
+    }
+
+    /// The same, after `prepare` has seen to the home and the vault.
+    pub fn with(prepare: impl FnOnce(&Home, &std::path::Path)) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
         std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
@@ -20,12 +26,13 @@ impl Ground {
             std::fs::create_dir_all(vault.join(path).parent().unwrap()).unwrap();
             std::fs::write(vault.join(path), "text\n").unwrap();
         }
+        prepare(&home, &vault);
         let daemon = home.serve(&vault);
         Self { home, vault, daemon }
     }
 
     /// A client with the token for this kind of caller, which can ask a person or cannot.
-    fn client(&self, scope: &str, approvals: bool) -> Client {
+    pub fn client(&self, scope: &str, approvals: bool) -> Client {
         let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
         let token = run.expect(0).stdout;
         let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();

@@ -32,6 +32,9 @@ pub trait Layer: Send + Sync {
 
 /// The name of the layer that finds the tool, in `calls`.
 pub const EXISTS: &str = "exists";
+/// The name of the layer that asks the user's own commands, in `calls`: about the call after
+/// `input`, about what it would change after `blast_radius`.
+pub const HOOKS: &str = "hooks";
 /// The name of the layer that asks a person.
 pub const APPROVAL: &str = "approval";
 /// The name of the layer that writes down what was decided, in `calls`.
@@ -41,13 +44,14 @@ pub const TIME_LIMIT: &str = "time_limit";
 
 /// The names of all layers in their order. `calls` carries out those that act and do not only
 /// decide.
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
     EXISTS,
     "permission",
     "rate",
     "input",
     "paths",
     "blast_radius",
+    HOOKS,
     "dry_run",
     APPROVAL,
     AUDIT,
