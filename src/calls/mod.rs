@@ -88,7 +88,13 @@ impl Calls {
         self.0.tool_settings.store(Arc::new(settings));
     }
 
-    /// What holds and can be replaced.
+    /// Takes other settings of what may run, from the next call on.
+    pub fn set_settings(&self, settings: Settings) {
+        self.0.audit.set(&settings);
+        self.0.policy.replace(settings);
+    }
+
+    /// What holds.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }

@@ -87,8 +87,8 @@ pub const KEYS: &[Key] = &[
     key("policy.bulk_bytes", Takes::Call, Setter::Person),
     key("policy.approval_seconds", Takes::Call, Setter::Person),
     key("policy.call_seconds", Takes::Call, Setter::Person),
-    key("policy.audit_days", Takes::Restart, Setter::Person),
-    key("policy.audit_calls", Takes::Restart, Setter::Person),
+    key("policy.audit_days", Takes::Call, Setter::Person),
+    key("policy.audit_calls", Takes::Call, Setter::Person),
     // Commands that the steward runs.
     key("hooks.commands", Takes::Call, Setter::Person),
     // Who gets to read the notes, and where keys go.

@@ -260,7 +260,7 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
-    let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
+    let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live);
@@ -291,6 +291,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
     calls.end();
+    // Work that took longer than that is still at it, so the vault stays ours until the process is
+    // gone.
+    std::mem::forget(lock);
     served
 }
 
@@ -328,7 +331,7 @@ fn take(
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
-        calls.policy().replace(config.policy.clone());
+        calls.set_settings(config.policy.clone());
         calls.hooks().replace(config.hooks.clone());
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);

@@ -10,3 +10,4 @@ mod doors;
 #[cfg(unix)]
 mod hooks;
 mod places;
+mod taking_back;

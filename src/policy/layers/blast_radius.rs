@@ -34,9 +34,10 @@ impl Layer for BlastRadius {
             };
             return ask(format!("it deletes the folder `{}` with {files}", folder.path));
         }
-        // What is written beside a move are the links that lead to what is moved: part of it, and
-        // of no more consequence however many they are.
-        let moves = effects.iter().any(|one| one.action == Action::Move);
+        // What is written beside a move or its undo are the links that lead to what is moved: part
+        // of it, and of no more consequence however many they are.
+        let moves = |one: &Effect| matches!(one.action, Action::Move | Action::Restore);
+        let moves = effects.iter().any(moves);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
         let files: usize = effects.iter().filter(counts).map(|one| one.files).sum();
         if self.files > 0 && files > self.files {
