@@ -22,6 +22,8 @@ mod conflicts;
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[path = "cli/doors.rs"]
+mod doors;
 #[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;

@@ -10,4 +10,5 @@ mod doors;
 #[cfg(unix)]
 mod hooks;
 mod places;
+mod table;
 mod taking_back;
