@@ -48,3 +48,6 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
+#[cfg(target_os = "linux")]
+#[path = "cli/terminal.rs"]
+mod terminal;

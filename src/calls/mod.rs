@@ -206,6 +206,7 @@ impl Calls {
             record(row);
             return Outcome::Answered(result);
         };
+        row.layer = Some(question.layer.to_owned());
         // A person's own program asks by itself and calls again with their agreement.
         if request.caller.scope.is_person() {
             let error = Err(question.needed());
