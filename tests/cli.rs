@@ -25,6 +25,9 @@ mod discovery;
 #[path = "cli/doors.rs"]
 mod doors;
 #[cfg(target_os = "linux")]
+#[path = "cli/endurance.rs"]
+mod endurance;
+#[cfg(target_os = "linux")]
 #[path = "cli/handles.rs"]
 mod handles;
 #[path = "cli/history.rs"]

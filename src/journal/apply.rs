@@ -120,8 +120,12 @@ impl Journal {
                 drop: ended.nothing,
             })
             .collect();
+        let acted = |step: i64| {
+            let mut steps = job.steps.iter().zip(&ends);
+            steps.any(|(act, ended)| act.undoes == Some(step) && !ended.nothing)
+        };
         let recorded = self
-            .marks(job.undone, intent.set)
+            .marks(job.undone, &acted, intent.set)
             .and_then(|marks| self.store().finish(intent.operation, &results, &marks, now()));
         if let Err(error) = recorded {
             let left = take_back(&writer, done);
@@ -145,13 +149,24 @@ impl Journal {
     }
 
     /// The marks that undoing these steps sets: each is undone by `set`; what it had undone itself
-    /// holds again; what that had undone is undone again; and so on.
-    pub(super) fn marks(&self, undone: &[i64], set: i64) -> Result<Vec<Mark>, StoreError> {
+    /// holds again; what that had undone is undone again; and so on. Where nothing had to be done
+    /// for a step (`acted`), what is there is somebody else's: a folder that was made anew meanwhile
+    /// is not taken for the one that the step had removed.
+    pub(super) fn marks(
+        &self,
+        undone: &[i64],
+        acted: &dyn Fn(i64) -> bool,
+        set: i64,
+    ) -> Result<Vec<Mark>, StoreError> {
         let mut marks = Vec::new();
         for step in undone {
             let (mut step, mut by) = (*step, Some(set));
+            let acted = acted(step);
             loop {
                 marks.push(Mark { step, undone_by: by });
+                if !acted {
+                    break;
+                }
                 let Some(row) = self.store().step(step)? else { break };
                 let Some(next) = row.undoes else { break };
                 by = if by.is_some() { None } else { Some(row.set) };

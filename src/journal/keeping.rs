@@ -1,10 +1,11 @@
 //! What is kept and for how long, and whether it is sound.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::error::JournalError;
-use super::{Journal, now};
+use super::{Journal, Settings, now};
+use crate::store::journal::Limits;
 use crate::store::{BlobError, BlobHash, StoreError};
 
 /// What a look at every kept text found.
@@ -41,7 +42,18 @@ pub struct Freed {
     pub bytes: u64,
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// On how many days smaller limits must have held before texts go by themselves for it: a settings
+/// file may be away for a moment, or half written.
+const HELD: usize = 3;
+
+/// Who lets texts go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// A person, who has seen what would go.
+    ByPerson,
+    /// The daemon, by itself.
+    Daily,
+}
 
 impl Journal {
     /// Compares every kept text with its hash. Reads all of them.
@@ -72,23 +84,29 @@ impl Journal {
         Ok(verified)
     }
 
-    /// Lets texts go that are beyond the limits of the settings: older than `days`, or with
-    /// `versions` newer changes of the same file. With `dry_run` it only says what would go. The
-    /// changes themselves stay listed. Never a text of an operation that is under way, and one that
-    /// no change names only after `days`, and while no database lies beside that was moved aside:
-    /// such a one may name it.
+    /// Lets texts go that are beyond the limits of the settings: older than `days` by the clock and
+    /// by the days on which the steward ran, or with `versions` newer changes of the same file,
+    /// whatever it was called then. With `dry_run` it only says what would go. The changes
+    /// themselves stay listed. Never a text of an operation that is under way, and one that no
+    /// change names only after `days`, and while no database lies beside that was moved aside: such
+    /// a one may name it.
+    ///
+    /// Limits that are the defaults may come of a settings file that is away: they hold once they
+    /// did so for some days.
     ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn gc(&self, dry_run: bool) -> Result<Freed, JournalError> {
+        self.free(dry_run, Asked::ByPerson)
+    }
+
+    fn free(&self, dry_run: bool, asked: Asked) -> Result<Freed, JournalError> {
         let _alone = self.alone();
         if !dry_run {
             self.ready()?;
         }
-        let settings = self.settings();
-        let age = (settings.days > 0).then(|| i64::from(settings.days) * 86_400_000);
-        let outlived: BTreeSet<i64> =
-            self.store().outlived(now(), age, settings.versions)?.into_iter().collect();
+        let limits = self.limits(asked)?;
+        let outlived: BTreeSet<i64> = self.store().outlived(now(), limits)?.into_iter().collect();
         let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
         for (step, text) in self.store().named_texts()? {
             let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };
@@ -100,12 +118,21 @@ impl Journal {
             self.store().let_go(&outlived.into_iter().collect::<Vec<_>>())?;
         }
         let blobs = self.store().blobs();
-        let unnamed_go = settings.days > 0 && !self.store().has_moved_aside()?;
+        let moved_aside = self.store().has_moved_aside()?;
+        let unnamed_before = match limits.days {
+            0 => None,
+            days => self.store().unnamed_before(days)?.map(|time| {
+                time.min(now().saturating_sub(i64::from(days).saturating_mul(86_400_000)))
+            }),
+        };
+        let unnamed_before = unnamed_before.filter(|_| !moved_aside);
         for stored in blobs.list().map_err(StoreError::from)? {
             // What was named until now goes at once. What nothing names may belong to a change that
             // a crash is just cutting short, or to the days that a restored copy does not know.
-            let old = stored.modified.elapsed().is_ok_and(|age| age > DAY * settings.days);
-            let goes = let_go.contains(&stored.hash) || (unnamed_go && old);
+            let written = stored.modified.duration_since(UNIX_EPOCH).unwrap_or(Duration::MAX);
+            let old = unnamed_before.and_then(|time| u64::try_from(time).ok());
+            let old = old.is_some_and(|time| written < Duration::from_millis(time));
+            let goes = let_go.contains(&stored.hash) || old;
             if kept.contains(&stored.hash) || !goes {
                 continue;
             }
@@ -118,12 +145,32 @@ impl Journal {
         Ok(freed)
     }
 
-    /// What is done once a day: the database is copied, texts beyond the limits are let go.
+    /// The limits that texts go by now.
+    fn limits(&self, asked: Asked) -> Result<Limits, StoreError> {
+        let limits = self.settings().limits();
+        let held = self.store().limits_of_days(HELD)?;
+        let most = match held.len() {
+            HELD => held.into_iter().fold(limits, Limits::most),
+            // Nobody knows what held before.
+            _ => Limits { versions: 0, days: 0 },
+        };
+        if asked == Asked::Daily {
+            return Ok(most);
+        }
+        let default = Settings::default().limits();
+        let versions = if limits.versions == default.versions { most } else { limits }.versions;
+        let days = if limits.days == default.days { most } else { limits }.days;
+        Ok(Limits { versions, days })
+    }
+
+    /// What is done once a day: the database is copied, the day is counted, texts beyond the limits
+    /// are let go.
     ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn daily(&self) -> Result<Freed, JournalError> {
         self.store().back_up()?;
-        self.gc(false)
+        self.store().count_day(now(), self.settings().limits())?;
+        self.free(false, Asked::Daily)
     }
 }

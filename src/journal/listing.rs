@@ -185,9 +185,7 @@ impl Journal {
         let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
         while names.len() < NAMES {
-            let Some(step) = self.store().moves_to(&name, before)?.into_iter().next() else {
-                break;
-            };
+            let Some(step) = self.store().last_move_to(&name, before)? else { break };
             let to = step.other.as_deref().unwrap_or_default();
             let rest = name.strip_prefix(to).unwrap_or_default();
             (name, before) = (format!("{}{rest}", step.path), step.id);

@@ -13,7 +13,7 @@
 //!
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
-//! `recovery` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
+//! `recovery`, `standing` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
 //! `follow`, `prospect` (what an undo is about to do), `deleted`, `listing`, `keeping`.
 
 mod apply;
@@ -32,6 +32,7 @@ mod prospect;
 mod recovery;
 mod rollback;
 mod settings;
+mod standing;
 mod step;
 mod undo;
 

@@ -70,8 +70,18 @@ pub(super) fn steps(
     let writer = journal.vault().writer();
     let (mut first, mut writes, mut moves, mut deletions) = (vec![], vec![], vec![], vec![]);
     let mut folders = Folders { writer: &writer, planned: Vec::new() };
-    // What a step that comes later finds where an earlier one has been.
-    let mut written: HashMap<&VaultPath, (BlobHash, u64)> = HashMap::new();
+    // What a step that comes later finds where an earlier one has been. All writes are done before
+    // anything is moved or deleted, wherever they stand in the set.
+    let written: HashMap<&VaultPath, (BlobHash, u64)> = set
+        .changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::Write { path, content, .. } => {
+                Some((path, (BlobHash::of(content), content.len() as u64)))
+            }
+            _ => None,
+        })
+        .collect();
     let mut moved: HashMap<&VaultPath, Thing> = HashMap::new();
     for (change, asked) in set.changes.iter().enumerate() {
         let step = |act| Step { change, act, undoes: None };
@@ -88,7 +98,6 @@ pub(super) fn steps(
                     }
                 };
                 first.extend(folders.make_parent(path).into_iter().map(step));
-                written.insert(path, (BlobHash::of(content), content.len() as u64));
                 writes.push(step(Act::Write {
                     path: path.clone(),
                     old,

@@ -96,7 +96,7 @@ impl Journal {
                 .collect();
             let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
             let set = steps.first().map_or(0, |step| step.row.set);
-            let marks = self.marks(&undone, set)?;
+            let marks = self.marks(&undone, &|_| true, set)?;
             self.store().finish(operation, &results, &marks, now())?;
             steps.iter().for_each(|step| rollback.clear_temp(step));
             recovered.completed += 1;

@@ -1,22 +1,14 @@
-//! How far a recorded step came, and taking it back: by what is on the disk, so that it can be
-//! asked again and again.
+//! Taking recorded steps back, as far as they came: by what is on the disk, so that it can be asked
+//! again and again.
 
 use std::io::Read;
 
 use super::Journal;
-use super::step::{Deed, Detail, Place, Recorded, Thing, revision};
+use super::step::{Deed, Recorded, Thing, revision};
+use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, FileId, Kind, Revision, Trashed, VaultError, Writer, temp_name};
-
-/// How far a step came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// All the way; its detail, with what was not known when it was intended.
-    Done(String),
-    /// Not all the way.
-    Open,
-}
+use crate::vault::{Before, Kind, Revision, Trashed, VaultError, Writer, temp_name};
 
 /// Taking back what a crash left.
 pub(super) struct Rollback<'a> {
@@ -28,77 +20,6 @@ pub(super) struct Rollback<'a> {
 impl Rollback<'_> {
     fn writer(&self) -> Writer<'_> {
         self.journal.vault().writer()
-    }
-
-    /// The details of all steps, if every one of them was done.
-    pub fn is_whole(&self, steps: &[Recorded]) -> Option<Vec<String>> {
-        let each = steps.iter().enumerate().map(|(at, step)| {
-            match self.standing(step, &steps[..at], &steps[at + 1..]) {
-                Standing::Done(detail) => Some(detail),
-                Standing::Open => None,
-            }
-        });
-        each.collect()
-    }
-
-    /// How far a step came, seen through those that came after it in its operation.
-    fn standing(&self, step: &Recorded, earlier: &[Recorded], later: &[Recorded]) -> Standing {
-        let done = || Standing::Done(step.row.detail.clone());
-        let vault = self.journal.vault();
-        let whether = |done_so: bool| if done_so { done() } else { Standing::Open };
-        match &step.deed {
-            Deed::Folder => match now_at(&step.path, later) {
-                Some(now) => whether(vault.stat(&now).is_ok_and(|meta| meta.kind == Kind::Folder)),
-                None => done(),
-            },
-            // One that is not empty was to stay.
-            Deed::RemoveFolder => whether(
-                vault.stat(&step.path).is_err()
-                    || vault.files_below(&step.path).is_ok_and(|files| !files.is_empty()),
-            ),
-            Deed::Write { before, after } => {
-                // Something that nobody has seen may lie under the hidden name.
-                if let Some(content) = step.temp().and_then(|temp| self.bytes(&temp))
-                    && !self.is_ours(&content, *before, *after)
-                {
-                    return Standing::Open;
-                }
-                match now_at(&step.path, later) {
-                    Some(now) => whether(self.holds(&now) == Some(revision(*after))),
-                    None => done(),
-                }
-            }
-            Deed::Move { to, thing } => match now_at(to, later) {
-                Some(now) => {
-                    let apart = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta));
-                    whether(apart && self.is_there(&now, *thing, step.row.after))
-                }
-                None => done(),
-            },
-            Deed::Delete { thing } => {
-                let gone = vault.stat(&step.path).map_or(true, |meta| !thing.is(&meta))
-                    && !(thing.id() == FileId::UNKNOWN && self.has_text_of(step, earlier));
-                let aside = step.temp().is_some_and(|aside| vault.stat(&aside).is_ok());
-                if !gone || aside {
-                    return Standing::Open;
-                }
-                let place = self.find(step, *thing).as_ref().map(Place::of);
-                Standing::Done(Detail { place, ..step.detail.clone() }.json())
-            }
-            Deed::Restore { thing, .. } => match now_at(&step.path, later) {
-                Some(now) => whether(self.is_there(&now, *thing, step.row.after)),
-                None => done(),
-            },
-        }
-    }
-
-    /// Whether a file that was to be written and then deleted is still there, with any text that it
-    /// had meanwhile: it has no number to be told by.
-    fn has_text_of(&self, step: &Recorded, earlier: &[Recorded]) -> bool {
-        let Some(now) = self.holds(&step.path) else { return false };
-        let written = earlier.iter().filter(|one| one.path == step.path);
-        let texts = written.flat_map(|one| [one.row.before, one.row.after]);
-        texts.chain([step.row.before]).flatten().any(|text| revision(text) == now)
     }
 
     /// Takes one step back as far as it came. The steps after it are taken back already.
@@ -118,6 +39,15 @@ impl Rollback<'_> {
                         && self.is_there(&step.path, *thing, step.row.after) =>
                 {
                     self.writer().put_back(&step.path, from)
+                }
+                Some(from)
+                    if self.writer().look_at_trashed(from).is_none()
+                        && self.journal.vault().stat(&step.path).is_ok() =>
+                {
+                    let path = &step.path;
+                    self.left
+                        .push(format!("`{path}` was changed since it was brought back, and stays"));
+                    Ok(())
                 }
                 _ => Ok(()),
             },
@@ -190,6 +120,31 @@ impl Rollback<'_> {
         {
             return self.put(path, &before, Before::Revision(Revision::of(&torn)), &again);
         }
+        self.take_out(path, before, after, &again)
+    }
+
+    /// Takes the steward's change out of a text that somebody has changed since, and leaves theirs:
+    /// a link that follows a move must not stay behind when the move is taken back.
+    fn take_out(
+        &mut self,
+        path: &VaultPath,
+        before: Option<BlobHash>,
+        after: BlobHash,
+        temp: &str,
+    ) -> Result<(), VaultError> {
+        if let (Some(before), Some(now)) = (before, self.bytes(path))
+            && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
+            && let Some(theirs) = merge::without(&after, &before, &now)
+        {
+            if theirs != now {
+                self.put(path, &theirs, Before::Revision(Revision::of(&now)), temp)?;
+                self.left.push(format!(
+                    "`{path}` was changed since the crash: that stays, and only what the steward \
+                     had changed in it is taken back"
+                ));
+            }
+            return Ok(());
+        }
         self.left.push(format!("`{path}` was changed since the crash and is left as it is"));
         Ok(())
     }
@@ -226,7 +181,17 @@ impl Rollback<'_> {
                     other => other,
                 }
             }
-            (Ok(_), _) => Ok(()),
+            (Ok(_), true) => {
+                self.left.push(format!(
+                    "`{to}` stays where it was moved to: there is another `{from}` by now"
+                ));
+                Ok(())
+            }
+            (Ok(_), false) => Ok(()),
+            // Saved since by an editor that makes a new file for it. Nothing was there before.
+            (Err(_), false) if vault.stat(to).is_ok_and(|meta| meta.kind == thing.kind()) => {
+                self.writer().rename(to, from)
+            }
             (Err(_), false) => {
                 self.left.push(format!("`{from}` is neither there nor at `{to}`"));
                 Ok(())
@@ -282,7 +247,7 @@ impl Rollback<'_> {
     }
 
     /// Where a deleted thing went.
-    fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
+    pub(super) fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
         let by_number =
             self.writer().find_trashed(&step.path, &step.keeping(), &|meta| thing.is(meta));
         if let Some(found) = by_number
@@ -321,7 +286,12 @@ impl Rollback<'_> {
         }
     }
 
-    fn is_ours(&self, content: &[u8], before: Option<BlobHash>, after: BlobHash) -> bool {
+    pub(super) fn is_ours(
+        &self,
+        content: &[u8],
+        before: Option<BlobHash>,
+        after: BlobHash,
+    ) -> bool {
         let hash = BlobHash::of(content);
         if hash == after || Some(hash) == before {
             return true;
@@ -331,18 +301,18 @@ impl Rollback<'_> {
         begins(after) || before.is_some_and(begins)
     }
 
-    fn is_there(&self, path: &VaultPath, thing: Thing, text: Option<BlobHash>) -> bool {
+    pub(super) fn is_there(&self, path: &VaultPath, thing: Thing, text: Option<BlobHash>) -> bool {
         let Ok(meta) = self.journal.vault().stat(path) else { return false };
         let by_text = || text.is_some_and(|text| self.holds(path) == Some(revision(text)));
         thing.is(&meta) || (meta.kind == thing.kind() && (meta.kind == Kind::Folder || by_text()))
     }
 
-    fn holds(&self, path: &VaultPath) -> Option<Revision> {
+    pub(super) fn holds(&self, path: &VaultPath) -> Option<Revision> {
         let (file, _) = self.journal.vault().open_file(path).ok()?;
         Revision::of_reader(file).ok()
     }
 
-    fn bytes(&self, path: &VaultPath) -> Option<Vec<u8>> {
+    pub(super) fn bytes(&self, path: &VaultPath) -> Option<Vec<u8>> {
         let (mut file, _) = self.journal.vault().open_file(path).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok().map(|_| bytes)
@@ -365,26 +335,8 @@ fn second(temp: &str) -> String {
     format!("{}-b.tmp", temp.strip_suffix(".tmp").unwrap_or(temp))
 }
 
-/// Where a path is after these steps; none if they have taken it away or written over it.
-fn now_at(path: &VaultPath, later: &[Recorded]) -> Option<VaultPath> {
-    let mut now = path.clone();
-    for step in later {
-        match &step.deed {
-            Deed::Move { to, .. } if now.is_within(&step.path) || now == step.path => {
-                let rest = now.relative_to(&step.path).unwrap_or_default();
-                let mut parts = rest.split('/').filter(|part| !part.is_empty());
-                now = parts.try_fold(to.clone(), |at, name| at.join(name))?;
-            }
-            Deed::Delete { .. } if now == step.path || now.is_within(&step.path) => return None,
-            Deed::Write { .. } | Deed::RemoveFolder if now == step.path => return None,
-            _ => {}
-        }
-    }
-    Some(now)
-}
-
 /// Whether a text is what a crash leaves of rewriting `before` to `after` in place.
-fn is_mixed(torn: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(super) fn is_mixed(torn: &[u8], before: &[u8], after: &[u8]) -> bool {
     let lengths = before.len().min(after.len())..=before.len().max(after.len());
     lengths.contains(&torn.len())
         && torn

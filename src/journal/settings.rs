@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::journal::Limits;
+
 /// How careful this room is; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -15,12 +17,19 @@ pub struct Settings {
     pub max_percent: usize,
     /// Versions kept of each file.
     pub versions: usize,
-    /// Days that versions are kept.
+    /// Days that versions are kept; only those count on which the daemon ran.
     pub days: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self { max_deleted: 20, max_moved: 200, max_percent: 10, versions: 50, days: 30 }
+    }
+}
+
+impl Settings {
+    /// How many texts are kept.
+    pub(super) fn limits(&self) -> Limits {
+        Limits { versions: self.versions, days: self.days }
     }
 }

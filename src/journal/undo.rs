@@ -12,6 +12,8 @@ use super::follow::Follow;
 use super::opposite::Undoing;
 use super::prospect::Review;
 use super::step::{Act, Recorded};
+use crate::store::StoreError;
+use crate::store::journal::StepRow;
 
 /// An undo that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +71,11 @@ impl Journal {
         let mut undoing = Undoing::new(self, force);
         let mut undone = Vec::new();
         for row in rows.into_iter().rev() {
-            let step = Recorded::read(row)?;
-            undone.push(step.row.id);
-            undoing.take_back(&step)?;
+            for row in self.as_last_done(row)?.into_iter().rev() {
+                let step = Recorded::read(row)?;
+                undone.push(step.row.id);
+                undoing.take_back(&step)?;
+            }
         }
         let following = undoing.follow(follow)?;
         let title = match self.store().set(set.0.cast_signed())? {
@@ -107,5 +111,17 @@ impl Journal {
         }
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
         Ok(Undone { applied: Applied { change_set, outcomes }, notes })
+    }
+
+    /// The steps to take back for this one. What was undone and done again by undoing that is as
+    /// it was done last: a folder that went to the trash a second time lies elsewhere there, and
+    /// holds what it held by then.
+    fn as_last_done(&self, row: StepRow) -> Result<Vec<StepRow>, StoreError> {
+        let again = self.store().done_again(row.id)?;
+        if again.is_empty() {
+            return Ok(vec![row]);
+        }
+        let each = again.into_iter().map(|row| self.as_last_done(row));
+        Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 }

@@ -86,7 +86,7 @@ pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     groups.iter().filter(|group| !group.is_empty()).map(|group| hunk(group, &old, &new)).collect()
 }
 
-fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+pub(super) fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = old.iter().zip(new).take_while(same).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);

@@ -12,8 +12,8 @@
 //!
 //! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`], [`conflict`]), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
-//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`patch`]; [`relink`]
-//! for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
+//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`merge`], [`patch`];
+//! [`relink`] for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
 
 pub mod fold;
 pub mod path;
@@ -47,6 +47,8 @@ pub mod relink;
 pub mod edit;
 
 pub mod diff;
+
+pub mod merge;
 
 pub mod patch;
 

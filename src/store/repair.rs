@@ -132,23 +132,39 @@ fn copies_folder(folder: &Path) -> PathBuf {
     folder.join("backups")
 }
 
+/// A daily copy. They are ordered by their numbers, since a clock that was wrong once would have
+/// the newest one removed and an old one taken; those of earlier versions have none.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Copy {
+    number: u64,
+    date: String,
+    place: PathBuf,
+}
+
+impl Copy {
+    fn read(place: PathBuf) -> Option<Self> {
+        let name = place.file_name()?.to_str()?;
+        let told = name.strip_prefix("state-")?.strip_suffix(".db")?;
+        // `000012-2026-11-21`, or the date alone.
+        let (number, date) = match told.split_once('-') {
+            Some((number, date)) if number.len() > 4 => (number.parse().ok()?, date),
+            _ => (0, told),
+        };
+        Some(Self { number, date: date.to_owned(), place })
+    }
+}
+
 /// The daily copies, oldest first.
-fn copies(folder: &Path) -> Vec<PathBuf> {
+fn copies(folder: &Path) -> Vec<Copy> {
     let entries = std::fs::read_dir(copies_folder(folder)).into_iter().flatten().flatten();
-    let mut copies: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("state-") && name.ends_with(".db")
-        })
-        .collect();
+    let mut copies: Vec<Copy> = entries.filter_map(|entry| Copy::read(entry.path())).collect();
     copies.sort();
     copies
 }
 
 /// Puts the newest copy that is sound in the database's place.
 fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
-    for copy in copies(folder).into_iter().rev() {
+    for Copy { place: copy, .. } in copies(folder).into_iter().rev() {
         if !matches!(look(&copy), Ok(Look::Fine)) {
             continue;
         }
@@ -184,10 +200,13 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
 /// [`StoreError`]; nothing of the database is changed.
 pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreError> {
     let above = copies_folder(folder);
-    let copy = above.join(format!("state-{}.db", Utc::now().format("%Y-%m-%d")));
-    if copy.is_file() {
+    let date = Utc::now().format("%Y-%m-%d").to_string();
+    let newest = copies(folder).pop();
+    if newest.as_ref().is_some_and(|newest| newest.date == date) {
         return Ok(());
     }
+    let number = newest.map_or(0, |newest| newest.number) + 1;
+    let copy = above.join(format!("state-{number:06}-{date}.db"));
     if !above.is_dir() {
         std::fs::create_dir_all(&above).map_err(failed("make", &above))?;
         private(&above).map_err(failed("make", &above))?;
@@ -205,7 +224,7 @@ pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreErr
         .map_err(failed("copy", &copy))?;
     let copies = copies(folder);
     for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
-        let _ = std::fs::remove_file(old);
+        let _ = std::fs::remove_file(&old.place);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `apply_patch`
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,12 +74,13 @@ impl Tool for ApplyPatch {
                 "apply it in parts",
             ));
         }
-        let mut seen = HashSet::new();
+        let (mut seen, mut new) = (HashSet::new(), New::default());
         let mut files = Vec::new();
         let mut changes = Vec::new();
         for patch in &patches {
-            let (path, change, result) = plan(context, patch)?;
-            if !seen.insert(path.clone()) {
+            let (path, change, result) = plan(context, patch, &mut new)?;
+            let is_twin = patch.action == Action::Create && !new.files.insert(path.fold_key());
+            if !seen.insert(path.clone()) || is_twin {
                 return Err(ToolError::new(
                     ErrorCode::PatchFailed,
                     format!("the patch names `{path}` twice"),
@@ -112,10 +113,35 @@ impl Tool for ApplyPatch {
     }
 }
 
+/// What the patch makes that is not there yet. Nothing else keeps two spellings of one name apart.
+#[derive(Default)]
+struct New {
+    /// The fold keys of its files.
+    files: HashSet<String>,
+    /// Its folders by their fold keys, as they were spelt first.
+    folders: HashMap<String, VaultPath>,
+}
+
+impl New {
+    /// The same path in the folders that the patch makes already.
+    fn spelt_as_before(&mut self, context: &Context, path: &VaultPath) -> VaultPath {
+        let mut folder = VaultPath::root();
+        for name in path.parent().iter().flat_map(VaultPath::components) {
+            let here = folder.join(name).expect("a component is a name");
+            folder = match context.vault.stat(&here) {
+                Ok(_) => here,
+                Err(_) => self.folders.entry(here.fold_key()).or_insert(here).clone(),
+            };
+        }
+        folder.join(path.name()).expect("a component is a name")
+    }
+}
+
 /// The change that one file's part of the patch makes.
 fn plan(
     context: &Context,
     patch: &FilePatch,
+    new: &mut New,
 ) -> Result<(VaultPath, Change, FileResult), ToolError> {
     let result = |path: &VaultPath, action, content: Option<&[u8]>| FileResult {
         path: path.as_str().to_owned(),
@@ -128,7 +154,7 @@ fn plan(
             Place::Existing(found) => {
                 return Err(VaultError::AlreadyExists { path: found.path }.into());
             }
-            Place::Free(path) => path,
+            Place::Free(path) => new.spelt_as_before(context, &path),
         };
         let content = patch::apply(None, patch).map_err(|error| failed(&error))?.bytes;
         let content = content.unwrap_or_default();

@@ -97,8 +97,9 @@ pub(super) fn apply(
         let merged = merge(changes.clone(), plan.rewrites);
         match context.try_apply(title.clone(), merged)? {
             Ok(applied) => return Ok((applied, relinked)),
-            Err(JournalError::Change(VaultError::Stale { path, .. }))
-                if ours.contains(&path) && !writes(&changes, &path) => {}
+            Err(JournalError::Change(
+                VaultError::Stale { path, .. } | VaultError::Renamed { path, .. },
+            )) if ours.contains(&path) && !writes(&changes, &path) => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -125,8 +126,9 @@ pub(super) fn following<T>(
             merge(Vec::new(), plan.rewrites)
         };
         match run(&mut follow) {
-            Err(UndoError::Journal(JournalError::Change(VaultError::Stale { path, .. })))
-                if attempt < ATTEMPTS && ours.contains(&path) => {}
+            Err(UndoError::Journal(JournalError::Change(
+                VaultError::Stale { path, .. } | VaultError::Renamed { path, .. },
+            ))) if attempt < ATTEMPTS && ours.contains(&path) => {}
             result => return Ok((result?, relinked)),
         }
     }

@@ -88,7 +88,7 @@ impl Tool for WriteFile {
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
             Place::Free(path) if expected.is_some() => {
-                return Err(VaultError::Stale { path, current: None }.into());
+                return Err(context.vault.gone_since(&path).into());
             }
             Place::Free(path) => (path, Before::Absent),
         };

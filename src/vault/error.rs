@@ -118,6 +118,14 @@ pub enum VaultError {
         /// The revision it has now; `None` if it is gone.
         current: Option<super::Revision>,
     },
+    /// The file got another name since the caller saw it.
+    #[error("`{path}` was renamed since it was read: it is `{now}` now")]
+    Renamed {
+        /// The path it had.
+        path: VaultPath,
+        /// The path it has.
+        now: VaultPath,
+    },
     /// Another program writes the file again and again.
     #[error("`{path}` keeps changing while it is being saved")]
     Busy {
@@ -194,7 +202,9 @@ impl VaultError {
             Self::NotAFile { .. } => ErrorCode::NotAFile,
             Self::NotAFolder { .. } => ErrorCode::NotAFolder,
             Self::TooLarge { .. } => ErrorCode::TooLarge,
-            Self::Stale { .. } | Self::Busy { .. } => ErrorCode::StaleRevision,
+            Self::Stale { .. } | Self::Renamed { .. } | Self::Busy { .. } => {
+                ErrorCode::StaleRevision
+            }
             Self::IntoItself { .. } => ErrorCode::InvalidInput,
             Self::ReadOnly { .. } => ErrorCode::PermissionDenied,
             Self::OtherDisk { .. } | Self::Gone { .. } => ErrorCode::IoError,
@@ -246,6 +256,7 @@ impl VaultError {
             Self::Stale { current: None, .. } => {
                 "it was removed meanwhile; write it anew if that is wanted".to_owned()
             }
+            Self::Renamed { now, .. } => format!("repeat the change on `{now}`"),
             Self::Busy { .. } => "wait until the other program is done, then try again".to_owned(),
             Self::IntoItself { .. } => "choose a destination outside it".to_owned(),
             Self::ReadOnly { .. } => "make it writable first if it is meant to change".to_owned(),
@@ -282,6 +293,7 @@ impl VaultError {
             Self::Stale { current, .. } => {
                 json!({ "revision": current.map(|revision| revision.to_string()) })
             }
+            Self::Renamed { now, .. } => json!({ "now": now.as_str() }),
             Self::TooLarge { size, limit, .. } => json!({ "size": size, "limit": limit }),
             Self::Protected { folder, .. } => json!({ "folder": folder }),
             _ => return None,

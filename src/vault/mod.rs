@@ -26,6 +26,7 @@ pub mod obsidian;
 pub mod protect;
 mod real;
 mod refresh;
+mod renames;
 mod resolve;
 mod revision;
 mod save;
@@ -140,6 +141,7 @@ struct Inner {
     /// While a full scan runs: what else was looked at or changed meanwhile.
     touched: Mutex<Option<Vec<VaultPath>>>,
     late: save::LateWrites,
+    renames: Mutex<renames::Renames>,
     /// Our own hidden files that the scan found: a crash left them.
     unfinished: Mutex<Vec<VaultPath>>,
     warnings: Mutex<Vec<String>>,
@@ -225,6 +227,7 @@ impl Vault {
             stopping: AtomicBool::new(false),
             touched: Mutex::default(),
             late: save::LateWrites::default(),
+            renames: Mutex::default(),
             unfinished: Mutex::default(),
             warnings: Mutex::default(),
             place,

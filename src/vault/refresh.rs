@@ -56,6 +56,9 @@ impl Vault {
     pub(super) fn emit(&self, changes: &[VaultChange]) {
         let sinks = self.0.sinks.read().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
+            if let ChangeKind::Renamed { from } = &change.kind {
+                lock(&self.0.renames).note(from, &change.path);
+            }
             sinks.iter().for_each(|sink| sink(change));
         }
     }

@@ -117,7 +117,11 @@ impl Vault {
         if self.view().shows(&path) && self.is_placeholder(&path) {
             return VaultError::NotDownloaded { path };
         }
-        let near = suggest::near(self, &path, want == Want::Folder);
+        let mut near = suggest::near(self, &path, want == Want::Folder);
+        if let Some(now) = self.renamed_to(&path) {
+            near.retain(|near| *near != now);
+            near.insert(0, now);
+        }
         VaultError::NotFound { path, near }
     }
 

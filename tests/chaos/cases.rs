@@ -69,6 +69,17 @@ pub const CASES: &[Case] = &[
             vec![relocate("Plans", "Old/Ideas")]
         })
     },
+    Case {
+        also: &[("Places/Own.md", "(Plans/Near.md)")],
+        ..case(
+            "move a note with a link of its own",
+            || {
+                let own = write("Plans/Own.md", "[n](./Near.md)\n");
+                vec![write("Near.md", "far\n"), write("Plans/Near.md", "near\n"), own]
+            },
+            || vec![relocate("Plans/Own.md", "Places/Own.md")],
+        )
+    },
     case("change the case of a name", nothing, || vec![relocate("Home.md", "home.md")]),
     case("delete a note", nothing, || vec![delete("Log.md")]),
     case("delete a folder", nothing, || vec![delete("Plans")]),

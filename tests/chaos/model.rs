@@ -53,28 +53,29 @@ fn sequence(seed: u64) -> Result<(), String> {
         };
         done.push(operation.clone());
         if let Err(fault) = world.step(&operation) {
-            let shortest = shorten(done);
-            return Err(format!("seed {seed}: {fault}; the shortest way to a fault: {shortest:?}"));
+            let (shortest, fault) = shorten(done, fault);
+            return Err(format!("seed {seed}: {fault}; the shortest way there: {shortest:?}"));
         }
     }
     world.end().map_err(|fault| format!("seed {seed}: {fault}"))
 }
 
-/// Leaves out one operation after the other, as long as what remains still fails.
-fn shorten(mut operations: Vec<Operation>) -> Vec<Operation> {
+/// Leaves out one operation after the other, as long as what remains still fails; gives the fault
+/// that it ends in, which may be another than at first.
+fn shorten(mut operations: Vec<Operation>, mut fault: String) -> (Vec<Operation>, String) {
     let mut at = operations.len();
     while at > 0 {
         at -= 1;
         let mut fewer = operations.clone();
         fewer.remove(at);
-        if fails(&fewer) {
-            operations = fewer;
+        if let Some(other) = fault_of(&fewer) {
+            (operations, fault) = (fewer, other);
         }
     }
-    operations
+    (operations, fault)
 }
 
-fn fails(operations: &[Operation]) -> bool {
+fn fault_of(operations: &[Operation]) -> Option<String> {
     let folder = place::folder_in_memory();
     let mut world = World::new(folder.path()).expect("a fresh vault opens");
     for operation in operations {
@@ -82,13 +83,13 @@ fn fails(operations: &[Operation]) -> bool {
         if let Operation::Outside(outside) = operation
             && world.model.after_outside(outside).is_none()
         {
-            return false;
+            return None;
         }
-        if world.step(operation).is_err() {
-            return true;
+        if let Err(fault) = world.step(operation) {
+            return Some(fault);
         }
     }
-    false
+    None
 }
 
 /// A vault, and what it must hold.
@@ -108,6 +109,8 @@ struct Recorded {
     undone: bool,
     /// The set that this one took back, by its place in the list.
     undoes: Option<usize>,
+    /// The set whose deletion this one brought back from the trash: a part of it taken back.
+    restores: Option<usize>,
     /// Whether what it did was taken back in part, or by others, since.
     in_doubt: bool,
 }
@@ -164,7 +167,15 @@ impl World {
         // Where nothing had to be done there is no set.
         if let Some(id) = set {
             let after = self.model.tree.clone();
-            let recorded = Recorded { id, before, after, undone: false, undoes, in_doubt: false };
+            let recorded = Recorded {
+                id,
+                before,
+                after,
+                undone: false,
+                undoes,
+                restores: None,
+                in_doubt: false,
+            };
             self.sets.push(recorded);
         }
     }
@@ -204,11 +215,23 @@ impl World {
                     Ok(Some(_)) => {}
                     other => return Err(format!("it answers with the set {set}: {other:?}")),
                 }
-                self.turn(at, &before);
-                self.record(Some(set.0), before, Some(at));
+                let last = self.last_done(at);
+                self.turn(last, &before);
+                self.doubt_restorations(last);
+                self.record(Some(set.0), before, Some(last));
             }
         }
         Ok(())
+    }
+
+    /// The set that an undo of this one takes back: what was undone and done again, by undoing that,
+    /// is taken back as it was done last, so that the two count as undone together.
+    fn last_done(&self, at: usize) -> usize {
+        let again = (at + 1..self.sets.len()).rev().find(|later| {
+            let undo = self.sets[*later].undoes.map(|undo| &self.sets[undo]);
+            !self.sets[*later].undone && undo.is_some_and(|undo| undo.undoes == Some(at))
+        });
+        again.map_or(at, |again| self.last_done(again))
     }
 
     /// Notes that a set was taken back, on a vault that held `held`. What an undo had taken back is
@@ -226,6 +249,21 @@ impl World {
             }
             undone = !undone;
             next = set.undoes;
+        }
+    }
+
+    /// What was brought back from the trash, and sent there again by an undo, is a part of a set
+    /// that was done again by itself: when the whole set is taken back, those two are so in part.
+    fn doubt_restorations(&mut self, taken_back: usize) {
+        for at in taken_back + 1..self.sets.len() {
+            let restoration = self.sets[at].restores == Some(taken_back)
+                && self.sets.iter().any(|set| set.undoes == Some(at));
+            let of_one = self.sets[at].undoes.is_some_and(|undone| {
+                undone > taken_back
+                    && self.sets[undone].in_doubt
+                    && self.sets[undone].root(&self.sets).restores == Some(taken_back)
+            });
+            self.sets[at].in_doubt |= restoration || of_one;
         }
     }
 
@@ -261,13 +299,17 @@ impl World {
         self.keeps_all_texts(&before, &found)?;
         self.model.tree = found;
         let deletion = item.change.map(|change| change.set.0);
-        let mut at = self.sets.iter().position(|set| Some(set.id) == deletion);
+        let deletion = self.sets.iter().position(|set| Some(set.id) == deletion);
+        let mut at = deletion;
         while let Some(set) = at.and_then(|at| self.sets.get_mut(at)) {
             set.in_doubt = true;
             // Where an undo had deleted it, what was undone is there again.
             at = set.undoes;
         }
         self.record(Some(restored.applied.change_set.0), before, None);
+        if let Some(restoration) = self.sets.last_mut() {
+            restoration.restores = deletion;
+        }
         Ok(())
     }
 
@@ -303,6 +345,11 @@ impl World {
 }
 
 impl Recorded {
+    /// The set that the first of these undos of undos was made for.
+    fn root<'a>(&'a self, sets: &'a [Self]) -> &'a Self {
+        self.undoes.map_or(self, |undone| sets[undone].root(sets))
+    }
+
     /// What undoing it must do to a vault that holds `now`.
     fn undo(&self, now: &Tree) -> Undo {
         if self.undone && !self.in_doubt {

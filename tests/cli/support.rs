@@ -138,8 +138,26 @@ impl Home {
     /// Starts a daemon on a free port and waits for its ready line.
     pub fn serve(&self, vault: &Path) -> Daemon {
         let vault = vault.to_str().unwrap();
-        let mut child =
-            self.steward(&["serve", "--json", "--port", "0", "--vault", vault]).spawn().unwrap();
+        Self::ready(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
+    }
+
+    /// The same, begun by this piece of a shell's script, which the program and its arguments
+    /// follow.
+    #[cfg(unix)]
+    pub fn serve_by(&self, shell: &str, vault: &Path) -> Daemon {
+        let plain = self.steward(&["serve", "--json", "--port", "0", "--vault"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell} \"$0\" \"$@\"")]);
+        command.arg(plain.get_program()).args(plain.get_args()).arg(vault);
+        command.current_dir(self.path("elsewhere")).env_clear();
+        command.env("HOME", self.path("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::ready(command)
+    }
+
+    fn ready(mut command: Command) -> Daemon {
+        let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();

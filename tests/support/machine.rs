@@ -20,6 +20,16 @@ pub fn nearly_full(test: &str) -> Option<PathBuf> {
     mounted("STEWARD_TEST_FULL", test, "a file system to fill")
 }
 
+/// A folder on a file system that holds few files, empty for this `test`.
+pub fn few_inodes(test: &str) -> Option<PathBuf> {
+    mounted("STEWARD_TEST_INODES", test, "a file system for few files")
+}
+
+/// A folder on a file system that this one `test` may mount anew, right below its root.
+pub fn remountable(test: &str) -> Option<PathBuf> {
+    mounted("STEWARD_TEST_REMOUNT", test, "a file system to mount anew")
+}
+
 /// A folder for a vault with what only root can put there: a file system of its own mounted on
 /// `Mounted`, one of the kernel's files that never say their size on `endless.md`, the devices
 /// `zero.md` and `disk.md`. Tests share it; each uses names of its own.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
+use vault_steward::note::code::ErrorCode;
 
 use crate::abilities::{Ability, can};
 use crate::races;
@@ -114,6 +115,60 @@ fn a_note_that_is_empty_for_a_moment_is_read_again() {
     }
     stop.store(true, Ordering::SeqCst);
     editor.join().expect("ends");
+}
+
+#[test]
+fn a_note_that_was_renamed_meanwhile_is_found_under_its_new_name() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let vault = vault(&[("a.md", "text\n"), ("Work/b.md", "text\n"), ("c.md", "[[Work/b]]\n")]);
+    vault.context.vault.watch();
+    let read = |path: &str| vault.ok("read_file", json!({ "path": path }))["revision"].clone();
+    let (a, b) = (read("a.md"), read("Work/b.md"));
+    let rename = |from: &str, to: &str| {
+        fs::rename(vault.place.join(from), vault.place.join(to)).expect("renamed");
+    };
+    rename("a.md", "Something else.md");
+    rename("Work", "Job");
+    let before = vault.snapshot();
+    let edit = json!({ "path": "a.md", "old_text": "text", "new_text": "new" });
+    let error = vault.err("edit_file", edit, ErrorCode::NotFound);
+    assert!(error.text().contains("`Something else.md`"), "{}", error.text());
+    for (path, revision, now) in [("a.md", a, "Something else.md"), ("Work/b.md", b, "Job/b.md")] {
+        let write = json!({ "path": path, "content": "x\n", "expected_revision": revision });
+        let error = vault.err("write_file", write, ErrorCode::StaleRevision);
+        assert!(error.text().contains(&format!("`{now}`")), "{}", error.text());
+    }
+    assert_eq!(vault.snapshot(), before, "no note rises again at its old name");
+}
+
+/// In the moment between the look and the write.
+#[test]
+fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
+    use vault_steward::journal::{Change, ChangeSet, JournalError, Origin};
+    use vault_steward::vault::{Before, VaultError};
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let vault = vault(&[("a.md", "text\n")]);
+    vault.context.vault.watch();
+    let revision = vault.ok("read_file", json!({ "path": "a" }))["revision"].clone();
+    let revision = revision.as_str().expect("text").parse().expect("a revision");
+    fs::rename(vault.place.join("a.md"), vault.place.join("b.md")).expect("renamed");
+    let write = Change::Write {
+        path: crate::changes::path("a.md"),
+        content: b"new\n".to_vec(),
+        before: Before::Revision(revision),
+    };
+    let set = ChangeSet { title: "t".to_owned(), changes: vec![write] };
+    let refused = vault.context.journal.apply(&set, &Origin::default()).expect_err("it is gone");
+    match refused {
+        JournalError::Change(VaultError::Renamed { now, .. }) => assert_eq!(now.as_str(), "b.md"),
+        other => panic!("{other}"),
+    }
+    assert!(!vault.exists("a.md"));
+    assert_eq!(vault.content("b.md"), "text\n");
 }
 
 /// Runs as a child of the next test: writes until it is killed.

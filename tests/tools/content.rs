@@ -194,6 +194,34 @@ fn a_patch_applies_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_patch_makes_one_folder_of_two_spellings() {
+    let new = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    let vault = vault(&[("a.md", "1\n")]);
+    let patch: String = ["New/Deep/a.md", "new/b.md", "NEW/deep/c.md"].map(new).concat();
+    let applied = vault.ok("apply_patch", json!({ "patch": patch }));
+    let paths: Vec<_> = (0..3).map(|at| applied["files"][at]["path"].clone()).collect();
+    assert_eq!(json!(paths), json!(["New/Deep/a.md", "New/b.md", "New/Deep/c.md"]));
+    let before = vault.snapshot();
+    assert!(!before.iter().any(|(name, _)| name.starts_with("new") || name.starts_with("NEW")));
+    // Nor one file in two spellings.
+    let patch: String = ["Else/d.md", "else/D.md"].map(new).concat();
+    vault.err("apply_patch", json!({ "patch": patch }), PatchFailed);
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn a_patch_leaves_two_folders_that_differ_in_case_apart() {
+    if !can(Ability::Case) {
+        return;
+    }
+    let new = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    let vault = vault(&[("Work/a.md", "1\n"), ("work/b.md", "2\n")]);
+    let patch: String = ["Work/new.md", "work/other.md"].map(new).concat();
+    vault.ok("apply_patch", json!({ "patch": patch }));
+    assert!(vault.exists("Work/new.md") && vault.exists("work/other.md"));
+}
+
+#[test]
 fn a_set_that_fails_half_way_is_taken_back() {
     use vault_steward::journal::{Change, ChangeSet, Origin};
     use vault_steward::note::path::VaultPath;

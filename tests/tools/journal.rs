@@ -541,3 +541,37 @@ fn a_name_of_full_length_comes_back_beside_another() {
     assert_eq!(vault.content(&name), "new");
     assert_eq!(vault.content(&format!("{} (restored).md", "n".repeat(241))), "old");
 }
+
+#[test]
+fn what_was_done_again_is_undone_as_it_was_done_last() {
+    let vault = vault(&[("F/a.md", "a"), ("F/b.md", "b")]);
+    let first = vault.apply(vec![delete("F")]);
+    let back = vault.undo(first);
+    // By another program: less is in the folder when it goes for the second time.
+    fs::rename(vault.place.join("F/a.md"), vault.place.join("elsewhere.md")).expect("moved");
+    let again = vault.undo(back);
+    assert!(!vault.exists("F"));
+    vault.undo(first);
+    assert_eq!(vault.content("F/b.md"), "b");
+    assert!(!vault.exists("F/a.md"), "what was moved away is not there twice");
+    assert_eq!(vault.content("elsewhere.md"), "a");
+    // The two are one and the same deletion: it is taken back by now.
+    let origin = Origin::default();
+    let error = vault.journal().undo(Target::Set(again), false, &origin).expect_err("done");
+    assert!(matches!(error, UndoError::AlreadyUndone { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_that_was_made_anew_is_not_taken_for_the_one_that_went() {
+    let vault = vault(&[("n.md", "n")]);
+    let first = vault.apply(vec![write("F/a.md", "a")]);
+    let gone = vault.undo(first);
+    assert!(!vault.exists("F"));
+    vault.apply(vec![write("F/other.md", "o")]);
+    vault.undo(gone);
+    assert_eq!(vault.content("F/a.md"), "a");
+    fs::rename(vault.place.join("F/other.md"), vault.place.join("other.md")).expect("moved");
+    vault.undo(first);
+    assert!(vault.exists("F"), "another change had made it");
+    assert!(!vault.exists("F/a.md"));
+}

@@ -170,6 +170,10 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("listed").flatten() {
         let path = entry.path();
         let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+        // What was removed while it is open, by FUSE: gone as soon as it is closed.
+        if entry.file_name().to_string_lossy().starts_with(".fuse_hidden") {
+            continue;
+        }
         let meta = path.symlink_metadata().expect("there");
         if meta.is_dir() {
             files.push((format!("{name}/"), Vec::new()));

@@ -78,18 +78,21 @@ pub(super) fn refresh(
     outcome
 }
 
-/// Compares the files of an answer with the disk, and reads again those that have changed. Says
-/// whether any had.
+/// Compares the files of an answer with the disk, and reads again those that have, or may have,
+/// changed.
 pub(super) fn check<'p>(
     vault: &Vault,
     graph: &RwLock<Graph>,
     paths: impl Iterator<Item = &'p VaultPath>,
-) -> bool {
+) {
     let stale: Vec<_> = {
         let known = read(graph);
-        let stamps = paths.filter_map(|path| Some((path, known.get(path)?.stamp)));
-        stamps
-            .filter(|(path, stamp)| !vault.stat(path).is_ok_and(|m| record::stamp(&m) == *stamp))
+        let records = paths.filter_map(|path| Some((path, known.get(path)?)));
+        let is_same = |path, record: &Record| {
+            !record.unsure && vault.stat(path).is_ok_and(|m| record::stamp(&m) == record.stamp)
+        };
+        records
+            .filter(|(path, record)| !is_same(path, record))
             .map(|(path, _)| path.clone())
             .collect()
     };
@@ -98,7 +101,6 @@ pub(super) fn check<'p>(
             vault.recheck(path).and_then(|meta| record::read(vault, path, record::stamp(&meta)));
         put(graph, path.clone(), fresh);
     }
-    !stale.is_empty()
 }
 
 /// Where nobody tells of changes the catalogue is what it was at the start: each known file is
@@ -127,6 +129,8 @@ fn stale(vault: &Vault, graph: &Graph, changes: Pending) -> Stale {
         Pending::These { files, folders } => (files, folders),
     };
     let mut now: HashMap<VaultPath, Option<(u64, i64)>> = HashMap::new();
+    // What was told of has changed, though its size and time may be the same.
+    let told: HashSet<VaultPath> = files.into_iter().chain(graph.unsure().cloned()).collect();
     if !folders.is_empty() {
         let below = |path: &VaultPath| folders.iter().any(|folder| path.is_within(folder));
         let known = graph.iter().map(|(path, _)| path).filter(|path| below(path));
@@ -136,16 +140,18 @@ fn stale(vault: &Vault, graph: &Graph, changes: Pending) -> Stale {
             now.extend(sources.map(|e| (e.path().clone(), Some((e.size, e.modified)))));
         }
     }
-    for path in files {
+    for path in &told {
         let entry = catalogue.get(path.as_str()).filter(|entry| record::is_source(entry));
         let stamp = entry.map(|entry| (entry.size, entry.modified));
-        now.insert(path, stamp);
+        now.insert(path.clone(), stamp);
     }
     let mut stale = Stale { gone: Vec::new(), changed: Vec::new() };
     for (path, stamp) in now {
         match stamp {
             None => stale.gone.push(path),
-            Some(stamp) if graph.get(&path).is_some_and(|known| known.stamp == stamp) => {}
+            Some(stamp)
+                if !told.contains(&path)
+                    && graph.get(&path).is_some_and(|known| known.stamp == stamp) => {}
             Some(stamp) => stale.changed.push((path, stamp)),
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct Graph {
     /// By the lower-case last component of a link as written: the files that hold such a link.
     by_name: HashMap<Box<str>, BTreeSet<VaultPath>>,
     gaps: BTreeMap<VaultPath, Gap>,
+    /// Files whose time does not tell whether they have changed since they were read.
+    unsure: BTreeSet<VaultPath>,
 }
 
 impl Graph {
@@ -43,12 +45,14 @@ impl Graph {
             self.by_name.entry(name).or_default().insert(path.clone());
         }
         self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
+        self.unsure.extend(record.unsure.then(|| path.clone()));
         self.records.insert(path, record);
     }
 
     pub fn remove(&mut self, path: &VaultPath) {
         let Some(record) = self.records.remove(path) else { return };
         self.gaps.remove(path);
+        self.unsure.remove(path);
         for name in names(&record) {
             if let Some(sources) = self.by_name.get_mut(&name) {
                 sources.remove(path);
@@ -63,6 +67,11 @@ impl Graph {
     pub fn sources(&self, names: &[String]) -> BTreeSet<VaultPath> {
         let sets = names.iter().filter_map(|name| self.by_name.get(name.as_str()));
         sets.flatten().cloned().collect()
+    }
+
+    /// The files that have to be read again whatever their size and time say.
+    pub fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
+        self.unsure.iter()
     }
 
     /// The files whose links are not, or not all, known, by path.

@@ -65,6 +65,8 @@ pub enum Gap {
 pub(super) struct Record {
     /// Size and time of change of what was read.
     pub stamp: (u64, i64),
+    /// It was read so soon after that change that the next one may carry the same time.
+    pub unsure: bool,
     pub links: Vec<Kept>,
     pub tags: Vec<KeptTag>,
     pub gap: Option<Gap>,
@@ -89,6 +91,24 @@ pub(super) fn stamp(meta: &Meta) -> (u64, i64) {
 
 /// Reads a file; `None` if it is gone.
 pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {
+    // Taken before the content: what changes while it is read is later than this.
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+    let record = read_now(vault, path, seen)?;
+    Some(Record { unsure: is_unsure(record.stamp.1, now), ..record })
+}
+
+/// Whether a file that was last changed at `modified` could be changed again, after `now`, and have
+/// the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago; FAT
+/// counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
+/// show by round numbers.
+fn is_unsure(modified: i64, now: i64) -> bool {
+    const TICK: i64 = 10_000_000;
+    const COARSE: i64 = 2_000_000_000;
+    let step = if modified % TICK == 0 { COARSE } else { 2 * TICK };
+    now.abs_diff(modified) < step.unsigned_abs()
+}
+
+fn read_now(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {
     let gap = |stamp, gap| Record { stamp, gap: Some(gap), ..Record::default() };
     let content = match vault.read(path) {
         Ok(content) => content,
@@ -169,4 +189,24 @@ fn of_canvas(text: &str) -> Record {
 /// Files are read up to a limit far below 4 GB.
 fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_unsure;
+
+    #[test]
+    fn a_time_says_nothing_as_long_as_the_next_change_may_have_it_too() {
+        let second = 1_000_000_000;
+        // To the nanosecond: two ticks.
+        assert!(is_unsure(second + 1, second + 15_000_000));
+        assert!(!is_unsure(second + 1, second + 25_000_000));
+        // In round numbers: the coarsest clock there is.
+        assert!(is_unsure(second, 2 * second + second / 2));
+        assert!(!is_unsure(second, 4 * second));
+        // A clock that is behind or ahead.
+        assert!(is_unsure(second, 0));
+        assert!(!is_unsure(9 * second, 0));
+        assert!(!is_unsure(i64::MIN, i64::MAX));
+    }
 }

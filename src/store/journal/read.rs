@@ -2,12 +2,13 @@
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow, column, each_row, rows};
+use super::rows::{SET, STEP, SetRow, StepRow, each_row, rows};
 use crate::store::blobs::BlobHash;
 use crate::store::{Store, StoreError};
 
-/// How long after the newest operation the clock is believed, in milliseconds: seven days.
-const QUIET: i64 = 7 * 86_400_000;
+/// Deletions that are looked at for what is in the trash: each is looked for there. What was
+/// deleted before them is undone by the number of its change.
+pub const DELETIONS: i64 = 10_000;
 
 /// Which change sets are asked for.
 #[derive(Debug, Clone, Default)]
@@ -198,24 +199,43 @@ impl Store {
         self.steps_where(met, &[&kind, &path, &after])
     }
 
-    /// Moves that led to this path or a folder above it, newest first, before the step `before`.
+    /// The last move that led to this path or a folder above it, before the step `before`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn moves_to(&self, path: &str, before: i64) -> Result<Vec<StepRow>, StoreError> {
-        let met = "step.kind = 'move' AND step.id < ?2 AND \
-                   (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')";
-        let mut steps = self.steps_where(met, &[&path, &before])?;
-        steps.reverse();
-        Ok(steps)
+    pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
+        self.with(|database| {
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
+                       (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
+                 ORDER BY step.id DESC LIMIT 1"
+            );
+            let mut statement = database.read().prepare(&query)?;
+            Ok(rows(statement.query(params![path, before])?, StepRow::read)?.pop())
+        })
     }
 
-    /// What was deleted and not brought back, newest first.
+    /// The steps that did anew what this one had done, oldest first: it was undone, and that undo
+    /// was undone. None where it stands as it was done.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn done_again(&self, step: i64) -> Result<Vec<StepRow>, StoreError> {
+        let met = "step.undone_by IS NULL AND \
+                   step.undoes IN (SELECT id FROM step WHERE undoes = ?1)";
+        self.steps_where(met, &[&step])
+    }
+
+    /// What was deleted and not brought back, newest first: of the last [`DELETIONS`].
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
-        let mut steps = self.each_where("step.kind = 'delete' AND step.undone_by IS NULL", &[])?;
+        let newest = "step.kind = 'delete' AND step.undone_by IS NULL AND step.id >= coalesce(
+                          (SELECT id FROM step WHERE kind = 'delete' AND undone_by IS NULL
+                           ORDER BY id DESC LIMIT 1 OFFSET ?1 - 1), 0)";
+        let mut steps = self.each_where(newest, &[&DELETIONS])?;
         steps.reverse();
         Ok(steps)
     }
@@ -278,65 +298,6 @@ impl Store {
         self.with(|database| {
             let query = "SELECT coalesce(max(id), 0) FROM step";
             Ok(database.read().query_row(query, [], |row| row.get(0))?)
-        })
-    }
-
-    /// Every text that is kept, with the step that names it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
-        self.with(|database| {
-            let mut statement = database.read().prepare(
-                "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
-                 UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
-                 UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
-                     WHERE text IS NOT NULL AND texts_kept",
-            )?;
-            rows(statement.query([])?, |row| {
-                let id = column(row, "step", 0)?;
-                let text: String = column(row, "step", 1)?;
-                let read = text.parse();
-                let fault = |reason| StoreError::Row { table: "step", row: id, reason };
-                Ok((id, read.map_err(fault)?))
-            })
-        })
-    }
-
-    /// Steps whose texts are beyond the limits: of operations that ended more than `age` before
-    /// `now` (milliseconds; no age: the time does not count), or with at least `versions` newer
-    /// writes of the same path that were done. 0 versions: only the time counts.
-    ///
-    /// Clocks jump. An operation counts as no older than those before it, and `now` as no later than
-    /// some days after the newest of them.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn outlived(
-        &self,
-        now: i64,
-        age: Option<i64>,
-        versions: usize,
-    ) -> Result<Vec<i64>, StoreError> {
-        self.with(|database| {
-            let versions = i64::try_from(versions).unwrap_or(i64::MAX);
-            let newest = "SELECT max(ended) FROM operation";
-            let newest: Option<i64> = database.read().query_row(newest, [], |row| row.get(0))?;
-            let now = now.min(newest.unwrap_or(now).saturating_add(QUIET));
-            let oldest = age.map_or(i64::MIN, |age| now.saturating_sub(age));
-            let mut statement = database.read().prepare(
-                "WITH done AS (
-                     SELECT step.id,
-                            max(operation.ended) OVER (ORDER BY operation.id) AS ended,
-                            sum(operation.state = 'applied' AND step.kind = 'write') OVER (
-                                PARTITION BY step.path ORDER BY step.id DESC
-                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newer
-                     FROM step JOIN operation ON operation.id = step.operation
-                     WHERE operation.state <> 'intended' AND step.texts_kept)
-                 SELECT id FROM done
-                 WHERE ended < ?1 OR (?2 > 0 AND coalesce(newer, 0) >= ?2) ORDER BY id",
-            )?;
-            rows(statement.query(params![oldest, versions])?, |row| column(row, "step", 0))
         })
     }
 }

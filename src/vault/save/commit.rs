@@ -70,7 +70,7 @@ impl Writer<'_> {
                 return self.commit_replacing(staged);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(VaultError::Stale { path, current: None });
+                return Err(self.vault.gone_since(&path));
             }
             Err(error) => return Err(VaultError::io("write", &path, error)),
         }

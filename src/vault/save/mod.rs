@@ -169,9 +169,7 @@ impl<'a> Writer<'a> {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return match before {
-                    Before::Revision(_) => {
-                        Err(VaultError::Stale { path: path.clone(), current: None })
-                    }
+                    Before::Revision(_) => Err(self.vault.gone_since(path)),
                     Before::Absent | Before::Any => Ok(None),
                 };
             }
@@ -275,7 +273,7 @@ impl<'a> Writer<'a> {
                 Ok(opened) => opened,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return match before {
-                        Before::Revision(_) => Err(stale(None)),
+                        Before::Revision(_) => Err(self.vault.gone_since(path)),
                         Before::Absent | Before::Any => Ok(None),
                     };
                 }

@@ -141,20 +141,38 @@ impl Writer<'_> {
         let failed = |error| VaultError::io("move to .trash", path, error);
         let root = &self.vault.0.root;
         let trash_name = Name::new(TRASH_FOLDER).map_err(failed)?;
-        match root.create_folder(trash_name) {
-            Ok(()) => root.sync().map_err(failed)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        let made = match root.create_folder(trash_name) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(failed(error)),
+        };
+        let synced = if made { root.sync() } else { Ok(()) };
+        let moved =
+            synced.map_err(failed).and_then(|()| self.to_free_name(path, folder, name, trash_name));
+        if made && moved.is_err() {
+            // What is refused leaves nothing behind, unless something has come to it meanwhile.
+            let _ = root.remove_folder(trash_name);
         }
-        let trash = root.open_folder(trash_name).map_err(failed)?;
+        moved.map(|path| Trashed::Local { path, instead })
+    }
+
+    fn to_free_name(
+        &self,
+        path: &VaultPath,
+        folder: &Folder,
+        name: Name,
+        trash: Name,
+    ) -> Result<VaultPath, VaultError> {
+        let failed = |error| VaultError::io("move to .trash", path, error);
+        let root = &self.vault.0.root;
+        let trash = root.open_folder(trash).map_err(failed)?;
         for number in 1..10_000_u32 {
             let free = numbered(path.name(), number);
             let to = Name::new(&free).map_err(failed)?;
             match rename_durably(folder, name, &trash, to) {
                 Ok(()) => {
                     let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{free}"));
-                    let path = path.expect("two names make a path");
-                    return Ok(Trashed::Local { path, instead });
+                    return Ok(path.expect("two names make a path"));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(error)),

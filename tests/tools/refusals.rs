@@ -1,0 +1,286 @@
+//! What the system refuses: no room for another file, no right to write, a disk that became
+//! read-only; and what breaks in the middle (cases 87, 88, 90, 93, 94).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use vault_steward::journal::{Journal, Settings};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::store::Store;
+
+use crate::changes::{mv, write};
+use crate::machine;
+use crate::vault::{TestVault, vault};
+
+/// Everything that a caller can do to a vault, each refused with `code`; nothing has changed then,
+/// and all can still be read.
+#[track_caller]
+fn refuses_all(vault: &TestVault, calls: &[(&str, serde_json::Value)], code: ErrorCode) {
+    let before = vault.snapshot();
+    for (tool, arguments) in calls {
+        let error = vault.err(tool, arguments.clone(), code);
+        assert!(error.hint.is_some_and(|hint| !hint.is_empty()), "{tool}: {}", error.message);
+        assert_eq!(vault.snapshot(), before, "{tool} {arguments}");
+    }
+    for (name, bytes) in before.iter().filter(|(name, _)| name.ends_with(".md")) {
+        let read = vault.ok("read_file", json!({ "path": name }));
+        assert_eq!(read["content"].as_str().map(str::as_bytes), Some(&bytes[..]), "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_room_for_another_file_changes_nothing() {
+    let Some(place) = machine::few_inodes("no_room_for_another_file") else { return };
+    let vault = TestVault::at(&place, &[("a.md", "a\n"), ("Work/b.md", "b\n")], |_| ());
+    let fill = || {
+        let names = (0..).map(|n| place.join(format!("Work/filler {n}")));
+        names.take_while(|name| fs::write(name, "").is_ok()).collect::<Vec<_>>()
+    };
+    let filled = fill();
+    let calls = [
+        ("write_file", json!({ "path": "new.md", "content": "x" })),
+        ("write_file", json!({ "path": "a.md", "content": "x\n" })),
+        ("edit_file", json!({ "path": "a.md", "old_text": "a", "new_text": "b" })),
+        ("create_folder", json!({ "path": "New/Deep" })),
+        ("move", json!({ "source": "a.md", "destination": "New/a.md" })),
+        // There is no `.trash` yet.
+        ("delete", json!({ "path": "a.md" })),
+    ];
+    refuses_all(&vault, &calls, ErrorCode::StorageFull);
+    // A rename needs no room.
+    vault.ok("move", json!({ "source": "Work/b.md", "destination": "b.md" }));
+    filled.iter().for_each(|name| fs::remove_file(name).expect("removed"));
+    vault.ok("write_file", json!({ "path": "a.md", "content": "x\n" }));
+    assert_eq!(vault.content("a.md"), "x\n");
+
+    // Where the steward's own folder is full, what cannot be recorded is not done.
+    let state = place.join("state");
+    fs::create_dir(&state).expect("made");
+    let other = crate::vault::vault(&[("a.md", "a\n")]);
+    let store = Store::at(&state);
+    let journal = Journal::open(other.context.vault.clone(), store, Settings::default());
+    let set = |text: &str| vault_steward::journal::ChangeSet {
+        title: "t".to_owned(),
+        changes: vec![write("a.md", text)],
+    };
+    let origin = vault_steward::journal::Origin::default();
+    journal.apply(&set("b\n"), &origin).expect("there is room for that");
+    let filled = fill();
+    let refused = journal.apply(&set("c\n"), &origin).expect_err("there is no room");
+    assert_eq!(refused.code(), ErrorCode::StorageFull, "{refused}");
+    assert_eq!(other.content("a.md"), "b\n");
+    filled.iter().for_each(|name| fs::remove_file(name).expect("removed"));
+    journal.apply(&set("c\n"), &origin).expect("there is room again");
+    assert_eq!(other.content("a.md"), "c\n");
+}
+
+/// Takes the right to change something away, from root too, and gives it back in the end.
+#[cfg(target_os = "linux")]
+struct Locked<'a> {
+    place: &'a Path,
+    mode: u32,
+    by_attribute: bool,
+}
+
+#[cfg(target_os = "linux")]
+impl<'a> Locked<'a> {
+    fn new(test: &str, place: &'a Path) -> Option<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(place).expect("there").permissions().mode();
+        fs::set_permissions(place, fs::Permissions::from_mode(mode & !0o222)).expect("set");
+        let may = match place.is_dir() {
+            true => fs::write(place.join("may"), "").is_ok(),
+            false => fs::File::options().append(true).open(place).is_ok(),
+        };
+        let mut locked = Self { place, mode, by_attribute: false };
+        if may {
+            // What a user may not, root may, unless the file system forbids it.
+            let _ = fs::remove_file(place.join("may"));
+            locked.by_attribute = attribute("+i", place);
+            if !locked.by_attribute {
+                machine::missing(test, "files that root may not change");
+                return None;
+            }
+        }
+        Some(locked)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        use std::os::unix::fs::PermissionsExt;
+        if self.by_attribute {
+            attribute("-i", self.place);
+        }
+        let _ = fs::set_permissions(self.place, fs::Permissions::from_mode(self.mode));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn attribute(how: &str, place: &Path) -> bool {
+    let done = Command::new("chattr").arg(how).arg(place).output();
+    done.is_ok_and(|output| output.status.success())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_not_be_changed_is_not_replaced() {
+    const NAME: &str = "what_may_not_be_changed_is_not_replaced";
+    let vault =
+        vault(&[("a.md", "[[b]]\n"), ("b.md", "b\n"), ("Work/c.md", "c\n"), ("d.md", "d\n")]);
+    // A note: by its mode for everybody, by its attribute for root.
+    let note = vault.place.join("a.md");
+    {
+        let Some(_locked) = Locked::new(NAME, &note) else { return };
+        let calls = [
+            ("write_file", json!({ "path": "a.md", "content": "x\n" })),
+            ("edit_file", json!({ "path": "a.md", "old_text": "b", "new_text": "c" })),
+            ("set_properties", json!({ "path": "a.md", "set": { "k": 1 } })),
+            // Its link would have to follow.
+            ("move", json!({ "source": "b.md", "destination": "Else/new b.md" })),
+        ];
+        refuses_all(&vault, &calls, ErrorCode::PermissionDenied);
+    }
+    // A folder: nothing comes, nothing goes.
+    let folder = vault.place.join("Work");
+    {
+        let Some(_locked) = Locked::new(NAME, &folder) else { return };
+        let calls = [
+            ("write_file", json!({ "path": "Work/new.md", "content": "x" })),
+            ("write_file", json!({ "path": "Work/c.md", "content": "x\n" })),
+            ("create_folder", json!({ "path": "Work/New" })),
+            ("move", json!({ "source": "d.md", "destination": "Work/d.md" })),
+            ("move", json!({ "source": "Work/c.md", "destination": "New/c.md" })),
+            ("delete", json!({ "path": "Work/c.md" })),
+        ];
+        refuses_all(&vault, &calls, ErrorCode::PermissionDenied);
+    }
+    vault.ok("move", json!({ "source": "b.md", "destination": "Else/new b.md" }));
+    assert_eq!(vault.content("a.md"), "[[new b]]\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_becomes_read_only_is_read() {
+    const NAME: &str = "a_disk_that_becomes_read_only_is_read";
+    let Some(place) = machine::remountable(NAME) else { return };
+    let (at, state) = (place.join("Vault"), place.join("state"));
+    fs::create_dir(&at).expect("made");
+    fs::create_dir(&state).expect("made");
+    let disk = vault(&[("a.md", "a\n")]);
+    let store = Store::at(&state);
+    let journal = Journal::open(disk.context.vault.clone(), store, Settings::default());
+    let set = |text: &str| vault_steward::journal::ChangeSet {
+        title: "t".to_owned(),
+        changes: vec![write("a.md", text)],
+    };
+    let origin = vault_steward::journal::Origin::default();
+    journal.apply(&set("b\n"), &origin).expect("done");
+    let here = TestVault::at(&at, &[("a.md", "a\n"), ("Work/b.md", "b\n")], |_| ());
+    here.ok("write_file", json!({ "path": "c.md", "content": "c\n" }));
+    let calls = [
+        ("write_file", json!({ "path": "new.md", "content": "x" })),
+        ("write_file", json!({ "path": "a.md", "content": "x\n" })),
+        ("edit_file", json!({ "path": "a.md", "old_text": "a", "new_text": "b" })),
+        ("create_folder", json!({ "path": "New" })),
+        ("move", json!({ "source": "a.md", "destination": "z.md" })),
+        ("delete", json!({ "path": "a.md" })),
+        ("undo", json!({})),
+    ];
+    let disk_of_place = place.parent().expect("a folder lies in another");
+    let mount = |how: &str| {
+        let done = |program: &str, first: &[&str]| {
+            let mut run = Command::new(program);
+            run.args(first).args(["-o", how]).arg(disk_of_place);
+            run.status().is_ok_and(|status| status.success())
+        };
+        done("mount", &[]) || done("sudo", &["-n", "mount"])
+    };
+    if !mount("remount,ro") {
+        return machine::missing(NAME, "the right to mount anew");
+    }
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        refuses_all(&here, &calls, ErrorCode::PermissionDenied);
+        assert_eq!(here.ok("list_files", json!({}))["total"], 3);
+        // So found, it says so.
+        let found = TestVault::at(&at, &[], |_| ());
+        assert!(!found.context.vault.abilities().writable);
+        found.err("write_file", calls[0].1.clone(), ErrorCode::PermissionDenied);
+        // With the steward's own folder on it nothing is done that cannot be recorded.
+        let refused = journal.apply(&set("c\n"), &origin).expect_err("it cannot be recorded");
+        assert_eq!(refused.code(), ErrorCode::PermissionDenied, "{refused}");
+        assert_eq!(disk.content("a.md"), "b\n");
+    }));
+    assert!(mount("remount,rw"), "it can be written again");
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+    here.ok("edit_file", json!({ "path": "a.md", "old_text": "a", "new_text": "b" }));
+    journal.apply(&set("c\n"), &origin).expect("it can be recorded again");
+}
+
+#[test]
+fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
+    let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n"), ("c.md", "c\n")]);
+    let before = vault.snapshot();
+    // Whoever is told of a change is called in the middle of it.
+    for (path, kept) in [("a.md", false), ("b.md", false), ("d.md", false), ("after.md", true)] {
+        let fired = std::sync::atomic::AtomicBool::new(false);
+        let place = vault.place.clone();
+        let told = path.to_owned();
+        vault.context.vault.subscribe(Box::new(move |change| {
+            if change.path.as_str() == told
+                && !fired.swap(true, std::sync::atomic::Ordering::SeqCst)
+            {
+                let there = fs::read_dir(&place).expect("listed").count();
+                panic!("in the middle, with {there} files there");
+            }
+        }));
+        let changes =
+            || vec![write("a.md", "new a\n"), write("b.md", "new b\n"), mv("c.md", "d.md")];
+        let change = std::panic::AssertUnwindSafe(|| vault.apply(changes()));
+        let panicked = std::panic::catch_unwind(change).is_err();
+        assert_eq!(panicked, !kept, "{path}");
+        // Reading goes on, and so does the next change, which takes back what was half done.
+        vault.ok("read_file", json!({ "path": "a.md" }));
+        vault.ok("write_file", json!({ "path": "next.md", "content": "next\n" }));
+        if !kept {
+            vault.ok("undo", json!({}));
+            if path == "d.md" {
+                // All of it was done by then, so it counts as done, as after a crash.
+                vault.ok("undo", json!({}));
+            }
+            let mut after = vault.snapshot();
+            after.retain(|(name, _)| !name.starts_with(".trash"));
+            assert_eq!(after, before, "{path}");
+        }
+    }
+    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert_eq!(vault.rescued(), [""; 0]);
+}
+
+#[test]
+fn what_came_last_is_known_by_its_number_not_by_its_time() {
+    let vault = vault(&[("a.md", "0\n")]);
+    for n in 1..=4 {
+        vault.apply(vec![write("a.md", &format!("{n}\n"))]);
+    }
+    // The clock went back an hour after each of them.
+    let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+    for table in ["change_set", "operation"] {
+        let set = format!("UPDATE {table} SET began = began - id * 3600000");
+        assert_eq!(database.execute(&set, []).expect("set"), 4);
+    }
+    database.execute("UPDATE operation SET ended = began", []).expect("set");
+    let listed = vault.ok("list_changes", json!({}));
+    let numbers: Vec<_> = (0..4).map(|at| listed["change_sets"][at]["id"].clone()).collect();
+    assert_eq!(json!(numbers), json!([4, 3, 2, 1]));
+    for n in (0..4).rev() {
+        vault.ok("undo", json!({}));
+        assert_eq!(vault.content("a.md"), format!("{n}\n"));
+    }
+}
