@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Outcome, Request};
+use vault_steward::index::search;
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::settings::Permission;
 use vault_steward::policy::{Caller, Mode, Scope, Settings};
 use vault_steward::store::Store;
 use vault_steward::store::audit::{AuditRow, AuditWanted};
-use vault_steward::tools::{Answer, Tier, ToolError, definitions};
+use vault_steward::tools::{self, Answer, Tier, ToolError, definitions};
 use vault_steward::vault::Cancel;
 
 use crate::vault::{TestVault, vault};
@@ -243,8 +244,30 @@ fn every_call_is_written_down_and_never_what_a_note_says() {
 #[test]
 fn a_tool_that_takes_too_long_is_ended() {
     let vault = ground();
+    // Lines in which the pattern nearly matches everywhere: some seconds for any machine.
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 63 == 0 { 'a' } else { 'b' }
+    };
+    let mut line = || (0..4_000).map(|_| letter()).chain(['\n']).collect::<String>();
+    let text: String = (0..1_000).map(|_| line()).collect();
+    for number in 0..4 {
+        vault.put(&format!("slow{number}.md"), &text);
+    }
+    vault.context.vault.rescan().unwrap();
     let slow = Settings { call_seconds: 1, ..Settings::default() };
     let calls = calls(&vault, slow);
+    calls.set_tool_settings(tools::Settings {
+        search: search::Settings { deadline_milliseconds: 60_000 },
+    });
+    let search = json!({"pattern": "[ab]*a[ab]{60}a[ab]{60}c"});
+    let begun = std::time::Instant::now();
+    let late = request(Scope::Client, "search_files", search);
+    let error = answered(calls.call(late, &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Timeout, "{error} after {:?}", begun.elapsed());
+    assert!(error.message.contains("took longer than 1 seconds"), "{error}");
+    assert_eq!(audited(&calls).pop().unwrap().outcome.as_deref(), Some("timeout"));
     // Withdrawn by its caller is another thing.
     let cancel = Cancel::default();
     cancel.cancel();
