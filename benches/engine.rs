@@ -12,13 +12,18 @@ use std::path::Path;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use vault_steward::agent::clock::SystemClock;
+use vault_steward::agent::conversations::TurnEnd;
+use vault_steward::agent::{ConversationSettings, Conversations, Message};
 use vault_steward::calls::{Calls, Outcome, Request};
+use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::path::VaultPath;
 use vault_steward::policy::{self, Caller, Scope};
 use vault_steward::store::Store;
+use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
@@ -77,6 +82,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: None,
         clock: tools::Clock::System,
     }
 }
@@ -150,7 +156,10 @@ fn engine(criterion: &mut Criterion) {
     let all = call(&context, "list_files", json!({"pattern": "**/*.md", "max_results": 1000}));
     let named = all["entries"].as_array().into_iter().flatten();
     let paths = named.filter_map(|entry| VaultPath::from_disk(entry["path"].as_str()?));
-    let target = paths.max_by_key(|path| links.backlinks(path).len()).expect("there are notes");
+    let paths: Vec<VaultPath> = paths.collect();
+    let of_all = |path: &&VaultPath| links.backlinks(path).len();
+    let target = paths.iter().max_by_key(of_all).expect("there are notes").clone();
+    let hundred = paths.iter().min_by_key(|path| of_all(path).abs_diff(100)).expect("as above");
     let hub = links.backlinks(&target).len();
     group.bench_function("refresh, nothing changed", |bencher| {
         bencher.iter(|| links.refresh(&Cancel::default()));
@@ -158,14 +167,17 @@ fn engine(criterion: &mut Criterion) {
     group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
         bencher.iter(|| links.backlinks(&target))
     });
-    group.bench_function(format!("links a move of it would turn, from {hub} notes"), |bencher| {
-        let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
-        bencher.iter(|| {
-            let mut change = NameChange::default();
-            change.moves(&vault.catalogue(), &target, &to);
-            black_box(links.affected(&change))
+    for target in [hundred, &target] {
+        let notes = links.backlinks(target).len();
+        group.bench_function(format!("links a move would turn, from {notes} notes"), |bencher| {
+            let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
+            bencher.iter(|| {
+                let mut change = NameChange::default();
+                change.moves(&vault.catalogue(), target, &to);
+                black_box(links.affected(&change))
+            });
         });
-    });
+    }
     group.bench_function("get_links", |bencher| {
         bencher.iter(|| call(&context, "get_links", json!({"path": target.as_str()})));
     });
@@ -234,5 +246,52 @@ fn engine(criterion: &mut Criterion) {
     vault.stop();
 }
 
-criterion_group!(benches, engine);
+/// A thousand conversations of forty items each, as a person has them after a year or two.
+fn conversations(c: &mut Criterion) {
+    let state = tempfile::tempdir().expect("the machine has room for temporary files");
+    let settings = ConversationSettings { kept: 0, ..ConversationSettings::default() };
+    let kept = Conversations::new(
+        Store::at(state.path()),
+        settings,
+        std::sync::Arc::new(SystemClock::default()),
+    );
+    let item = |kind, text: String| NewItem { kind, text, body: None };
+    for n in 0..1000 {
+        let message = Message {
+            text: format!("please look after the garden plan number {n}"),
+            body: None,
+            source: "bench".into(),
+            conversation: None,
+        };
+        let arrived = kept.arrive(&message).expect("it is kept");
+        let mut items: Vec<NewItem> = (0..38)
+            .map(|m| {
+                item(ItemKind::Message, format!("{} {n} {m}", "quiet harbour words ".repeat(20)))
+            })
+            .collect();
+        items.push(item(ItemKind::Assistant, format!("整理会议笔记 needle{n}")));
+        let end = TurnEnd { items, ..TurnEnd::plain(TurnState::Done, "") };
+        kept.finish_turn(arrived.conversation, arrived.turn, &end).expect("it is kept");
+        kept.end(arrived.conversation, EndKind::Person, "").expect("it ends");
+    }
+    let mut group = c.benchmark_group("conversations");
+    group.bench_function("list 1000", |b| b.iter(|| kept.recent(1000).expect("listed")));
+    for text in ["needle777", "harbour garden", "quiet harbour", "会议", "会议笔记", "nobody said"]
+    {
+        group.bench_function(format!("search {text}"), |b| {
+            b.iter(|| kept.search(text, 20).expect("searched"));
+        });
+    }
+    let open = kept.open_new("bench").expect("it begins").id;
+    let said = [item(ItemKind::Message, "one more line of an answer".into())];
+    group.bench_function("append", |b| {
+        b.iter(|| kept.append(open, None, &said).expect("it is kept"));
+    });
+    group.bench_function("history", |b| {
+        b.iter(|| kept.history(ConversationId(500)).expect("read"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, engine, conversations);
 criterion_main!(benches);

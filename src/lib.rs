@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | 0 | `chaos` | where the chaos suite may end the process; nothing otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
+//! | 1 | [`conversation`] | what was said, and where one conversation ends, as values; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
 //! | 1 | [`hooks`] | commands of the user's own that hear of what happens |
@@ -22,14 +23,17 @@
 //! | 4 | [`policy`] | may this call run; pure |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
+//! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
 
+pub mod agent;
 pub mod calls;
 #[doc(hidden)]
 pub mod chaos;
 pub mod cli;
 pub mod config;
+pub mod conversation;
 pub mod daemon;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u8)] = &[
     ("chaos", 0),
     ("note", 1),
+    ("conversation", 1),
     ("protocol", 1),
     ("llm", 1),
     ("hooks", 1),
@@ -20,6 +21,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("policy", 4),
     ("tools", 5),
     ("calls", 6),
+    ("agent", 7),
     ("server", 7),
     ("config", 8),
     ("daemon", 8),

@@ -5,11 +5,17 @@
 mod door;
 #[path = "support/machine.rs"]
 mod machine;
+#[cfg(unix)]
+#[path = "support/manual.rs"]
+mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "support/models.rs"]
 mod models;
 #[path = "cli/support.rs"]
 mod support;
+// As the other test programs call it.
+#[cfg(unix)]
+use support as home;
 
 #[path = "cli/call.rs"]
 mod call;
@@ -18,6 +24,8 @@ mod call;
 mod confinement;
 #[path = "cli/conflicts.rs"]
 mod conflicts;
+#[path = "cli/conversations.rs"]
+mod conversations;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/discovery.rs"]

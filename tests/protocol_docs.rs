@@ -234,6 +234,7 @@ fn every_method_and_every_kind_has_its_place() {
     for method in Request::METHODS.iter().chain(&[
         "$/cancel_request",
         "_vault/changed",
+        "_vault/conversation_changed",
         "_vault/config_reloaded",
         "_vault/config_rejected",
     ]) {

@@ -121,6 +121,20 @@ export type AuditedCall = {
   changeSet: number | null,
 };
 
+/** A branch: what goes on from before a message that was edited. */
+export type BranchInfo = {
+  /** Its number. */
+  number: number,
+  /** The branch it came from; none for the first. */
+  parent: number | null,
+  /** The first item of that one which it no longer has. */
+  before: number | null,
+  /** When it began, local time. */
+  began: string,
+  /** How many items were said in it. */
+  items: number,
+};
+
 /** What goes with a call. */
 export type CallMeta = {
   /** Ours. */
@@ -293,6 +307,119 @@ export type Content = { "type": "text",
 text: string,
 };
 
+/** What happened to a conversation. */
+export type ConversationChange = "began" | "ended" | "titled" | "noted" | "deleted";
+
+/** Something happened to a conversation as a whole. */
+export type ConversationChangedParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** What happened. */
+  kind: ConversationChange,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** A conversation. */
+export type ConversationInfo = {
+  /** Its number, as text. */
+  sessionId: string,
+  /** What it is called; none while it goes on. */
+  title?: string,
+  /** What it was about; none while it goes on. */
+  summary?: string,
+  /** Who gave it the title: `model` or `extract`. */
+  titledBy?: string,
+  /** `open`, `waiting` or `ended`. */
+  state: string,
+  /** What to show a person: `working`, `waiting_for_you` or `done`. */
+  shown: string,
+  /** The question that waits for the person. */
+  question?: string,
+  /** Where its first message came from. */
+  source: string,
+  /** When it began, local time. */
+  began: string,
+  /** When something was last said in it, local time. */
+  lastActive: string,
+  /** When it ended, local time. */
+  ended?: string,
+  /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
+  endedBy?: string,
+  /** Why it ended, for people. */
+  reason?: string,
+  /** The branch that is gone on with. */
+  branch: number,
+  /** How many items all its branches hold together. */
+  items: number,
+};
+
+/** Which conversation to show. */
+export type ConversationParams = {
+  /** Its number; left out, the one that goes on. */
+  sessionId?: string,
+  /** The branch; left out, the live one. */
+  branch?: number,
+  /** Only what comes after this item. */
+  after?: number,
+};
+
+/** A conversation, and what was said in it. */
+export type ConversationResult = {
+  /** The conversation. */
+  conversation: ConversationInfo,
+  /** Its branches, in the order in which they began. */
+  branches: Array<BranchInfo>,
+  /** What was said, in order. */
+  items: Array<ItemInfo>,
+  /** Whether more follows: ask with `after` the last item. */
+  more: boolean,
+};
+
+/** An estimate. */
+export type Cost = {
+  /** How much. */
+  amount: number,
+  /** Of what: `USD`. */
+  currency: string,
+};
+
+/** What to delete for good. */
+export type DeleteConversationParams = {
+  /** A conversation. */
+  sessionId?: string,
+  /** In its place: every conversation that has ended. */
+  allEnded?: boolean,
+  /** Only say what would be deleted. */
+  dryRun?: boolean,
+};
+
+/** What was, or would be, deleted. */
+export type DeleteConversationResult = {
+  /** How many conversations. */
+  conversations: number,
+  /** The title of the one that was named. */
+  title?: string,
+  /** Whether it was done. */
+  deleted: boolean,
+};
+
+/** Which conversation to end. */
+export type EndParams = {
+  /** Its number; left out, the one that goes on. */
+  sessionId?: string,
+  /** Why, for people. */
+  reason?: string,
+};
+
+/** What was ended. */
+export type EndResult = {
+  /** The conversation; none where none goes on. */
+  sessionId: string | null,
+  /** Whether it had not ended before. */
+  ended: boolean,
+};
+
 /** What lies at a path. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
@@ -335,6 +462,32 @@ export type EventVaultMeta = {
   seq: number,
 };
 
+/** Where to go on otherwise: one of the two. */
+export type ForkParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** A message of the person's: go on from before it. */
+  item?: number,
+  /** A branch: go on with it again. */
+  branch?: number,
+};
+
+/** What is gone on with. */
+export type ForkResult = {
+  /** The conversation, which is the current one. */
+  sessionId: string,
+  /** The branch. */
+  branch: number,
+};
+
+/** A conversation in which the words were said. */
+export type FoundConversation = {
+  /** The conversation. */
+  conversation: ConversationInfo,
+  /** Where, at most three places; none where only its title or summary has the words. */
+  places: Array<ItemInfo>,
+};
+
 /** A program, as ACP and MCP describe one. */
 export type Implementation = {
   /** Its name for programs. */
@@ -371,6 +524,29 @@ export type InitializeResult = {
   agentCapabilities: AgentCapabilities,
   /** Always empty: who may come in is decided before the upgrade. */
   authMethods: Array<string>,
+};
+
+/** One thing that was said. */
+export type ItemInfo = {
+  /** Its number in the conversation. */
+  item: number,
+  /** The turn it belongs to. */
+  turn: number | null,
+  /** The branch it was said in. */
+  branch: number,
+  /**
+   * `user`, `assistant`, `tool_results`, `notice`, `message`, `question`, `compaction`, `ended`
+   * or `note`.
+   */
+  kind: string,
+  /** When, local time. */
+  time: string,
+  /** What, in plain words. */
+  text: string,
+  /** The tools that were called with it. */
+  tools: Array<string>,
+  /** Whether the text was too long and is cut. */
+  cut: boolean,
 };
 
 /** Whether to do it. */
@@ -411,7 +587,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -427,6 +603,23 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Which kind of message. */
+export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
+
+/** A message is whole, and kept; or what was shown of one counts for nothing. */
+export type MessageParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** The message whose pieces came before. */
+  messageId: string,
+  /** Which kind. */
+  kind: MessageKind,
+  /** All of it; empty for one that counts for nothing. */
+  text: string,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
 };
 
 /** Asks for the mode, or sets it. */
@@ -543,6 +736,50 @@ export type PingResult = {
   seq: number,
 };
 
+/** A piece of a message. */
+export type PromptContent = { "type": "text",
+/** The text. */
+text: string, } | { "type": "resource_link",
+/** The address: a path in the vault, or a `file:` address of one. */
+uri: string,
+/** How it is called. */
+name: string, } | { "type": "other" };
+
+/** What goes with a message. */
+export type PromptMeta = {
+  /** Ours. */
+  vault?: PromptVaultMeta,
+};
+
+/** What ACP has no place for. */
+export type PromptResultMeta = {
+  /** Ours. */
+  vault: PromptResultVaultMeta,
+};
+
+/** What a turn came to. */
+export type PromptResultVaultMeta = {
+  /** The conversation that the message went to. */
+  sessionId: string,
+  /** The turn in which it was heard. */
+  turn: string,
+  /** The last message of the turn, whole; empty where nothing was said. */
+  answer: string,
+  /** Whether that is a question that waits for an answer. */
+  waiting: boolean,
+};
+
+/** What a client of this protocol adds to a message. */
+export type PromptVaultMeta = {
+  /**
+   * A name that no other message of the client has, at most 100 characters. The same message
+   * sent again under it, after a lost connection, is not heard twice: it gets the same answer.
+   */
+  clientMessageId?: string,
+  /** Where the words came from: `chat`, `cli`, `voice`. What was heard may do less. */
+  source?: string,
+};
+
 /**
  * What a client calls its request: an integer or a text of at most 256 bytes. Null and
  * fractions are refused, as two languages would not agree on them.
@@ -568,6 +805,204 @@ export type RequestPermissionParams = {
 export type RequestPermissionResult = {
   /** The answer. */
   outcome: PermissionOutcome,
+};
+
+/** What to look for. */
+export type SearchConversationsParams = {
+  /**
+   * Words, all of which must have been said at one place; what stands in double quotes belongs
+   * together. Nothing else has a meaning.
+   */
+  text: string,
+  /** Conversations at most, up to 100; 20 if it is left out. */
+  limit?: number,
+};
+
+/** What was found. */
+export type SearchConversationsResult = {
+  /** The newest first. */
+  found: Array<FoundConversation>,
+};
+
+/** Stops the turn of a conversation, whoever began it. */
+export type SessionCancelParams = {
+  /** The conversation. */
+  sessionId: string,
+};
+
+/** What an event of a conversation carries. */
+export type SessionEventMeta = {
+  /** Ours. */
+  vault: SessionEventVaultMeta,
+};
+
+/** The event's place among all events. */
+export type SessionEventVaultMeta = {
+  /**
+   * Its number, counted from 1 in each run of the daemon, without gaps. 0 in a history that is
+   * told again, which has no place among the events.
+   */
+  seq: number,
+  /** The turn it belongs to. */
+  turn?: string,
+};
+
+/** A conversation as ACP lists it. */
+export type SessionInfo = {
+  /** Its number. */
+  sessionId: string,
+  /** The vault's folder. */
+  cwd: string,
+  /** What it is called; none while it goes on. */
+  title?: string,
+  /** When something was last said in it, local time. */
+  updatedAt: string,
+  /** What ACP has no place for. */
+  _meta: SessionMeta,
+};
+
+/** Which conversations to list. */
+export type SessionListParams = {
+  /** Only those of this folder; there are only those of the vault. */
+  cwd?: string,
+  /** The `nextCursor` of the answer before. */
+  cursor?: string,
+};
+
+/** Conversations, the one last active first. */
+export type SessionListResult = {
+  /** At most a hundred. */
+  sessions: Array<SessionInfo>,
+  /** There are more: `cursor` of the next request. */
+  nextCursor?: string,
+};
+
+/** A conversation that is to be told again and gone on with. */
+export type SessionLoadParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** The folder to work in: the vault's root, or left out. */
+  cwd?: string,
+  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
+  mcpServers?: Array<unknown>,
+};
+
+/** Its history was told. */
+export type SessionLoadResult = {
+  /** What ACP has no place for. */
+  _meta: SessionMeta,
+};
+
+/** What ACP has no place for. */
+export type SessionMeta = {
+  /** Ours. */
+  vault: ConversationInfo,
+};
+
+/** A new conversation. */
+export type SessionNewParams = {
+  /** The folder to work in: the vault's root, or left out. */
+  cwd?: string,
+  /** Programs to run as MCP servers: must be empty, since clients have none run here. */
+  mcpServers?: Array<unknown>,
+};
+
+/** It has begun. */
+export type SessionNewResult = {
+  /** Its number. */
+  sessionId: string,
+};
+
+/** A person's message. */
+export type SessionPromptParams = {
+  /**
+   * The conversation it belongs to. Left out: the current one, or a new one where the last was
+   * silent for too long.
+   */
+  sessionId?: string,
+  /** The message. */
+  prompt: Array<PromptContent>,
+  /** What ACP has no place for. */
+  _meta?: PromptMeta,
+};
+
+/** The turn is over. */
+export type SessionPromptResult = {
+  /** Why. */
+  stopReason: StopReason,
+  /** What ACP has no place for. */
+  _meta: PromptResultMeta,
+};
+
+/** How a conversation stands. */
+export type SessionState = "running" | "requires_action" | "idle";
+
+/** What happened, in ACP's kinds. */
+export type SessionUpdate = { "sessionUpdate": "user_message_chunk",
+/** What. */
+content: Content,
+/** The message. */
+messageId: string,
+/** What ACP has no place for. */
+_meta?: UserMessageMeta, } | { "sessionUpdate": "agent_message_chunk",
+/** What was added. */
+content: Content,
+/** The message it belongs to. */
+messageId: string, } | { "sessionUpdate": "agent_thought_chunk",
+/** What was added. */
+content: Content,
+/** The thought it belongs to. */
+messageId: string, } | { "sessionUpdate": "tool_call",
+/** The call. */
+toolCallId: string,
+/** What it does, for people. */
+title: string,
+/** `read`, `edit`, `delete`, `move`, `search` or `other`. */
+kind: string,
+/** How it stands. */
+status: ToolCallStatus,
+/** The files it names, as absolute paths. */
+locations: Array<PermissionLocation>,
+/** Its arguments. */
+rawInput: unknown,
+/** What ACP has no place for. */
+_meta: ToolCallMeta, } | { "sessionUpdate": "tool_call_update",
+/** The call. */
+toolCallId: string,
+/** How it stands. */
+status: ToolCallStatus,
+/** What it waits for, where a person has to agree. */
+title?: string,
+/** What it answered, for people. */
+content?: Array<ToolCallContent>,
+/** What it answered, for programs: as `structuredContent` of `tools/call`. */
+rawOutput?: unknown, } | { "sessionUpdate": "usage_update",
+/** Tokens in use. */
+used: number,
+/** Tokens there are. */
+size: number,
+/** What the conversation cost in this run, where prices are known. */
+cost?: Cost, } | { "sessionUpdate": "notice",
+/** `info`, `warning` or `error`. */
+severity: string,
+/** It. */
+title: string,
+/** More. */
+description?: string, } | { "sessionUpdate": "session_info_update",
+/** What it is called. */
+title?: string,
+/** When something was last said, local time. */
+updatedAt?: string,
+};
+
+/** Something happened in a conversation. */
+export type SessionUpdateParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** What. */
+  update: SessionUpdate,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
 };
 
 /** One setting. */
@@ -638,6 +1073,24 @@ export type SettingsState = {
   needsRestart: Array<string>,
 };
 
+/** How a conversation stands. */
+export type StateParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** How it stands. */
+  state: SessionState,
+  /** How many messages wait to be heard. */
+  queued: number,
+  /** Whether the person is asked something: the next message is the answer. */
+  waiting: boolean,
+  /** Why the turn is over; none while it is not, and where it failed. */
+  stopReason?: StopReason,
+  /** Why it failed, and what can be done about it. */
+  error?: string,
+  /** The event's number, and the turn. */
+  _meta: SessionEventMeta,
+};
+
 /** Nothing to say. */
 export type StatusParams = Record<symbol, never>;
 
@@ -667,6 +1120,9 @@ export type StatusResult = {
   /** The vault. */
   vault: VaultState,
 };
+
+/** Why a turn is over, in ACP's words. */
+export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
 /** What follows the answer to a subscription. */
 export type SubscribeMode = "live" | "replay" | "snapshot";
@@ -725,6 +1181,27 @@ export type ToolAnnotations = {
   openWorldHint: boolean,
 };
 
+/** A piece of what a call answered. */
+export type ToolCallContent = { "type": "content",
+/** The text. */
+content: Content,
+};
+
+/** What ACP has no place for. */
+export type ToolCallMeta = {
+  /** Ours. */
+  vault: ToolCallVaultMeta,
+};
+
+/** How a call stands. */
+export type ToolCallStatus = "pending" | "in_progress" | "completed" | "failed";
+
+/** The call in the vault's own terms. */
+export type ToolCallVaultMeta = {
+  /** The tool. */
+  tool: string,
+};
+
 /** Which tool to run, on what. */
 export type ToolsCallParams = {
   /** The tool's name. */
@@ -772,6 +1249,66 @@ export type TrashEmptyResult = {
   bytes: number,
   /** Whether it was done. */
   removed: boolean,
+};
+
+/** One model on one day. */
+export type UsageDay = {
+  /** The day where the daemon runs: `2026-11-20`. */
+  day: string,
+  /** The model. */
+  model: string,
+  /** In how many conversations that are still kept. */
+  conversations: number,
+  /** How much. */
+  used: UsageInfo,
+};
+
+/** Tokens and cost. */
+export type UsageInfo = {
+  /** Requests. */
+  requests: number,
+  /** Tokens read, those of the two below included. */
+  input: number,
+  /** Of these, from the vendor's cache. */
+  cacheRead: number,
+  /** Of these, written to it. */
+  cacheWrite: number,
+  /** Tokens written. */
+  output: number,
+  /** Estimated cost in millionths of a US dollar, of the requests whose price is known. */
+  costMillionths: number,
+  /** Requests whose price is not known. */
+  unpriced: number,
+};
+
+/** Of which days, and which conversation. */
+export type UsageParams = {
+  /** The last so many days, today included; all that is kept if it is left out. */
+  days?: number,
+  /** Only this conversation. */
+  sessionId?: string,
+};
+
+/** What models were used for. */
+export type UsageResult = {
+  /** By day and model, the oldest first. */
+  days: Array<UsageDay>,
+  /** All together. */
+  total: UsageInfo,
+};
+
+/** What ACP has no place for. */
+export type UserMessageMeta = {
+  /** Ours. */
+  vault: UserMessageVaultMeta,
+};
+
+/** Where a message came from. */
+export type UserMessageVaultMeta = {
+  /** `chat`, `cli`, `voice`. */
+  source: string,
+  /** What its client called it. */
+  clientMessageId?: string,
 };
 
 /** What is known of the vault. */
@@ -833,6 +1370,26 @@ export interface Methods {
   "_vault/approvals": { params: ApprovalsParams; result: ApprovalsResult };
   /** Calls, and what was decided on them. */
   "_vault/audit": { params: AuditParams; result: AuditResult };
+  /** The conversations, the one last active first. */
+  "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Tells the history of a conversation again, and what happens in it from then on. */
+  "session/load": { params: SessionLoadParams; result: SessionLoadResult };
+  /** One conversation with what was said in it. */
+  "_vault/conversation": { params: ConversationParams; result: ConversationResult };
+  /** Ends a conversation; the next message begins another. */
+  "_vault/end": { params: EndParams; result: EndResult };
+  /** Goes on from before an earlier message, or with another branch. */
+  "_vault/fork": { params: ForkParams; result: ForkResult };
+  /** Finds conversations by what was said in them. */
+  "_vault/search_conversations": { params: SearchConversationsParams; result: SearchConversationsResult };
+  /** Deletes conversations for good. */
+  "_vault/delete_conversation": { params: DeleteConversationParams; result: DeleteConversationResult };
+  /** What models were used for, and what that cost. */
+  "_vault/usage": { params: UsageParams; result: UsageResult };
+  /** Begins a conversation with the agent. */
+  "session/new": { params: SessionNewParams; result: SessionNewResult };
+  /** Says something to the agent; answered when the turn is over. */
+  "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -841,6 +1398,8 @@ export interface Methods {
 export interface ClientNotifications {
   /** Asks that a request in flight be given up. */
   "$/cancel_request": CancelParams;
+  /** Stops the turn of a conversation. */
+  "session/cancel": SessionCancelParams;
 }
 
 /** What the daemon asks of a client. */
@@ -855,10 +1414,18 @@ export interface ServerNotifications {
   "_vault/changed": ChangedParams;
   /** The steward has applied a change set. */
   "_vault/changes": ChangesParams;
+  /** Something happened to a conversation as a whole. */
+  "_vault/conversation_changed": ConversationChangedParams;
   /** The settings file has changed, and new settings hold. */
   "_vault/config_reloaded": ConfigReloadedParams;
   /** The settings file has changed and is wrong; the old settings hold. */
   "_vault/config_rejected": ConfigRejectedParams;
+  /** Something happened in a conversation. */
+  "session/update": SessionUpdateParams;
+  /** A message of a conversation is whole, and kept. */
+  "_vault/message": MessageParams;
+  /** How a conversation stands. */
+  "_vault/state": StateParams;
   /** An answer to a request of the server's is no longer needed. */
   "$/cancel_request": CancelParams;
 }

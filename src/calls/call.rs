@@ -112,6 +112,11 @@ impl Question {
         Self { calls, request, asked, row }
     }
 
+    /// The way that the call came.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
     /// What the call does: "edit `Projects/Garden.md`".
     pub fn title(&self) -> &str {
         &self.asked.title

@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, 
 use clap_complete::Shell;
 
 use super::call::CallArguments;
+use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
 use super::output::Output;
 use crate::config::layers::Flags;
@@ -93,6 +94,10 @@ pub enum Command {
     Approvals(ApprovalsArguments),
     /// Every call of a tool and what was decided on it
     Audit(AuditArguments),
+    /// What was said: list, show, search, export, end and delete conversations
+    Conversations(ConversationsArguments),
+    /// What models were used for, and what that cost
+    Usage(UsageArguments),
     /// The vault's links: find broken and ambiguous ones
     Links(LinksArguments),
     /// Say whether a daemon serves the vault, and how it is
@@ -121,6 +126,15 @@ pub struct ServeArguments {
     /// The port on 127.0.0.1; 0 takes any free one [default: 27180]
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
+
+    /// Record what models are asked and what they answer into this folder, to report a fault with.
+    /// It holds what was said and read, and no keys
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
+
+    /// Ask no model, but answer as was recorded in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "record")]
+    pub replay: Option<PathBuf>,
 }
 
 /// Of `token`.

@@ -10,6 +10,7 @@ use crate::config::folders::FolderError;
 use crate::config::vaults::NoVault;
 use crate::config::vendor_keys::KeyError;
 use crate::daemon::StartError;
+use crate::llm::tape::TapeError;
 use crate::server::token::TokenError;
 use crate::tools::ToolError;
 
@@ -193,5 +194,11 @@ impl From<StartError> for Failure {
             }
             StartError::Other(error) => error.into(),
         }
+    }
+}
+
+impl From<TapeError> for Failure {
+    fn from(error: TapeError) -> Self {
+        Self::other("recording", error.to_string(), error.hint())
     }
 }

@@ -190,7 +190,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
 }
 
 /// Asks on the terminal, unless it was agreed to already.
-fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, Failure> {
+pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, Failure> {
     if yes {
         return Ok(true);
     }

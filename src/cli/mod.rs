@@ -16,7 +16,9 @@ mod client;
 mod completions;
 mod config;
 mod consent;
+mod conversations;
 mod doctor;
+mod export;
 mod failure;
 mod flags;
 mod history;
@@ -65,7 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     let session = || Session::start(&cli.global, &cli.command, output);
     match &cli.command {
-        Command::Serve(_) => serve::run(&session()?, output),
+        Command::Serve(arguments) => serve::run(&session()?, &arguments, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
         Command::Log(arguments) => history::log(&session()?, arguments, output),
@@ -76,6 +78,8 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Mode(arguments) => policy::mode(&session()?, arguments, output),
         Command::Approvals(arguments) => policy::approvals(&session()?, arguments.action, output),
         Command::Audit(arguments) => policy::audit(&session()?, arguments, output),
+        Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
+        Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
         Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
             links::check(&session()?, output)
         }

@@ -5,23 +5,36 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::arguments::ServeArguments;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
 use crate::daemon::{self, Options, Ready};
+use crate::llm::tape::Tape;
 
 /// Serves until a signal says stop. The port is among the settings already.
 ///
 /// # Errors
 /// Why it could not start or go on.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(
+    session: &Session,
+    arguments: &ServeArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
+    let tape = match (&arguments.record, &arguments.replay) {
+        (Some(folder), _) => Tape::record(folder)?,
+        (None, Some(folder)) => Tape::replay(folder)?,
+        (None, None) => Tape::Off,
+    };
     let progress = Progress::new();
     daemon::run(Options {
         root: &root,
         folders: &session.folders,
         live: Arc::new(session.live()),
+        environment: session.environment.clone(),
+        tape,
         log_level: Box::new({
             let log = session.log.clone();
             move |level| log.set_level(level)

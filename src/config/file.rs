@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{hooks, journal, llm, policy, server, tools, vault};
+use crate::{agent, hooks, journal, llm, policy, server, tools, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -37,6 +37,10 @@ pub struct Config {
     pub policy: policy::Settings,
     /// `[hooks]`.
     pub hooks: hooks::Settings,
+    /// `[agent]`.
+    pub agent: agent::TurnSettings,
+    /// `[conversation]`.
+    pub conversation: agent::ConversationSettings,
     /// `[models]`.
     pub models: llm::Settings,
     /// `[log]`.
@@ -182,6 +186,10 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
             "hooks" => loaded.config.hooks = source.hooks(value)?,
+            "agent" => loaded.config.agent = source.section("agent", value)?,
+            "conversation" => {
+                loaded.config.conversation = source.section("conversation", value)?;
+            }
             "models" => loaded.config.models = source.section("models", value)?,
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
@@ -192,8 +200,19 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// The names that may stand at the top of the file.
-const SECTIONS: &[&str] =
-    &["vault", "server", "search", "journal", "policy", "hooks", "models", "log", "security"];
+const SECTIONS: &[&str] = &[
+    "vault",
+    "server",
+    "search",
+    "journal",
+    "policy",
+    "hooks",
+    "agent",
+    "conversation",
+    "models",
+    "log",
+    "security",
+];
 
 /// The names of the settings that `section` gives a value.
 fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
@@ -223,6 +242,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("journal", keys(journal::Settings::default())),
         ("policy", keys(policy::Settings::default())),
         ("hooks", keys(hooks::Settings::default())),
+        ("agent", keys(agent::TurnSettings::default())),
         ("models", keys(llm::Settings::default())),
         ("log", keys(log::Settings::default())),
         ("security", keys(security::Settings::default())),

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::conversations::KeptConversations;
+use super::talk::Talk;
 use super::{asking, keeping, settings};
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
@@ -18,10 +20,14 @@ use crate::protocol::keeping::{
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
+use crate::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult,
+};
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, Work};
+use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -29,9 +35,11 @@ use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
 /// The tools of one vault, for the server.
 pub struct VaultBackend {
     calls: Calls,
+    talk: Arc<Talk>,
     live: Arc<Live>,
     confinement: Confinement,
     folder: String,
+    conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
 }
@@ -39,12 +47,13 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(calls: Calls, live: Arc<Live>, confinement: Confinement) -> Self {
+    pub fn new(calls: Calls, talk: Arc<Talk>, live: Arc<Live>, confinement: Confinement) -> Self {
         let context = calls.context();
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Self { calls, live, confinement, folder, reduced }
+        let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone());
+        Self { calls, talk, live, confinement, folder, conversations, reduced }
     }
 
     /// Has `status` say this as well.
@@ -90,6 +99,18 @@ impl Backend for VaultBackend {
         asking::called(&self.calls, self.calls.call(request, cancel))
     }
 
+    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+        self.talk.new_session(&params)
+    }
+
+    fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult> {
+        self.talk.prompt(params, &speaker)
+    }
+
+    fn cancel_turn(&self, params: &SessionCancelParams) {
+        self.talk.cancel(params);
+    }
+
     fn mode(&self, params: ModeParams) -> Result<ModeResult, ErrorObject> {
         asking::mode(&self.calls, &params)
     }
@@ -100,6 +121,10 @@ impl Backend for VaultBackend {
 
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject> {
         asking::audit(&self.calls, params)
+    }
+
+    fn conversations(&self) -> &dyn ConversationsBackend {
+        &self.conversations
     }
 
     fn settings(&self) -> SettingsGetResult {

@@ -7,11 +7,16 @@
 pub mod asking;
 pub mod backend;
 pub mod confine;
+pub mod conversations;
 pub mod fresh;
 mod handles;
+pub mod hooked;
 pub mod keeping;
+pub mod models;
+pub mod replay;
 pub mod settings;
 mod signals;
+pub mod talk;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,9 +27,15 @@ use anyhow::Context as _;
 
 use backend::VaultBackend;
 use fresh::Fresh;
+use hooked::Hooked;
+use models::ChosenModels;
+use talk::{Doors, Surroundings, Talk};
 
+use crate::agent::clock::SystemClock;
+use crate::agent::memory::StoredMemory;
+use crate::agent::toolbox::VaultToolbox;
+use crate::agent::{Agent, Conversations, Ports, Summaries};
 use crate::calls::Calls;
-use crate::config::Config;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
 use crate::config::layers::Settings;
@@ -32,9 +43,11 @@ use crate::config::live::{Live, News};
 use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
+use crate::config::{Config, Environment};
 use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
+use crate::llm::tape::Tape;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
@@ -128,6 +141,11 @@ pub struct Options<'a> {
     pub folders: &'a Folders,
     /// The settings, and those to come.
     pub live: Arc<Live>,
+    /// Where keys of models may be.
+    pub environment: Environment,
+    /// What is asked in the place of the models that the settings name, and where the traffic with
+    /// models is recorded.
+    pub tape: Tape,
     /// Takes another level for the log; none is the usual one.
     pub log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     /// Told how many entries the first scan has seen.
@@ -204,8 +222,15 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: Some(Arc::new(kept_conversations(state, config))),
         clock: tools::Clock::System,
     })
+}
+
+/// The conversations that are kept in this state folder.
+pub fn kept_conversations(state: &Path, config: &Config) -> Conversations {
+    let clock = Arc::new(SystemClock::default());
+    Conversations::new(Store::at(state), config.conversation.clone(), clock)
 }
 
 /// What the tools are to go by.
@@ -258,13 +283,15 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 /// # Errors
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
-    let Options { root, folders, live, log_level, progress, ready } = options;
+    let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
-    let confinement = held_in(root, &state, &live);
-    let context = open(root, &state, &config, progress)?;
+    let confinement = held_in(root, &state, &live, tape.folder());
+    let mut context = open(root, &state, &config, progress)?;
+    let conversations = kept_conversations(&state, &config);
+    context.conversations = Some(Arc::new(conversations.clone()));
     let recovered = recover(&context)?;
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
@@ -273,7 +300,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let mut backend = VaultBackend::new(calls.clone(), Arc::clone(&live), confinement);
+    let agent = agent(&calls, conversations, &config, folders, environment, tape)?;
+    let mut backend =
+        VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -283,8 +312,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .build()
         .context("could not start the threads")?;
     let stopping = Arc::default();
-    let served =
-        serve(calls.clone(), backend, &state, live, log_level, ready, Arc::clone(&stopping));
+    let ending = Arc::clone(&stopping);
+    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready, ending);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
@@ -298,13 +327,15 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
 }
 
 /// Confines the process, unless the settings say not to.
-fn held_in(root: &Path, state: &Path, live: &Live) -> Confinement {
+fn held_in(root: &Path, state: &Path, live: &Live, tape: Option<&Path>) -> Confinement {
     let config = &live.current().config;
     if !config.security.landlock {
         return confine::off();
     }
     prepare_places(root, live.path());
-    confine::confine(&confine::Bounds::new(root, state, live.path(), config))
+    let mut bounds = confine::Bounds::new(root, state, live.path(), config);
+    bounds.writable.extend(tape.map(Path::to_path_buf));
+    confine::confine(&bounds)
 }
 
 /// Makes what the daemon may write to later, where it is missing: what is not there when it is
@@ -318,13 +349,53 @@ pub fn prepare_places(root: &Path, settings: &Path) {
     }
 }
 
+/// The agent, with what belongs to it.
+struct AgentParts {
+    talk: Arc<Talk>,
+    models: ChosenModels,
+    doors: Arc<Doors>,
+    surroundings: Arc<Surroundings>,
+}
+
+/// Puts the agent together, and makes whole what an earlier run left.
+fn agent(
+    calls: &Calls,
+    conversations: Conversations,
+    config: &Config,
+    folders: &Folders,
+    environment: Environment,
+    tape: Tape,
+) -> Result<AgentParts, StartError> {
+    let root = calls.context().vault.root();
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let doors = Arc::new(Doors::new(root));
+    let surroundings = Arc::new(Surroundings::new(calls.clone()));
+    let ports = Ports {
+        memory: Box::new(StoredMemory::new(conversations.clone())),
+        models: Box::new(models.clone()),
+        toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
+        audience: Box::new(Hooked::new(Arc::clone(&doors), calls.clone())),
+        place: Box::new(Arc::clone(&surroundings)),
+    };
+    let agent = Agent::new(ports, config.agent.clone());
+    agent.set_hooks(calls.hooks().clone());
+    if let Err(error) = agent.recover() {
+        // Tools go on; a message is refused for as long as it cannot be kept.
+        tracing::error!(%error, "the conversations of an earlier run were not made whole");
+    }
+    let talk = Arc::new(Talk::new(agent, conversations, root));
+    Ok(AgentParts { talk, models, doors, surroundings })
+}
+
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
     calls: Calls,
+    agent: &AgentParts,
     server: &Server,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
     let (door, events) = (server.settings(), server.events());
+    let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
     move |settings, news| {
         let config = &settings.config;
         let context = calls.context();
@@ -333,6 +404,9 @@ fn take(
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         calls.hooks().replace(config.hooks.clone());
+        talk.agent().set_settings(config.agent.clone());
+        talk.conversations().set_settings(config.conversation.clone());
+        models.set_settings(&config.models);
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -342,8 +416,10 @@ fn take(
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "all that lives as long as the daemon")]
 async fn serve(
     calls: Calls,
+    agent: AgentParts,
     backend: VaultBackend,
     state: &Path,
     live: Arc<Live>,
@@ -357,13 +433,27 @@ async fn serve(
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
-    live.tell(take(calls, &server, log_level));
+    live.tell(take(calls.clone(), &agent, &server, log_level));
+    agent.doors.open(server.events(), server.approvals());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
     let tell = events.clone();
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    let tell = events.clone();
+    let conversations = agent.talk.conversations().clone();
+    let hooks = calls.hooks().clone();
+    conversations.subscribe(Box::new(move |event| {
+        hooked::hear(&hooks, event);
+        conversations::events(event).into_iter().for_each(|event| tell.publish(event));
+    }));
+    let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
+    let _naming = Following(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
+    let seen = Arc::clone(&agent.surroundings);
+    vault.subscribe(Box::new(move |change| seen.changed(change)));
+    let seen = agent.surroundings;
+    journal.subscribe(Box::new(move |set| seen.applied(set)));
     // Clients need not wait for it: until then every call looks at the disk by itself.
     tokio::task::spawn_blocking({
         let vault = vault.clone();

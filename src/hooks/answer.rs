@@ -35,6 +35,9 @@ impl Answer {
             Self::Replace { .. } if !kind.may_replace() => {
                 Err(Fault::Answer(format!("nothing can be replaced in `{}`", kind.word())))
             }
+            Self::Replace { input } if kind == Kind::MessageReceived && !input.is_string() => {
+                Err(Fault::Answer("a message can only be replaced by a text".to_owned()))
+            }
             Self::Replace { .. } if hook.sees < Sees::Texts => {
                 Err(Fault::Answer("only a hook with `sees = \"texts\"` may replace".to_owned()))
             }

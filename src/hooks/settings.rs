@@ -61,6 +61,14 @@ pub enum Kind {
     ChangeApplied,
     /// A tool has answered.
     AfterToolCall,
+    /// Somebody said something to the agent. May be refused, and the words replaced.
+    MessageReceived,
+    /// The agent has ended its turn.
+    TurnEnded,
+    /// A conversation began, or goes on again after its end.
+    ConversationStarted,
+    /// A conversation ended.
+    ConversationEnded,
 }
 
 impl Kind {
@@ -71,17 +79,21 @@ impl Kind {
             Self::BeforeChange => "before_change",
             Self::ChangeApplied => "change_applied",
             Self::AfterToolCall => "after_tool_call",
+            Self::MessageReceived => "message_received",
+            Self::TurnEnded => "turn_ended",
+            Self::ConversationStarted => "conversation_started",
+            Self::ConversationEnded => "conversation_ended",
         }
     }
 
     /// Whether a hook is waited for, and may refuse.
     pub fn may_refuse(self) -> bool {
-        matches!(self, Self::BeforeToolCall | Self::BeforeChange)
+        matches!(self, Self::BeforeToolCall | Self::BeforeChange | Self::MessageReceived)
     }
 
     /// Whether a hook may replace the event's input.
     pub fn may_replace(self) -> bool {
-        matches!(self, Self::BeforeToolCall)
+        matches!(self, Self::BeforeToolCall | Self::MessageReceived)
     }
 }
 

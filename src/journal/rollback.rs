@@ -204,7 +204,9 @@ impl Rollback<'_> {
         let vault = self.journal.vault();
         if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
             writer.bring_from_aside(&aside, path)?;
-            return self.fill(step);
+            self.fill(step)?;
+            self.writer().remove_kept_copy(path, &step.keeping());
+            return Ok(());
         }
         if vault.stat(path).is_ok() {
             return Ok(());
@@ -238,7 +240,13 @@ impl Rollback<'_> {
             if let Some(parent) = path.parent() {
                 self.writer().create_folders(&parent)?;
             }
-            match text.and_then(|text| self.text(&path, text)) {
+            let kept = self.writer().kept_copy(&step.path, &step.keeping()).below(&below);
+            let kept = || kept.and_then(|kept| self.writer().read_trashed(&kept));
+            let content = match text {
+                Some(text) => self.text(&path, text),
+                None => kept(),
+            };
+            match content {
                 Some(content) => self.put(&path, &content, Before::Absent, &temp_name())?,
                 None => self.left.push(format!("`{path}` is in `kept` in the state folder")),
             }

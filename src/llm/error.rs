@@ -61,7 +61,7 @@ impl ErrorKind {
 }
 
 /// A failure. Holds no key: what vendors say is cleared of it.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("`{provider}`: {}{}", kind.words(), self.more())]
 pub struct LlmError {
     /// What kind.
@@ -80,7 +80,7 @@ pub struct LlmError {
 }
 
 /// What few need to know of a failure.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// The vendor's own word for it.
     pub code: Option<String>,

@@ -69,6 +69,11 @@ impl Address {
         &self.text
     }
 
+    /// The TCP port that is connected to.
+    pub fn port(&self) -> Option<u16> {
+        Url::parse(&self.text).ok()?.port_or_known_default()
+    }
+
     /// It is this machine.
     pub fn is_local(&self) -> bool {
         self.is_local

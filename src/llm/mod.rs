@@ -12,7 +12,7 @@
 //! Reading order: [`message`] (a history), [`turn`] (what is asked and answered), [`error`], [`sse`]
 //! and [`wire`] (the vendors' languages, without I/O), [`reading`] (bytes to events), [`endpoint`]
 //! (one model over HTTP), [`breaker`] and [`chain`] (several of them), [`facts`], [`settings`],
-//! [`key`] and [`setup`] (what the user chose).
+//! [`key`] and [`setup`] (what the user chose), [`tape`] (recorded and played back).
 
 pub mod breaker;
 pub mod chain;
@@ -29,6 +29,7 @@ pub mod reading;
 pub mod settings;
 pub mod setup;
 pub mod sse;
+pub mod tape;
 pub mod turn;
 pub mod wire;
 

@@ -49,7 +49,7 @@ impl TurnRequest {
 }
 
 /// A tool as a model is told of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
@@ -94,7 +94,8 @@ pub enum Cache {
 }
 
 /// What happens while a model answers. `block` counts the answer's blocks from 0.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TurnEvent {
     /// A block begins.
     Start {
@@ -153,7 +154,8 @@ impl TurnEvent {
 }
 
 /// What kind of block begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StartKind {
     /// Text.
     Text,
@@ -204,7 +206,7 @@ pub struct Usage {
 }
 
 /// A whole answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Its blocks; goes into the history as [`Message::Assistant`].
     pub content: Vec<Block>,

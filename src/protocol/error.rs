@@ -53,6 +53,14 @@ pub enum Kind {
     NotPermitted,
     /// Only a person's own program may ask for this; the token shown is another's.
     Forbidden,
+    /// There is no such message or branch in the conversation.
+    NotFound,
+    /// A turn is at work in the conversation: wait for its end, or cancel it.
+    TurnRunning,
+    /// There is no such conversation.
+    UnknownSession,
+    /// The model could not answer; the message says why, `detail` holds the conversation and turn.
+    ModelFailed,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -81,13 +89,16 @@ impl Kind {
             Self::Failed => 1009,
             Self::NotPermitted => 1010,
             Self::Forbidden => -32003,
+            Self::UnknownSession | Self::NotFound => -32002,
+            Self::TurnRunning => 1001,
+            Self::ModelFailed => 1005,
         }
     }
 
     /// Whether the same request may succeed when it is sent again later.
     #[must_use]
     pub fn retryable(self) -> bool {
-        matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout)
+        matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout | Self::TurnRunning)
     }
 }
 

@@ -9,10 +9,11 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
+pub mod conversations;
 pub mod envelope;
 pub mod error;
 pub mod events;
@@ -23,6 +24,7 @@ mod methods;
 pub mod permission;
 pub mod ping;
 pub mod policy;
+pub mod session;
 pub mod settings;
 pub mod status;
 pub mod strict;
@@ -30,6 +32,12 @@ pub mod tools;
 pub mod typescript;
 
 use cancel::CancelParams;
+use conversations::{
+    ConversationChangedParams, ConversationParams, ConversationResult, DeleteConversationParams,
+    DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult,
+    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
+    SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
+};
 use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
 use initialize::{InitializeParams, InitializeResult};
 use keeping::{
@@ -40,6 +48,10 @@ use methods::{methods, notifications, server_requests};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
 use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
+use session::{
+    MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionUpdateParams, StateParams,
+};
 use settings::{
     ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
     SettingsSetParams, SettingsSetResult,
@@ -83,6 +95,30 @@ methods! {
     VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
     /// Calls, and what was decided on them.
     VaultAudit => "_vault/audit" { AuditParams => AuditResult },
+    /// The conversations, the one last active first.
+    SessionList => "session/list" { SessionListParams => SessionListResult },
+    /// Tells the history of a conversation again, and what happens in it from then on.
+    SessionLoad => "session/load" { SessionLoadParams => SessionLoadResult },
+    /// One conversation with what was said in it.
+    VaultConversation => "_vault/conversation" { ConversationParams => ConversationResult },
+    /// Ends a conversation; the next message begins another.
+    VaultEnd => "_vault/end" { EndParams => EndResult },
+    /// Goes on from before an earlier message, or with another branch.
+    VaultFork => "_vault/fork" { ForkParams => ForkResult },
+    /// Finds conversations by what was said in them.
+    SearchConversations => "_vault/search_conversations" {
+        SearchConversationsParams => SearchConversationsResult
+    },
+    /// Deletes conversations for good.
+    DeleteConversation => "_vault/delete_conversation" {
+        DeleteConversationParams => DeleteConversationResult
+    },
+    /// What models were used for, and what that cost.
+    VaultUsage => "_vault/usage" { UsageParams => UsageResult },
+    /// Begins a conversation with the agent.
+    SessionNew => "session/new" { SessionNewParams => SessionNewResult },
+    /// Says something to the agent; answered when the turn is over.
+    SessionPrompt => "session/prompt" { SessionPromptParams => SessionPromptResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
 }
@@ -98,16 +134,26 @@ notifications! {
     client {
         /// Asks that a request in flight be given up.
         CancelRequest => "$/cancel_request" { CancelParams },
+        /// Stops the turn of a conversation.
+        SessionCancel => "session/cancel" { SessionCancelParams },
     }
     server {
         /// Something in the vault changed, through us or from outside.
         VaultChanged => "_vault/changed" { ChangedParams },
         /// The steward has applied a change set.
         VaultChanges => "_vault/changes" { ChangesParams },
+        /// Something happened to a conversation as a whole.
+        ConversationChanged => "_vault/conversation_changed" { ConversationChangedParams },
         /// The settings file has changed, and new settings hold.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// The settings file has changed and is wrong; the old settings hold.
         ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
+        /// Something happened in a conversation.
+        SessionUpdate => "session/update" { SessionUpdateParams },
+        /// A message of a conversation is whole, and kept.
+        VaultMessage => "_vault/message" { MessageParams },
+        /// How a conversation stands.
+        VaultState => "_vault/state" { StateParams },
         /// An answer to a request of the server's is no longer needed.
         WithdrawRequest => "$/cancel_request" { CancelParams },
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Decision, Question};
+use super::backend::Decision;
 use super::lock;
 use super::outbox::Outbox;
 use crate::protocol::cancel::CancelParams;
@@ -56,10 +56,10 @@ impl Approvals {
     /// Asks, and waits for the first valid answer at most `patience`; who gave it.
     pub fn ask(
         &self,
-        question: &dyn Question,
+        params: RequestPermissionParams,
         patience: Duration,
     ) -> impl Future<Output = (Decision, String)> + Send + use<> {
-        let asked = self.put(question, patience);
+        let asked = self.put(params, patience);
         let approvals = self.clone();
         async move {
             let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
@@ -77,7 +77,7 @@ impl Approvals {
 
     fn put(
         &self,
-        question: &dyn Question,
+        mut params: RequestPermissionParams,
         patience: Duration,
     ) -> Option<(Open, oneshot::Receiver<(Decision, String)>)> {
         let mut state = lock(&self.0);
@@ -86,8 +86,9 @@ impl Approvals {
         }
         state.last += 1;
         let number = state.last;
-        let mut params: RequestPermissionParams = question.params();
-        params.tool_call.tool_call_id = format!("call-{number}");
+        if params.tool_call.tool_call_id.is_empty() {
+            params.tool_call.tool_call_id = format!("call-{number}");
+        }
         params.meta.vault.seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
         let lasting = params.meta.vault.folder.is_some();
         params.options = options(params.meta.vault.folder.as_deref(), &params.meta.vault.tool);

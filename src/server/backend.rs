@@ -2,12 +2,20 @@
 //!
 //! A trait, so that the door's own tests can have tools that block, fail or answer at length.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 pub use crate::calls::Decision;
 pub use crate::policy::Scope;
+use crate::protocol::conversations::{
+    ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
+    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, UsageParams, UsageResult,
+};
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
@@ -15,6 +23,10 @@ use crate::protocol::keeping::{
 use crate::protocol::permission::RequestPermissionParams;
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
+};
+use crate::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionUpdateParams,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState};
@@ -32,7 +44,7 @@ pub enum Work {
     /// Changes something: one at a time, in the order they were asked for; once begun it runs to
     /// its end, whatever becomes of its caller.
     Change,
-    /// Changes a setting: runs at once, so that no queue of changes keeps a person from it; once
+    /// Changes a setting or a conversation, not the vault: runs at once, so that no queue of changes keeps a person from it; once
     /// begun it runs to its end.
     Setting,
 }
@@ -88,6 +100,63 @@ pub trait Question: Send + Sync {
     fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
 }
 
+/// The conversations of one vault, on threads that may block.
+///
+/// Errors are of the kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
+#[expect(clippy::missing_errors_doc, reason = "said once, above")]
+pub trait ConversationsBackend: Send + Sync {
+    /// The conversations, the one last active first.
+    fn list(&self, params: SessionListParams) -> Result<SessionListResult, ErrorObject>;
+
+    /// What was said in a conversation, told again as it was told live.
+    fn load(
+        &self,
+        params: SessionLoadParams,
+    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject>;
+
+    /// One conversation with what was said in it, in an answer of at most about `most` bytes.
+    fn show(
+        &self,
+        params: ConversationParams,
+        most: u64,
+    ) -> Result<ConversationResult, ErrorObject>;
+
+    /// Ends one.
+    fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject>;
+
+    /// Goes on from before an earlier message, or with another branch.
+    fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject>;
+
+    /// Finds conversations by what was said in them.
+    fn search(
+        &self,
+        params: SearchConversationsParams,
+    ) -> Result<SearchConversationsResult, ErrorObject>;
+
+    /// Deletes conversations for good.
+    fn delete(
+        &self,
+        params: DeleteConversationParams,
+    ) -> Result<DeleteConversationResult, ErrorObject>;
+
+    /// What models were used for.
+    fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject>;
+}
+
+/// Who says something to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The name the client gave of itself.
+    pub name: String,
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Its connection.
+    pub connection: u64,
+}
+
+/// An answer that takes as long as it takes.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+
 /// The tools of one vault.
 pub trait Backend: Send + Sync + 'static {
     /// The tools, sorted by name.
@@ -140,6 +209,21 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// Kind `failed`.
     fn audit(&self, params: AuditParams) -> Result<AuditResult, ErrorObject>;
+
+    /// The conversations.
+    fn conversations(&self) -> &dyn ConversationsBackend;
+    /// Begins a conversation, on a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `invalid_params` and `failed`.
+    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject>;
+
+    /// Says something to the agent; the answer comes when the turn is over. Nothing is begun before
+    /// it is polled.
+    fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult>;
+
+    /// Stops the turn of a conversation.
+    fn cancel_turn(&self, params: &SessionCancelParams);
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

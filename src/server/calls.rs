@@ -17,6 +17,7 @@ use super::connection::STUCK_DEADLINE;
 use super::outbox::Outbox;
 use super::tracker::Tracker;
 use super::{Settings, Shared, lock};
+use crate::protocol::MethodParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::tools::{ToolsCallParams, ToolsCallResult};
@@ -173,6 +174,61 @@ impl Calls {
         Ok(())
     }
 
+    /// Waits for something that takes as long as it takes, holding no thread and under no deadline;
+    /// its answer follows. Giving up the wait changes nothing but that.
+    ///
+    /// # Errors
+    /// Kind `overloaded`.
+    pub fn wait<P: MethodParams>(
+        &self,
+        id: RequestId,
+        work: impl Future<Output = Result<P::Result, ErrorObject>> + Send + 'static,
+    ) -> Result<(), ErrorObject>
+    where
+        P::Result: Send,
+    {
+        let give_up = Arc::new(Notify::new());
+        {
+            let mut in_flight = lock(&self.in_flight);
+            if in_flight.len() >= self.settings.max_in_flight as usize {
+                return Err(ErrorObject::new(
+                    Kind::Overloaded,
+                    format!("{} requests are unanswered already", in_flight.len()),
+                )
+                .retry_after_ms(RETRY_AFTER_MS));
+            }
+            let entry = InFlight {
+                work: Work::Read,
+                cancel: Cancel::default(),
+                give_up: Arc::clone(&give_up),
+                asking: Arc::default(),
+            };
+            in_flight.insert(id.clone(), entry);
+        }
+        let calls = self.clone();
+        let unanswered = self.unanswered.begin();
+        tokio::spawn(async move {
+            let mut stopping = calls.shared.closing.subscribe();
+            let answer = tokio::select! {
+                answer = work => match answer {
+                    Ok(result) => envelope::answer(&id, &result),
+                    Err(error) => envelope::failure(Some(&id), &error),
+                },
+                () = give_up.notified() => cancelled(&id),
+                _ = stopping.wait_for(|stopping| *stopping) => {
+                    let error = ErrorObject::new(Kind::Failed, "the steward ends");
+                    envelope::failure(Some(&id), &error.hint("what was said is kept"))
+                }
+            };
+            let turn = calls.turn.lock().await;
+            let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
+            lock(&calls.in_flight).remove(&id);
+            calls.outbox.push(Utf8Bytes::from(answer));
+            drop((turn, unanswered));
+        });
+        Ok(())
+    }
+
     /// The client no longer wants an answer to `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(call) = lock(&self.in_flight).get(id) {
@@ -218,7 +274,7 @@ impl Calls {
             };
             asking.store(true, Ordering::Release);
             let mut stopping = self.shared.closing.subscribe();
-            let asked = self.shared.approvals.ask(&*question, question.patience());
+            let asked = self.shared.approvals.ask(question.params(), question.patience());
             let (decision, by) = tokio::select! {
                 answer = asked => answer,
                 () = give_up.notified() => (Decision::Withdrawn, String::new()),

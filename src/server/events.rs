@@ -8,10 +8,15 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
 use super::outbox::Outbox;
+use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
     SubscribeMode, SubscribeParams, SubscribeResult,
+};
+use crate::protocol::session::{
+    MessageKind, MessageParams, SessionEventMeta, SessionEventVaultMeta, SessionState,
+    SessionUpdate, SessionUpdateParams, StateParams, StopReason,
 };
 use crate::protocol::settings::{ConfigProblem, ConfigRejectedParams, ConfigReloadedParams};
 
@@ -37,6 +42,13 @@ pub enum Event {
     },
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
+    /// Something happened to a conversation as a whole.
+    ConversationChanged {
+        /// The conversation.
+        session_id: String,
+        /// What happened.
+        kind: ConversationChange,
+    },
     /// New settings hold.
     ConfigReloaded {
         /// What is another value now, by name.
@@ -46,6 +58,47 @@ pub enum Event {
     },
     /// The settings file is wrong; the old settings hold.
     ConfigRejected(ConfigProblem),
+    /// Something happened in a conversation.
+    Session {
+        /// The conversation.
+        session: String,
+        /// The turn it belongs to.
+        turn: Option<String>,
+        /// What.
+        told: SessionTold,
+        /// The connection whose doing it is, which hears of it only if it asked for all events.
+        from: Option<u64>,
+    },
+}
+
+/// What happened in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "made and told, never kept")]
+pub enum SessionTold {
+    /// Something was said or done.
+    Update(SessionUpdate),
+    /// A message is whole.
+    Message {
+        /// The message.
+        id: String,
+        /// Which kind.
+        kind: MessageKind,
+        /// All of it.
+        text: String,
+    },
+    /// It stands otherwise.
+    State {
+        /// How.
+        state: SessionState,
+        /// How many messages wait to be heard.
+        queued: u32,
+        /// Whether the person is asked something.
+        waiting: bool,
+        /// Why the turn is over.
+        stop_reason: Option<StopReason>,
+        /// Why it failed.
+        error: Option<String>,
+    },
 }
 
 impl Event {
@@ -58,11 +111,47 @@ impl Event {
             Self::Applied(change_set) => {
                 envelope::notification(&ChangesParams { change_set, meta })
             }
+            Self::ConversationChanged { session_id, kind } => {
+                envelope::notification(&ConversationChangedParams { session_id, kind, meta })
+            }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
             }
             Self::ConfigRejected(problem) => {
                 envelope::notification(&ConfigRejectedParams { problem, meta })
+            }
+            Self::Session { session, turn, told, .. } => {
+                let vault = SessionEventVaultMeta { seq: meta.vault.seq, turn };
+                told.tell(session, SessionEventMeta { vault })
+            }
+        }
+    }
+
+    /// Whether a connection hears of it that only talks to the agent.
+    fn is_for_speaker(&self, connection: u64) -> bool {
+        matches!(self, Self::Session { from, .. } if *from != Some(connection))
+    }
+}
+
+impl SessionTold {
+    fn tell(self, session_id: String, meta: SessionEventMeta) -> String {
+        match self {
+            Self::Update(update) => {
+                envelope::notification(&SessionUpdateParams { session_id, update, meta })
+            }
+            Self::Message { id: message_id, kind, text } => {
+                envelope::notification(&MessageParams { session_id, message_id, kind, text, meta })
+            }
+            Self::State { state, queued, waiting, stop_reason, error } => {
+                envelope::notification(&StateParams {
+                    session_id,
+                    state,
+                    queued,
+                    waiting,
+                    stop_reason,
+                    error,
+                    meta,
+                })
             }
         }
     }
@@ -84,7 +173,15 @@ struct State {
     /// The texts of the last events; the last one has the number `seq`.
     ring: VecDeque<Utf8Bytes>,
     bytes: usize,
-    subscribers: HashMap<u64, Arc<Outbox>>,
+    subscribers: HashMap<u64, Subscriber>,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    outbox: Arc<Outbox>,
+    /// It asked for all events; else it hears what happens in conversations, as every client does
+    /// that talks in one.
+    hears_all: bool,
 }
 
 impl Events {
@@ -113,6 +210,11 @@ impl Events {
         let mut state = lock(&self.0.state);
         state.seq += 1;
         let meta = EventMeta { vault: EventVaultMeta { seq: state.seq } };
+        let hears = |(connection, subscriber): &(&u64, &Subscriber)| {
+            subscriber.hears_all || event.is_for_speaker(**connection)
+        };
+        let hearers = state.subscribers.iter().filter(hears);
+        let hearers: Vec<_> = hearers.map(|(_, one)| Arc::clone(&one.outbox)).collect();
         let text = Utf8Bytes::from(event.tell(meta));
         state.bytes += text.len();
         state.ring.push_back(text.clone());
@@ -120,9 +222,18 @@ impl Events {
             let dropped = state.ring.pop_front().expect("the ring is not empty");
             state.bytes -= dropped.len();
         }
-        for outbox in state.subscribers.values() {
+        for outbox in hearers {
             outbox.push(text.clone());
         }
+    }
+
+    /// Tells a connection what happens in conversations from now on, unless it hears all already.
+    pub fn listen(&self, connection: u64, outbox: &Arc<Outbox>) {
+        let mut state = lock(&self.0.state);
+        state
+            .subscribers
+            .entry(connection)
+            .or_insert_with(|| Subscriber { outbox: Arc::clone(outbox), hears_all: false });
     }
 
     /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it
@@ -150,7 +261,8 @@ impl Events {
         outbox.push(Utf8Bytes::from(answer(&result)));
         let skip = state.ring.len() - usize::try_from(missed).unwrap_or(0).min(state.ring.len());
         outbox.push_replay(state.ring.iter().skip(skip).cloned());
-        state.subscribers.insert(connection, Arc::clone(outbox));
+        let subscriber = Subscriber { outbox: Arc::clone(outbox), hears_all: true };
+        state.subscribers.insert(connection, subscriber);
     }
 
     /// Forgets a connection.

@@ -159,6 +159,12 @@ impl Server {
         self.shared.events.clone()
     }
 
+    /// Where to ask persons something, from any thread.
+    #[must_use]
+    pub fn approvals(&self) -> Approvals {
+        self.shared.approvals.clone()
+    }
+
     /// Where to put new settings, from any thread. They hold for whoever connects from then on; the
     /// port stays.
     #[must_use]

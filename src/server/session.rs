@@ -6,11 +6,15 @@ use std::time::Instant;
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Backend, MAX_CALLER_CHARS, Scope, Work};
+use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker, Work};
 use super::calls::{Calls, Step};
 use super::outbox::Outbox;
 use super::pace::Bucket;
 use super::{Settings, Shared};
+use crate::protocol::conversations::{
+    ConversationParams, DeleteConversationParams, EndParams, ForkParams, SearchConversationsParams,
+    SessionListParams, SessionLoadParams, UsageParams,
+};
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::initialize::{
@@ -20,6 +24,7 @@ use crate::protocol::initialize::{
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
+use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
@@ -105,10 +110,14 @@ impl Session {
                 }
             }
             Ok(Incoming::Notification { method, params }) => {
-                if let Some(ClientNotification::CancelRequest(CancelParams { request_id })) =
-                    ClientNotification::parse(&method, params)
-                {
-                    self.calls.cancel(&request_id);
+                match ClientNotification::parse(&method, params) {
+                    Some(ClientNotification::CancelRequest(CancelParams { request_id })) => {
+                        self.calls.cancel(&request_id);
+                    }
+                    Some(ClientNotification::SessionCancel(params)) if self.open => {
+                        self.shared.backend.cancel_turn(&params);
+                    }
+                    Some(ClientNotification::SessionCancel(_)) | None => {}
                 }
             }
             Ok(Incoming::Answer { id: Some(id), result }) => {
@@ -200,6 +209,70 @@ impl Session {
                 self.only_a_person()?;
                 self.keep::<AuditParams>(id, Work::Read, |backend| backend.audit(params))?;
             }
+            Request::SessionList(params) => {
+                self.of_conversations::<SessionListParams>(id, Work::Read, |kept| {
+                    kept.list(params)
+                })?;
+            }
+            Request::SessionLoad(params) => {
+                self.only_a_person()?;
+                // Heard from before it is read, so that nothing falls between the two.
+                self.shared.events.listen(self.number, &self.outbox);
+                let (answer_to, outbox) = (id.clone(), Arc::clone(&self.outbox));
+                let job = move |shared: &Shared, _: &Cancel| {
+                    Step::Answer(match shared.backend.conversations().load(params) {
+                        Ok((updates, result)) => {
+                            let told = updates.iter().map(envelope::notification);
+                            outbox.push_replay(told.map(Utf8Bytes::from));
+                            answer::<SessionLoadParams>(&answer_to, &result)
+                        }
+                        Err(error) => envelope::failure(Some(&answer_to), &error),
+                    })
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+            }
+            Request::VaultConversation(params) => {
+                // Room for what JSON adds to the texts.
+                let most = self.settings.max_reply_bytes / 2;
+                self.of_conversations::<ConversationParams>(id, Work::Read, move |kept| {
+                    kept.show(params, most)
+                })?;
+            }
+            Request::VaultEnd(params) => {
+                self.of_conversations::<EndParams>(id, Work::Setting, |kept| kept.end(params))?;
+            }
+            Request::VaultFork(params) => {
+                self.of_conversations::<ForkParams>(id, Work::Setting, |kept| kept.fork(params))?;
+            }
+            Request::SearchConversations(params) => {
+                self.of_conversations::<SearchConversationsParams>(id, Work::Read, |kept| {
+                    kept.search(params)
+                })?;
+            }
+            Request::DeleteConversation(params) => {
+                self.of_conversations::<DeleteConversationParams>(id, Work::Setting, |kept| {
+                    kept.delete(params)
+                })?;
+            }
+            Request::VaultUsage(params) => {
+                self.of_conversations::<UsageParams>(id, Work::Read, |kept| kept.usage(params))?;
+            }
+            Request::SessionNew(params) => {
+                self.shared.events.listen(self.number, &self.outbox);
+                self.keep::<SessionNewParams>(id, Work::Setting, |backend| {
+                    backend.new_session(params)
+                })?;
+            }
+            Request::SessionPrompt(params) => {
+                self.shared.events.listen(self.number, &self.outbox);
+                let speaker = Speaker {
+                    name: self.client.clone(),
+                    scope: self.scope,
+                    connection: self.number,
+                };
+                let answer = self.shared.backend.prompt(params, speaker);
+                self.calls.wait::<SessionPromptParams>(id.clone(), answer)?;
+            }
             Request::VaultPing(_) => {
                 let (epoch, seq) =
                     (self.shared.events.epoch().to_owned(), self.shared.events.seq());
@@ -239,7 +312,7 @@ impl Session {
                 version: self.shared.version.clone(),
             },
             agent_capabilities: AgentCapabilities {
-                load_session: false,
+                load_session: true,
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
                         name: self.shared.backend.name().to_owned(),
@@ -256,6 +329,18 @@ impl Session {
             },
             auth_methods: Vec::new(),
         })
+    }
+
+    /// Begins work on conversations, which a person's own programs alone may look at: what was said
+    /// may quote any note.
+    fn of_conversations<P: MethodParams>(
+        &self,
+        id: &RequestId,
+        work: Work,
+        job: impl FnOnce(&dyn ConversationsBackend) -> Result<P::Result, ErrorObject> + Send + 'static,
+    ) -> Result<(), ErrorObject> {
+        self.only_a_person()?;
+        self.keep::<P>(id, work, |backend| job(backend.conversations()))
     }
 
     /// Begins work that is no tool and answers with its result.

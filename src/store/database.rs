@@ -21,8 +21,12 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The steps of the ladder: the format `n` is what the first `n` of them make.
-const LADDER: &[&str] =
-    &[include_str!("format_1.sql"), include_str!("format_2.sql"), include_str!("format_3.sql")];
+const LADDER: &[&str] = &[
+    include_str!("format_1.sql"),
+    include_str!("format_2.sql"),
+    include_str!("format_3.sql"),
+    include_str!("format_4.sql"),
+];
 
 /// The newest format this program knows.
 pub(super) const KNOWN: i64 = LADDER.len() as i64;

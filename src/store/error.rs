@@ -48,6 +48,20 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// There is no such thing.
+    #[error("there is no {what} {number}")]
+    Unknown {
+        /// What was asked for.
+        what: &'static str,
+        /// Its number.
+        number: i64,
+    },
+    /// A turn is at work in the conversation.
+    #[error("a turn is at work in conversation {conversation}")]
+    Conflict {
+        /// The conversation.
+        conversation: i64,
+    },
     /// The database refused.
     #[error("the journal's database failed: {0}")]
     Sqlite(#[source] rusqlite::Error),
@@ -116,6 +130,8 @@ impl StoreError {
                  touched"
                     .to_owned()
             }
+            Self::Unknown { .. } => "`steward conversations list` shows what there is".to_owned(),
+            Self::Conflict { .. } => "wait for its end, or cancel it".to_owned(),
             _ if self.is_full() => "free some space; nothing was changed".to_owned(),
             _ if self.is_denied() => {
                 "check the permissions of the state folder; nothing was changed".to_owned()

@@ -1,13 +1,17 @@
-//! The steward's own memory of its changes: a database beside the vault, and the texts it names.
+//! The steward's own memory: a database beside the vault, and the texts it names.
 //!
-//! May import `chaos`, nothing else of ours: it knows rows and bytes, no vault and no path. All of
-//! it lies in the state folder, never in the vault, since a synced folder is where databases die.
+//! May import `chaos` and the values of `conversation`, nothing else of ours: it knows rows and
+//! bytes, no vault and no path. All of it lies in the state folder, never in the vault, since a
+//! synced folder is where databases die.
 //!
 //! - `database`: `state.db`, one connection, every commit durable when it returns; what to do with
 //!   one that is damaged, foreign, newer or gone.
 //! - [`blobs`]: bytes by their hash, checked on every read.
 //! - [`journal`]: the rows of the journal.
 //! - [`audit`]: what was decided on calls, and what a person agreed to or set.
+//! - [`conversations`]: what was said, in which turn of which conversation, and search over it.
+//! - [`inbox`]: messages as they came, kept before they are acknowledged.
+//! - [`usage`]: what models were used for.
 //!
 //! Invariant: a row never names bytes that are not durable yet, so bytes are put first and rows
 //! follow; taken away in the other order.
@@ -16,10 +20,13 @@
 
 pub mod audit;
 pub mod blobs;
+pub mod conversations;
 mod database;
 mod error;
+pub mod inbox;
 pub mod journal;
 mod repair;
+pub mod usage;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::clock::Clock;
+use super::conversations::ConversationView;
 use super::gate::{self, Gate};
 use super::history;
 use super::relink::{self, Relinked};
@@ -47,6 +48,8 @@ pub struct Context {
     pub clock: Clock,
     /// Decides on changes before they are made; without it all are.
     pub gate: Option<Arc<dyn Gate>>,
+    /// What was said in conversations, where they are kept.
+    pub conversations: Option<Arc<dyn ConversationView>>,
 }
 
 impl Context {

@@ -12,6 +12,7 @@
 
 mod answer;
 mod clock;
+mod conversations;
 mod gate;
 mod graph;
 mod history;
@@ -27,6 +28,7 @@ mod delete;
 mod directory_tree;
 mod edit_file;
 mod get_active_note;
+mod get_conversation;
 mod get_file_info;
 mod get_links;
 mod get_properties;
@@ -47,6 +49,7 @@ mod write_file;
 
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use clock::Clock;
+pub use conversations::{ConversationView, Said};
 pub use gate::{Gate, Proposal, Proposed};
 pub use registry::{CallError, Definition};
 pub use text_file::size;
@@ -59,6 +62,7 @@ registry::tools! {
     directory_tree::DirectoryTree,
     edit_file::EditFile,
     get_active_note::GetActiveNote,
+    get_conversation::GetConversation,
     get_file_info::GetFileInfo,
     get_links::GetLinks,
     get_properties::GetProperties,

@@ -43,6 +43,7 @@ pub fn arguments(tool: &str) -> Value {
     }
     match tool {
         "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "get_conversation" => json!({"list_recent": 3}),
         "search_files" => json!({"pattern": "one"}),
         "list_links" => json!({"kind": "unresolved"}),
         "directory_tree" | "get_active_note" | "list_changes" | "list_files" | "list_tags"

@@ -53,8 +53,13 @@ const CALLS: &[&str] = &[
 ];
 
 /// What happens at a call.
-const FAULTS: &[(&str, &str)] =
-    &[("disk full", "error=ENOSPC"), ("I/O error", "error=EIO"), ("kill", "signal=KILL")];
+const FAULTS: &[(&str, &str)] = &[
+    ("disk full", "error=ENOSPC"),
+    ("quota used up", "error=EDQUOT"),
+    ("I/O error", "error=EIO"),
+    ("interrupted", "error=EINTR"),
+    ("kill", "signal=KILL"),
+];
 
 /// One call of a case: the `ordinal`-th of its name in the first thread.
 #[derive(Debug, Clone)]

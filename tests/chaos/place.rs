@@ -103,6 +103,7 @@ impl Place {
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
             gate: None,
+            conversations: None,
         })
     }
 }

@@ -23,6 +23,7 @@ fn arguments(tool: &Definition) -> Value {
         "daily_note" => json!({"append": "text"}),
         "delete" => json!({"path": "a.md"}),
         "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
+        "get_conversation" => json!({"list_recent": 3}),
         "list_links" => json!({"kind": "unresolved"}),
         "move" => json!({"source": "a.md", "destination": "b.md"}),
         "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),

@@ -39,6 +39,7 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
         ("daily_note", json!({"date": "2026-11-21", "append": "a line"})),
         ("directory_tree", json!({})),
         ("get_active_note", json!({})),
+        ("get_conversation", json!({"list_recent": 3})),
         ("move", json!({"source": note, "destination": moved})),
         ("delete", json!({"path": moved})),
         ("list_trash", json!({})),

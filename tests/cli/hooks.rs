@@ -7,40 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::door::Client;
+use crate::manual::{python, set_up};
 use crate::policy::Ground;
 use crate::support::Home;
-
-/// A section of docs/hooks.md: its settings and its program.
-fn example(title: &str) -> (String, String) {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/hooks.md"));
-    let page = page.unwrap();
-    let (_, section) = page.split_once(&format!("### {title}\n")).expect("the page has it");
-    let section = section.split("\n### ").next().unwrap();
-    let block = |language: &str| {
-        let (_, rest) = section.split_once(&format!("```{language}\n")).expect("it has a block");
-        rest.split_once("```").expect("it ends").0.to_owned()
-    };
-    (block("toml"), block("python"))
-}
-
-/// Where Python is, if this machine has it.
-fn python(test: &str) -> Option<String> {
-    if !crate::machine::has_program("python3", test) {
-        return None;
-    }
-    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-    Some(String::from_utf8(found.unwrap().stdout).unwrap().trim().to_owned())
-}
-
-/// Sets an example up, as its page says.
-fn set_up(home: &Home, title: &str, name: &str, python: &str) {
-    let (settings, program) = example(title);
-    let folder = home.path("home/.config/vault-steward/hooks");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(name), program).unwrap();
-    assert!(settings.contains(&format!("hooks/{name}")), "{settings}");
-    home.write_config(&settings.replace("/usr/bin/python3", python));
-}
 
 /// A hook that is a shell script.
 fn script(home: &Home, name: &str, settings: &str, script: &str) -> String {
@@ -150,7 +119,10 @@ fn the_commit_of_the_manual_is_made_and_the_repository_runs_nothing() {
     }
     let trap: std::cell::RefCell<PathBuf> = PathBuf::new().into();
     let ground = Ground::with(|home, vault| {
-        set_up(home, "A commit after each change", "commit.py", &python);
+        set_up(home, "A commit after each turn", "commit.py", &python);
+        // After a turn it is run in the tests of the agent; here after each change.
+        let settings = std::fs::read_to_string(home.config_file()).unwrap();
+        home.write_config(&settings.replace("\"turn_ended\"", "\"change_applied\""));
         git(vault, &["init", "--quiet", "--initial-branch", "main"]);
         // Every program that a repository can carry and a commit could run.
         *trap.borrow_mut() = vault.join(".git/trap");

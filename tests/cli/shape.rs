@@ -4,13 +4,22 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 43] = [
     &[],
     &["serve"],
     &["tools"],
     &["call"],
     &["call", "read_file"],
     &["call", "read-file"],
+    &["conversations"],
+    &["conversations", "list"],
+    &["conversations", "show"],
+    &["conversations", "search"],
+    &["conversations", "export"],
+    &["conversations", "end"],
+    &["conversations", "delete"],
+    &["conversations", "clear"],
+    &["usage"],
     &["links"],
     &["links", "check"],
     &["mode"],

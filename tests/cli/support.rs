@@ -138,7 +138,7 @@ impl Home {
     /// Starts a daemon on a free port and waits for its ready line.
     pub fn serve(&self, vault: &Path) -> Daemon {
         let vault = vault.to_str().unwrap();
-        Self::ready(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
+        Daemon::start(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
     }
 
     /// The same, begun by this piece of a shell's script, which the program and its arguments
@@ -153,20 +153,7 @@ impl Home {
         command.env("HOME", self.path("home"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Self::ready(command)
-    }
-
-    fn ready(mut command: Command) -> Daemon {
-        let mut child = command.spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        if line.is_empty() || !line.contains("\"ready\"") {
-            let mut stderr = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-            panic!("no ready line but {line:?}; {stderr}");
-        }
-        Daemon { child, ready: serde_json::from_str(&line).unwrap() }
+        Daemon::start(command)
     }
 
     /// The state folder of the one vault that was served.
@@ -212,6 +199,20 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    /// Starts one and waits for its ready line.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        if line.is_empty() || !line.contains("\"ready\"") {
+            let mut stderr = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            panic!("no ready line but {line:?}; {stderr}");
+        }
+        Daemon { child, ready: serde_json::from_str(&line).unwrap() }
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

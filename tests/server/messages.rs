@@ -59,7 +59,7 @@ fn bad_json_is_answered_and_the_connection_stays() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"_vault/ping"}"#, Value::Null, "invalid_id"),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"_vault/ping"}"#, Value::Null, "invalid_id"),
         (&long_id, Value::Null, "invalid_id"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt"}"#, json!(1), "unknown_method"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"session/fly"}"#, json!(1), "unknown_method"),
         (
             r#"{"jsonrpc":"2.0","id":"s","method":"tools/call","params":[]}"#,
             json!("s"),

@@ -6,6 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use vault_steward::protocol::conversations::{
+    ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
+    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, UsageParams, UsageResult,
+};
 use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
@@ -13,12 +19,18 @@ use vault_steward::protocol::keeping::{
 use vault_steward::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
+use vault_steward::protocol::session::{
+    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionUpdateParams,
+};
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
-use vault_steward::server::backend::{Backend, Called, Caller, Work};
+use vault_steward::server::backend::{
+    Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work,
+};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -105,6 +117,10 @@ impl Backend for Fake {
         Ok(AuditResult::default())
     }
 
+    fn conversations(&self) -> &dyn ConversationsBackend {
+        self
+    }
+
     fn work(&self, name: &str) -> Option<Work> {
         TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
     }
@@ -145,6 +161,16 @@ impl Backend for Fake {
         })
     }
 
+    fn new_session(&self, _: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+        Ok(SessionNewResult { session_id: "1".to_owned() })
+    }
+
+    fn prompt(&self, _: SessionPromptParams, _: Speaker) -> Later<SessionPromptResult> {
+        Box::pin(async { Err(ErrorObject::new(Kind::Failed, "nobody is there")) })
+    }
+
+    fn cancel_turn(&self, _: &SessionCancelParams) {}
+
     fn name(&self) -> &str {
         "fake"
     }
@@ -172,5 +198,46 @@ impl Backend for Fake {
 
     fn confinement(&self) -> Confinement {
         Confinement::default()
+    }
+}
+
+/// None are kept.
+impl ConversationsBackend for Fake {
+    fn list(&self, _: SessionListParams) -> Result<SessionListResult, ErrorObject> {
+        Ok(SessionListResult::default())
+    }
+
+    fn load(
+        &self,
+        _: SessionLoadParams,
+    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject> {
+        Err(ErrorObject::new(Kind::UnknownSession, "there is none"))
+    }
+
+    fn show(&self, _: ConversationParams, _: u64) -> Result<ConversationResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn end(&self, _: EndParams) -> Result<EndResult, ErrorObject> {
+        Ok(EndResult::default())
+    }
+
+    fn fork(&self, _: ForkParams) -> Result<ForkResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn search(
+        &self,
+        _: SearchConversationsParams,
+    ) -> Result<SearchConversationsResult, ErrorObject> {
+        Ok(SearchConversationsResult::default())
+    }
+
+    fn delete(&self, _: DeleteConversationParams) -> Result<DeleteConversationResult, ErrorObject> {
+        Ok(DeleteConversationResult::default())
+    }
+
+    fn usage(&self, _: UsageParams) -> Result<UsageResult, ErrorObject> {
+        Ok(UsageResult::default())
     }
 }

@@ -171,6 +171,69 @@ fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
     assert_eq!(vault.content("b.md"), "text\n");
 }
 
+/// A program that saves again and again, without a pause (case 77): each change is made, or
+/// refused after a few attempts, and what it saved last is never lost.
+#[test]
+fn a_file_that_never_rests_is_given_up_soon() {
+    const ATTEMPTS: usize = 6;
+    if !can(Ability::Exchange) {
+        return;
+    }
+    for save in [races::in_place, races::by_rename] {
+        let vault = vault(&[("note.md", "[[Old]] by 0\n"), ("Old.md", "old\n")]);
+        let note = vault.place.join("note.md");
+        let (stop, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (mut made, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    let round = rounds.fetch_add(1, Ordering::SeqCst) + 1;
+                    save(&note, &format!("[[Old]] by {round}\n"));
+                }
+            });
+            let renamed = |to: usize| ["Old.md", "New.md"][to % 2];
+            let mut at = 0;
+            for attempt in 0..ATTEMPTS {
+                let began = std::time::Instant::now();
+                let (tool, arguments) = match attempt % 3 {
+                    0 => ("write_file", json!({ "path": "note.md", "content": "[[Old]] ours\n" })),
+                    1 => (
+                        "edit_file",
+                        json!({ "path": "note.md", "old_text": "[[Old]]", "new_text": "[[Old]] and" }),
+                    ),
+                    // The link in it has to follow.
+                    _ => ("move", json!({ "source": renamed(at), "destination": renamed(at + 1) })),
+                };
+                match vault.call(tool, &arguments) {
+                    Ok(_) => {
+                        made += 1;
+                        at += usize::from(tool == "move");
+                    }
+                    Err(error) => {
+                        let soft = [ErrorCode::StaleRevision, ErrorCode::NoMatch];
+                        // What is empty in the middle of a save is looked at again, then believed.
+                        assert!(soft.contains(&error.code), "{tool}: {}", error.text());
+                        refused += 1;
+                    }
+                }
+                assert!(began.elapsed().as_secs() < 20, "{tool} took {:?}", began.elapsed());
+                assert!(vault.exists(renamed(at)) && !vault.exists(renamed(at + 1)));
+            }
+            stop.store(true, Ordering::SeqCst);
+        });
+        vault.context.vault.stop();
+        let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
+        assert_eq!((made + refused, hidden), (ATTEMPTS, 0));
+        // In the note, in the recovery folder, or in the journal as what a change was made on.
+        let last = format!("by {}\n", rounds.load(Ordering::SeqCst));
+        let kept = vault.blobs().into_iter().map(|blob| fs::read(blob).expect("read"));
+        let rescued = vault.rescued().into_iter().map(String::into_bytes);
+        let mut texts = kept.chain(rescued).chain([vault.bytes("note.md")]);
+        assert!(texts.any(|text| text.ends_with(last.as_bytes())), "{last:?} is lost");
+        eprintln!("{made} made, {refused} refused");
+    }
+}
+
 /// Runs as a child of the next test: writes until it is killed.
 #[test]
 fn writer_to_be_killed() {

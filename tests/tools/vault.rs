@@ -152,6 +152,7 @@ fn context(place: &Path, state: &Path) -> Context {
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
+        conversations: None,
         clock: tools::Clock::System,
     }
 }

@@ -16,6 +16,7 @@ mod platform;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
+use crate::llm::setup;
 use crate::protocol::status::{Confinement, ConfinementState};
 use crate::vault::system_trash;
 
@@ -50,11 +51,18 @@ impl Bounds {
     }
 }
 
-/// The TCP ports that the daemon connects to by these settings. It has nobody to talk to yet: what
-/// will (a model, SmartHole) is to be named here, and its setting then needs a restart, since what
-/// is confined cannot be let out again.
-pub fn ports_out(_: &Config) -> Vec<u16> {
-    Vec::new()
+/// The TCP ports that the daemon connects to by these settings: those of vendors and of an Ollama on
+/// this machine, so that a model can be chosen while the daemon runs, and those of the providers that
+/// the settings speak of. Another port needs a restart, since what is confined cannot be let out.
+pub fn ports_out(config: &Config) -> Vec<u16> {
+    let models = &config.models;
+    let named = setup::configured(models).into_iter().chain(["ollama".to_owned()]);
+    let known = named.filter_map(|name| setup::provider(models, &name).ok());
+    let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
+    ports.push(443);
+    ports.sort_unstable();
+    ports.dedup();
+    ports
 }
 
 /// Confines this thread and all that it will start, as far as the system can.

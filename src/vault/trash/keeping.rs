@@ -1,8 +1,9 @@
 //! What a vault without trash deletes: the steward keeps it in its own folder.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::Trashed;
 use crate::note::path::VaultPath;
 use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
@@ -51,13 +52,32 @@ impl Writer<'_> {
         sync_folder(&self.vault.kept_folder()).map_err(failed)?;
         let kept = Folder::open_root(&above).map_err(failed)?;
         let place = above.join(path.name());
-        match rename_durably(folder, name, &kept, name) {
-            Ok(()) => Ok(place),
+        let done = match rename_durably(folder, name, &kept, name) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                carry_over(folder, name, aside, &above, &place).map_err(failed)?;
-                Ok(place)
+                carry_over(folder, name, aside, &above, &place)
             }
-            Err(error) => Err(failed(error)),
+            done => done,
+        };
+        if done.is_err() {
+            // Fails where something is in it, which is right.
+            let _ = std::fs::remove_dir(&above);
+        }
+        done.map(|()| place).map_err(failed)
+    }
+
+    /// Where a deletion into the steward's own keeping put it, or would have.
+    pub fn kept_copy(&self, path: &VaultPath, keeping: &Keeping) -> Trashed {
+        let above = self.vault.kept_folder().join(&keeping.folder);
+        Trashed::Kept { place: above.join(path.name()) }
+    }
+
+    /// Removes what a deletion to another disk had copied of something that is back in the vault:
+    /// each file of which the vault's holds all. What differs stays.
+    pub fn remove_kept_copy(&self, path: &VaultPath, keeping: &Keeping) {
+        let Trashed::Kept { place } = self.kept_copy(path, keeping) else { return };
+        if let Ok((folder, name)) = self.root().open_parent(path) {
+            remove_copy(&folder, name, &place);
+            self.forget_trashed(&Trashed::Kept { place });
         }
     }
 }
@@ -75,6 +95,7 @@ fn carry_over(
     let copied = copy_out(folder, aside, place).and_then(|()| sync_folder(above));
     if let Err(error) = copied {
         rename_new(folder, aside, folder, name)?;
+        remove_copy(folder, name, place);
         return Err(error);
     }
     remove_copied(folder, aside, place)
@@ -132,9 +153,59 @@ fn remove_copied(folder: &Folder, name: Name, place: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes of a copy what the original holds too: a copy that was cut short is its beginning. What
+/// cannot be removed stays.
+fn remove_copy(folder: &Folder, name: Name, place: &Path) {
+    let Ok(meta) = std::fs::symlink_metadata(place) else { return };
+    if meta.is_dir() {
+        let Ok(below) = folder.open_folder(name) else { return };
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            let copied = entry.file_name();
+            let Some(copied) = copied.to_str() else { continue };
+            if let Ok(name) = Name::new(copied) {
+                remove_copy(&below, name, &entry.path());
+            }
+            if let Some(Ok(link)) = copied.strip_suffix(LINK).map(Name::new)
+                && let Ok(target) = below.read_link(link)
+                && let Ok(told) = std::fs::read(entry.path())
+                && target.as_os_str().as_encoded_bytes().starts_with(&told)
+            {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        let _ = std::fs::remove_dir(place);
+    } else if let Ok((original, _)) = folder.open_file(name)
+        && let Ok(copy) = std::fs::File::open(place)
+        && begins(original, copy).unwrap_or(false)
+    {
+        let _ = std::fs::remove_file(place);
+    }
+}
+
+/// Whether the one begins with all of the other.
+fn begins(one: impl Read, other: impl Read) -> io::Result<bool> {
+    let mut one = io::BufReader::new(one);
+    let mut other = io::BufReader::new(other);
+    loop {
+        let (first, second) = (one.fill_buf()?, other.fill_buf()?);
+        if second.is_empty() {
+            return Ok(true);
+        }
+        let both = first.len().min(second.len());
+        if both == 0 || first[..both] != second[..both] {
+            return Ok(false);
+        }
+        one.consume(both);
+        other.consume(both);
+    }
+}
+
+/// What the name of a file ends in that tells where a link led.
+const LINK: &str = ".link";
+
 fn link_place(place: &Path) -> PathBuf {
     let mut name = place.file_name().unwrap_or_default().to_owned();
-    name.push(".link");
+    name.push(LINK);
     place.with_file_name(name)
 }
 
@@ -167,6 +238,18 @@ mod tests {
             (read("a/deep/l.md.link"), read("a/deep/l.txt.link")),
             ("x.md".into(), "y.md".into())
         );
+        // Back again, nothing of it stays behind but what differs.
+        let back = vault.join("a");
+        std::fs::create_dir_all(back.join("deep")).expect("made");
+        std::fs::write(back.join("deep/x.md"), "x and more").expect("written");
+        std::fs::write(back.join("deep/y.md"), "mine").expect("written");
+        std::fs::write(kept.join("a/deep/y.md"), "other").expect("written");
+        std::os::unix::fs::symlink("x.md", back.join("deep/l.md")).expect("linked");
+        remove_copy(&handle, Name::new("a").expect("a name"), &kept.join("a"));
+        let left = std::fs::read_dir(kept.join("a/deep")).expect("listed").flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["l.txt.link", "y.md"]);
         // A copy that does not agree keeps the original.
         std::fs::write(vault.join("b.md"), "new").expect("written");
         std::fs::write(kept.join("b.md"), "old").expect("written");

@@ -158,10 +158,11 @@ impl<'t> Block<'t> {
             return Err(PropertyError::Unclosed);
         }
         let whole = self.with(self.found.range.clone(), "");
-        // What follows may look like a block itself once it comes first.
+        // What follows may look like a block itself once it comes first: then the empty one stays,
+        // with its empty lines.
         match find(&whole, self.found.range.start) {
             None => Ok(whole),
-            Some(_) => Ok(self.with(inside, "")),
+            Some(_) => Ok(self.with(cut, "")),
         }
     }
 
@@ -210,10 +211,11 @@ impl<'t> Block<'t> {
     /// none.
     fn list_indent(&self) -> &'t str {
         let indents = self.properties.iter().filter_map(|property| {
-            let lines = self.lines(property).ok()?;
+            // A value that is empty has no line of its own.
+            let lines = self.lines(property).ok().filter(|lines| lines.below)?;
             let first = &self.text[line_start(self.text, property.at.start)..lines.end];
             let deep = first.len() - first.trim_start_matches(' ').len();
-            let is_list = lines.below && first[deep..].starts_with('-');
+            let is_list = first[deep..].starts_with('-');
             is_list.then(|| first[..deep].get(lines.indent.len()..)).flatten()
         });
         indents.into_iter().next().unwrap_or("  ")

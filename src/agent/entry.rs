@@ -1,0 +1,113 @@
+//! What the agent keeps of a conversation: the entries from which the context is made again, byte
+//! for byte, and of which clients are shown what was said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
+use crate::policy::Scope;
+
+/// One thing that is kept. The order in which entries are kept is the order in which a model is
+/// given them; only the results of one answer's calls are put into the order of the calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// What every request of the conversation begins with. The first entry, and never another one:
+    /// a changed one voids what models thought before.
+    Opening {
+        /// The system prompt.
+        system: String,
+        /// The tools, in the order they are told.
+        tools: Vec<ToolSpec>,
+    },
+    /// A message: the person's, the model's, or a notice of ours.
+    Message {
+        /// It.
+        message: Message,
+        /// How clients know it; none for notices.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// Where the person's words came from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+    },
+    /// What one call came to.
+    Result {
+        /// It.
+        result: ToolResult,
+    },
+    /// What the model sent to the person while it was at work. The model knows it from its own call.
+    Sent {
+        /// How clients know it.
+        id: String,
+        /// The text.
+        text: String,
+        /// Whether the turn then waits for the person.
+        is_question: bool,
+    },
+    /// What came before is from now on told by a summary.
+    Trimmed {
+        /// What is said in its place.
+        summary: String,
+        /// So many of the messages before this entry are still told, without thinking.
+        kept: usize,
+    },
+}
+
+impl Entry {
+    /// A notice of ours to the model.
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self::Message { message: Message::Notice { text: text.into() }, id: None, source: None }
+    }
+
+    /// What it says in plain words, which is what is searched and exported.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Opening { .. } => String::new(),
+            Self::Message { message, .. } => match message {
+                Message::User { content } | Message::Assistant { content, .. } => {
+                    texts(content.iter().map(|block| &block.kind))
+                }
+                Message::Notice { text } => text.clone(),
+                Message::ToolResults { results } => {
+                    let texts: Vec<String> = results.iter().map(result_text).collect();
+                    texts.join("\n")
+                }
+            },
+            Self::Result { result } => result_text(result),
+            Self::Sent { text, .. } => text.clone(),
+            Self::Trimmed { summary, .. } => summary.clone(),
+        }
+    }
+}
+
+/// The texts of a result, joined by line ends.
+pub fn result_text(result: &ToolResult) -> String {
+    texts(result.content.iter().map(|block| &block.kind))
+}
+
+fn texts<'a>(kinds: impl Iterator<Item = &'a BlockKind>) -> String {
+    let texts: Vec<&str> = kinds
+        .filter_map(|kind| match kind {
+            BlockKind::Text { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n\n")
+}
+
+/// What a person said, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// How clients know the message.
+    pub id: String,
+    /// The words.
+    pub text: String,
+    /// Where they came from: `chat`, `voice`, `cli`.
+    pub source: String,
+    /// What the sender may do; what is called for its words may do no more.
+    pub scope: Scope,
+    /// The connection it came by, which need not be told of it.
+    pub from: Option<u64>,
+    /// What the client called it.
+    pub client_id: Option<String>,
+}

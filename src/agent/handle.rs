@@ -1,0 +1,417 @@
+//! The agent as everybody else sees it: something is said to it, it is stopped.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::context::Context;
+use super::driver::{self, Command, Driver, blocking};
+use super::entry::{Entry, Said};
+use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
+use super::prompt::{Moment, Told};
+use super::turn::{End, Reason};
+use super::turn_settings::TurnSettings;
+use crate::conversation::{ConversationId, TurnId};
+use crate::hooks::{Event, Hooks, Kind, Refused};
+use crate::llm::Message;
+
+/// Messages that may wait for one turn to hear them.
+const QUEUE: usize = 32;
+
+/// The agent of one vault. Clones share it.
+#[derive(Clone)]
+pub struct Agent(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) ports: Ports,
+    settings: ArcSwap<TurnSettings>,
+    /// The user's commands that hear of messages, and may refuse them.
+    hooks: OnceLock<Hooks>,
+    /// Messages find their place one after another.
+    arrivals: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+}
+
+/// What the agent works with.
+#[expect(missing_docs, reason = "each is documented at its trait")]
+pub struct Ports {
+    pub memory: Box<dyn Memory>,
+    pub models: Box<dyn Models>,
+    pub toolbox: Box<dyn Toolbox>,
+    pub audience: Box<dyn Audience>,
+    pub place: Box<dyn Place>,
+}
+
+#[derive(Default)]
+struct State {
+    running: HashMap<ConversationId, Running>,
+    /// Who waits for the end of the turn that hears a message, by the message's name.
+    waiting: HashMap<String, Vec<oneshot::Sender<Answered>>>,
+    /// What was last told of date and open note, by conversation.
+    told: HashMap<ConversationId, Told>,
+    /// What the conversations of this run cost.
+    spent: HashMap<ConversationId, f64>,
+}
+
+struct Running {
+    turn: TurnId,
+    commands: mpsc::UnboundedSender<Command>,
+    queued: usize,
+}
+
+/// What a message came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The conversation that it went to.
+    pub conversation: ConversationId,
+    /// The turn in which it was heard.
+    pub turn: TurnId,
+    /// Why that turn ended; `None` where the steward ended before it.
+    pub reason: Option<Reason>,
+    /// Why, for people; may be empty.
+    pub words: String,
+    /// What can be done about it.
+    pub hint: Option<String>,
+    /// The last whole message of the turn.
+    pub answer: String,
+}
+
+/// Why a message is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// It cannot be kept, or there is no such conversation.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A hook of the user's refuses it, or failed where nothing is done without it.
+    #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
+    Refused {
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
+        /// Whether it failed.
+        failed: bool,
+    },
+    /// Too many wait already.
+    #[error("{QUEUE} messages wait to be heard in this conversation already")]
+    Full,
+    /// The steward ends.
+    #[error("the steward ends")]
+    Ending,
+}
+
+impl Agent {
+    /// An agent at rest.
+    pub fn new(ports: Ports, settings: TurnSettings) -> Self {
+        Self(Arc::new(Inner {
+            ports,
+            settings: ArcSwap::from_pointee(settings),
+            hooks: OnceLock::new(),
+            arrivals: tokio::sync::Mutex::default(),
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Has these hooks hear of what is said from now on; only the first ones do.
+    pub fn set_hooks(&self, hooks: Hooks) {
+        let _ = self.0.hooks.set(hooks);
+    }
+
+    /// Gives other settings, from the next turn on.
+    pub fn set_settings(&self, settings: TurnSettings) {
+        self.0.settings.store(Arc::new(settings));
+    }
+
+    /// The settings that hold.
+    pub fn settings(&self) -> Arc<TurnSettings> {
+        self.0.settings.load_full()
+    }
+
+    /// Makes whole what an earlier run left, before anything is said: calls of which nobody knows
+    /// what came get a result that says so, and what was said and not heard is put into its
+    /// conversation. Nothing is done again. Blocks.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; what was not made whole is at the next turn.
+    pub fn recover(&self) -> Result<(), MemoryError> {
+        let memory = &self.0.ports.memory;
+        let left = memory.leftovers()?;
+        for (conversation, turn) in left.turns {
+            let mut context = Context::of(memory.entries(conversation)?);
+            driver::fill(self, conversation, turn, &mut context)?;
+            let words = "The steward ended in the middle of this turn. What it had changed by then \
+                         stands; list_changes shows it.";
+            memory.append(conversation, turn, &Entry::notice(words))?;
+            tracing::info!(%conversation, %turn, "a turn was interrupted by the end of the steward");
+        }
+        for (received, said, to) in left.messages {
+            self.put_down(received, &said, to)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a message into its conversation that nobody answers.
+    fn put_down(
+        &self,
+        received: i64,
+        said: &Said,
+        to: Option<ConversationId>,
+    ) -> Result<(), MemoryError> {
+        let memory = &self.0.ports.memory;
+        let arrived = match memory.arrive(said, to) {
+            // Its conversation is gone: it goes where the next message goes.
+            Err(MemoryError::NotFound { .. }) => memory.arrive(said, None)?,
+            arrived => arrived?,
+        };
+        if let Arrival::Began { conversation, turn, .. } = arrived {
+            memory.heard(received, turn)?;
+            let words = "the steward ended before it could answer";
+            let end = End {
+                reason: Reason::Cancelled,
+                words: words.to_owned(),
+                hint: None,
+                unheard: Vec::new(),
+            };
+            memory.finish(conversation, turn, &end, None)?;
+        }
+        Ok(())
+    }
+
+    /// Says something to the agent, in the conversation `to` or the current one. Once this returns
+    /// the message is kept and has its place; what it returns waits for the end of the turn that
+    /// hears it. Dropping that changes nothing.
+    ///
+    /// # Errors
+    /// [`PromptError`]; the message is not taken.
+    pub async fn say(
+        &self,
+        said: Said,
+        to: Option<ConversationId>,
+    ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
+    {
+        let mut said = self.heard_by_hooks(said, to).await?;
+        let _in_turn = self.0.arrivals.lock().await;
+        if let Some(to) = to
+            && self.state().running.get(&to).is_some_and(|running| running.queued >= QUEUE)
+        {
+            return Err(PromptError::Full);
+        }
+        let (agent, message) = (self.clone(), said.clone());
+        let receipt = blocking(move || agent.0.ports.memory.receive(&message, to)).await?;
+        let (number, is_new) = match receipt {
+            Receipt::New(number) => (number, true),
+            Receipt::Known(number, _) => (number, false),
+        };
+        said.id = format!("m{number}");
+        let (tell, answered) = oneshot::channel();
+        if let Receipt::Known(_, Some(turn)) = receipt
+            && !self.is_running(turn)
+        {
+            let agent = self.clone();
+            let kept = blocking(move || agent.0.ports.memory.ended(turn)).await?;
+            let Kept { conversation, reason, words, answer } = kept;
+            let _ = tell.send(Answered { conversation, turn, reason, words, hint: None, answer });
+        } else {
+            let is_placed = {
+                let mut state = self.state();
+                let is_placed = state.waiting.contains_key(&said.id);
+                state.waiting.entry(said.id.clone()).or_default().push(tell);
+                is_placed
+            };
+            if is_new || !is_placed {
+                let id = said.id.clone();
+                if let Err(error) = self.place(said, to, Some(number)).await {
+                    self.state().waiting.remove(&id);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(async move { answered.await.map_err(|_| PromptError::Ending) })
+    }
+
+    /// Asks the hooks about a message; the message as they leave it.
+    async fn heard_by_hooks(
+        &self,
+        said: Said,
+        to: Option<ConversationId>,
+    ) -> Result<Said, PromptError> {
+        let hooks = self.0.hooks.get().filter(|hooks| hooks.hears(Kind::MessageReceived));
+        let Some(hooks) = hooks.cloned() else { return Ok(said) };
+        let asked = tokio::task::spawn_blocking(move || {
+            let event = Event::new(Kind::MessageReceived)
+                .say("source", said.source.as_str())
+                .say("scope", said.scope.word())
+                .say("conversation", to.map(|to| to.to_string()))
+                .with_input(said.text.as_str().into());
+            match hooks.ask(event, &|| false) {
+                Ok(None) => Ok(said),
+                Ok(Some(Value::String(text))) => Ok(Said { text, ..said }),
+                Ok(Some(_)) => unreachable!("a message is replaced by a text"),
+                Err(Refused { hook, reason, failed }) => {
+                    Err(PromptError::Refused { hook, reason, failed })
+                }
+            }
+        });
+        asked.await.unwrap_or(Err(PromptError::Ending))
+    }
+
+    /// Stops the turn of a conversation; whether one was at work.
+    pub fn cancel(&self, conversation: ConversationId) -> bool {
+        let state = self.state();
+        let running = state.running.get(&conversation);
+        running.is_some_and(|running| running.commands.send(Command::Cancel).is_ok())
+    }
+
+    /// Whether a turn is at work in a conversation.
+    pub fn is_working(&self, conversation: ConversationId) -> bool {
+        self.state().running.contains_key(&conversation)
+    }
+
+    fn is_running(&self, turn: TurnId) -> bool {
+        self.state().running.values().any(|running| running.turn == turn)
+    }
+
+    /// Puts a message where it belongs: to the turn that is at work, or into a new one. Held by
+    /// whoever holds `arrivals`.
+    async fn place(
+        &self,
+        said: Said,
+        to: Option<ConversationId>,
+        received: Option<i64>,
+    ) -> Result<(), PromptError> {
+        for _ in 0..2 {
+            let (agent, message) = (self.clone(), said.clone());
+            let arrival = blocking(move || {
+                let memory = &agent.0.ports.memory;
+                let arrival = memory.arrive(&message, to)?;
+                if let (Arrival::Began { turn, .. }, Some(received)) = (arrival, received) {
+                    memory.heard(received, turn)?;
+                }
+                Ok(arrival)
+            });
+            match arrival.await? {
+                Arrival::Began { conversation, turn, .. } => {
+                    self.begin(conversation, turn, said);
+                    return Ok(());
+                }
+                Arrival::Busy { conversation } => {
+                    if let Some(running) = self.state().running.get_mut(&conversation) {
+                        if running.queued >= QUEUE {
+                            return Err(PromptError::Full);
+                        }
+                        running.queued += 1;
+                        // Whoever ends takes what is in the queue with it, under the same lock.
+                        let _ = running.commands.send(Command::Said(said));
+                        return Ok(());
+                    }
+                    // A turn that could not be ended, or whose end is just being taken note of.
+                    let agent = self.clone();
+                    blocking(move || agent.0.ports.memory.interrupt(conversation)).await?;
+                }
+            }
+        }
+        Err(PromptError::Ending)
+    }
+
+    fn begin(&self, conversation: ConversationId, turn: TurnId, said: Said) {
+        let (commands, mut heard) = mpsc::unbounded_channel();
+        let running = Running { turn, commands, queued: 0 };
+        self.state().running.insert(conversation, running);
+        let agent = self.clone();
+        tokio::spawn(async move {
+            let message = said.id.clone();
+            let mut done = match Driver::begin(agent.clone(), conversation, turn).await {
+                Ok(driver) => driver.run(said, &mut heard).await,
+                Err(error) => driver::not_begun(&agent, conversation, turn, message, &error),
+            };
+            let unheard = agent.over(conversation, turn, &mut done, &mut heard);
+            if !unheard.is_empty() {
+                agent.hear_rest(conversation, unheard, done.end.reason).await;
+            }
+        });
+    }
+
+    /// Takes note of the end of a turn; what nobody has heard yet.
+    fn over(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        done: &mut driver::Done,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> Vec<Said> {
+        let mut unheard = std::mem::take(&mut done.end.unheard);
+        let mut state = self.state();
+        while let Ok(command) = commands.try_recv() {
+            if let Command::Said(said) = command {
+                unheard.push(said);
+            }
+        }
+        // The next turn may have begun already.
+        if state.running.get(&conversation).is_some_and(|running| running.turn == turn) {
+            state.running.remove(&conversation);
+        }
+        let answered = Answered {
+            conversation,
+            turn,
+            reason: Some(done.end.reason),
+            words: done.end.words.clone(),
+            hint: done.end.hint.clone(),
+            answer: done.answer.clone(),
+        };
+        for message in &done.heard {
+            for waiting in state.waiting.remove(message).into_iter().flatten() {
+                // Who has gone needs no answer.
+                let _ = waiting.send(answered.clone());
+            }
+        }
+        unheard
+    }
+
+    /// What came too late for a turn begins the next one.
+    async fn hear_rest(&self, conversation: ConversationId, unheard: Vec<Said>, reason: Reason) {
+        // Not into one that was ended by the turn.
+        let to = (reason != Reason::Ended).then_some(conversation);
+        for said in unheard {
+            let _in_turn = self.0.arrivals.lock().await;
+            let (id, received) = (said.id.clone(), driver::received(&said.id));
+            if let Err(error) = self.place(said, to, received).await {
+                tracing::error!(%error, message = id, "a message was kept and could not be heard");
+                // Whoever waits for it hears that by the closed channel.
+                self.state().waiting.remove(&id);
+            }
+        }
+    }
+
+    /// What is new for a conversation at this moment, in words.
+    pub(super) fn told(&self, conversation: ConversationId, moment: &Moment) -> Option<String> {
+        self.state().told.entry(conversation).or_default().news(moment)
+    }
+
+    /// Adds to what a conversation cost in this run; the sum, where something is known of it.
+    pub(super) fn spent(&self, conversation: ConversationId, cost: Option<f64>) -> Option<f64> {
+        let mut state = self.state();
+        if let Some(cost) = cost {
+            *state.spent.entry(conversation).or_default() += cost;
+        }
+        state.spent.get(&conversation).copied()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Said {
+    /// The entry that a message begins a turn with.
+    pub fn entry(&self) -> Entry {
+        Entry::Message {
+            message: Message::user(self.text.clone()),
+            id: Some(self.id.clone()),
+            source: Some(self.source.clone()),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What is kept of conversations, as the agent's driver needs it: its entries as items, its messages
+//! in the inbox first.
+
+use serde::{Deserialize, Serialize};
+
+use super::conversations::{ConversationError, Conversations, Message, TurnEnd};
+use super::entry::{Entry, Said};
+use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
+use super::turn::{End, Reason};
+use crate::conversation::{ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
+use crate::llm::{self, Usage};
+use crate::policy::Scope;
+use crate::store::StoreError;
+use crate::store::conversations::NewItem;
+use crate::store::inbox::{InboxState, NewMessage, Received};
+use crate::store::usage::Used;
+
+/// What the inbox knows messages of clients by.
+const SOURCE: &str = "prompt";
+
+/// Earlier conversations that a new one is told of.
+const EARLIER: usize = 2;
+
+/// Messages that are looked through after a start.
+const LEFT: u32 = 10_000;
+
+/// What is kept in the store of one vault.
+#[derive(Debug, Clone)]
+pub struct StoredMemory(Conversations);
+
+/// What goes with a message into the inbox.
+#[derive(Debug, Serialize, Deserialize)]
+struct Envelope {
+    to: Option<i64>,
+    source: String,
+    scope: Scope,
+    client_id: Option<String>,
+}
+
+impl StoredMemory {
+    /// What these conversations keep.
+    pub fn new(conversations: Conversations) -> Self {
+        Self(conversations)
+    }
+}
+
+impl From<ConversationError> for MemoryError {
+    fn from(error: ConversationError) -> Self {
+        match error {
+            ConversationError::NotFound { id } => Self::NotFound { id },
+            error => Self::Broken { message: error.to_string(), hint: Some(error.hint()) },
+        }
+    }
+}
+
+impl From<StoreError> for MemoryError {
+    fn from(error: StoreError) -> Self {
+        ConversationError::from(error).into()
+    }
+}
+
+impl Memory for StoredMemory {
+    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError> {
+        let envelope = Envelope {
+            to: to.map(|to| to.0),
+            source: said.source.clone(),
+            scope: said.scope,
+            client_id: said.client_id.clone(),
+        };
+        let name = match &said.client_id {
+            Some(id) => id.clone(),
+            None => unheard_of()?,
+        };
+        let body = json(&envelope)?;
+        let received = self.0.store().receive(&NewMessage {
+            source: SOURCE,
+            message: &name,
+            text: &said.text,
+            body: Some(&body),
+            received: self.0.wall(),
+        })?;
+        Ok(match received {
+            Received::New(row) => Receipt::New(row.id),
+            Received::Known(row) => Receipt::Known(row.id, row.turn),
+        })
+    }
+
+    fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError> {
+        let message = Message {
+            text: said.text.clone(),
+            body: Some(json(&said.entry())?),
+            source: said.source.clone(),
+            conversation: to,
+        };
+        match self.0.arrive(&message) {
+            Ok(arrived) => Ok(Arrival::Began {
+                conversation: arrived.conversation,
+                turn: arrived.turn,
+                is_first: arrived.began,
+            }),
+            Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError> {
+        Ok(self.0.store().settle_message(received, InboxState::Done, Some(turn), "")?)
+    }
+
+    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError> {
+        let mut entries = Vec::new();
+        if let Some(opening) = self.0.context(conversation)? {
+            entries.push(read(&opening)?);
+        }
+        for item in self.0.history(conversation)? {
+            entries.extend(entry(&item)?);
+        }
+        Ok(entries)
+    }
+
+    fn keep_opening(
+        &self,
+        conversation: ConversationId,
+        opening: Entry,
+    ) -> Result<Entry, MemoryError> {
+        read(&self.0.keep_context(conversation, &json(&opening)?)?)
+    }
+
+    fn append(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        entry: &Entry,
+    ) -> Result<(), MemoryError> {
+        let item = NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) };
+        self.0.append(conversation, Some(turn), &[item])?;
+        Ok(())
+    }
+
+    fn finish(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        end: &End,
+        question: Option<&str>,
+    ) -> Result<(), MemoryError> {
+        let state = match end.reason {
+            Reason::Waiting => TurnState::Waiting,
+            Reason::Cancelled => TurnState::Cancelled,
+            Reason::Failed => TurnState::Failed,
+            _ => TurnState::Done,
+        };
+        let reason = match words(end.reason) {
+            "" => end.words.clone(),
+            words => words.to_owned(),
+        };
+        let ended = TurnEnd {
+            question: question.map(str::to_owned),
+            ends: (end.reason == Reason::Ended).then(|| end.words.clone()),
+            ..TurnEnd::plain(state, reason)
+        };
+        self.0.finish_turn(conversation, turn, &ended)?;
+        Ok(())
+    }
+
+    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+        let running = |turn: &Turn| turn.state == TurnState::Running;
+        for turn in self.0.turns(conversation)?.into_iter().filter(running) {
+            let end = TurnEnd::plain(TurnState::Interrupted, "it could not be ended");
+            self.0.finish_turn(conversation, turn.id, &end)?;
+        }
+        Ok(())
+    }
+
+    fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+        let Some(found) = self.0.store().turn(turn)? else {
+            // Its conversation was deleted meanwhile, and the number with it.
+            let message = format!("the turn {turn} was deleted");
+            return Err(MemoryError::Broken { message, hint: None });
+        };
+        let mut items = self.0.history(found.conversation)?;
+        items.retain(|item| item.turn == Some(turn) && !item.text.is_empty());
+        let says = [ItemKind::Assistant, ItemKind::Message, ItemKind::Question];
+        let answer = items.into_iter().rfind(|item| says.contains(&item.kind));
+        Ok(Kept {
+            conversation: found.conversation,
+            reason: reason(&found),
+            words: found.reason,
+            answer: answer.map(|item| item.text).unwrap_or_default(),
+        })
+    }
+
+    fn leftovers(&self) -> Result<Leftovers, MemoryError> {
+        let turns = self.0.begin()?;
+        let mut messages = Vec::new();
+        for state in [InboxState::New, InboxState::Taken] {
+            for row in self.0.store().messages(Some(SOURCE), state, LEFT)? {
+                let envelope: Option<Envelope> =
+                    row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+                let said = Said {
+                    id: format!("m{}", row.id),
+                    text: row.text,
+                    source: envelope.as_ref().map_or("chat", |one| &*one.source).to_owned(),
+                    scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
+                    from: None,
+                    client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
+                };
+                let to = envelope.and_then(|one| one.to).map(ConversationId);
+                messages.push((row.id, said, to));
+            }
+        }
+        Ok(Leftovers { turns, messages })
+    }
+
+    fn earlier(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<Vec<(String, String, String)>, MemoryError> {
+        // The one that begins and those that are still open may come first.
+        let recent = self.0.recent(20)?.into_iter();
+        let ended = recent.filter(|one| one.ended.is_some() && one.id != conversation);
+        let told = ended.filter_map(|one| Some((one.id.to_string(), one.title?, one.summary?)));
+        Ok(told.take(EARLIER).collect())
+    }
+
+    fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {
+        let used = Used {
+            requests: 1,
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            cost: cost.map_or(0, |dollars| (dollars * 1e6).round().max(0.0) as u64),
+            unpriced: u64::from(cost.is_none()),
+        };
+        if let Err(error) = self.0.count_usage(conversation, model, used) {
+            tracing::warn!(%error, "what a model was used for is not counted");
+        }
+    }
+}
+
+/// The kind of item that an entry is kept as.
+fn kind(entry: &Entry) -> ItemKind {
+    match entry {
+        Entry::Opening { .. } => ItemKind::Notice,
+        Entry::Message { message, .. } => match message {
+            llm::Message::User { .. } => ItemKind::User,
+            llm::Message::Assistant { .. } => ItemKind::Assistant,
+            llm::Message::ToolResults { .. } => ItemKind::ToolResults,
+            llm::Message::Notice { .. } => ItemKind::Notice,
+        },
+        Entry::Result { .. } => ItemKind::ToolResults,
+        Entry::Sent { is_question: true, .. } => ItemKind::Question,
+        Entry::Sent { .. } => ItemKind::Message,
+        Entry::Trimmed { .. } => ItemKind::Compaction,
+    }
+}
+
+/// The entry that was kept as an item; none for what others keep of a conversation.
+///
+/// # Errors
+/// It is none that this version writes.
+pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
+    match (&item.body, item.kind) {
+        (Some(body), ItemKind::Ended | ItemKind::Note)
+            if serde_json::from_str::<Entry>(body).is_err() =>
+        {
+            Ok(None)
+        }
+        (Some(body), _) => read(body).map(Some),
+        (None, ItemKind::User) => Ok(Some(Entry::Message {
+            message: llm::Message::user(item.text.clone()),
+            id: None,
+            source: None,
+        })),
+        (None, _) => Ok(None),
+    }
+}
+
+/// Why a turn ended, in words that are kept; the empty ones are told by its state.
+fn words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Ended => "it ended the conversation",
+        Reason::MaxTokens => "its answer was as long as it may be",
+        Reason::MaxRounds => "it reached the limits of a turn",
+        Reason::Refused => "the model declined",
+        Reason::Done | Reason::Waiting | Reason::Cancelled | Reason::Failed => "",
+    }
+}
+
+fn reason(turn: &Turn) -> Option<Reason> {
+    match turn.state {
+        TurnState::Running | TurnState::Interrupted => None,
+        TurnState::Waiting => Some(Reason::Waiting),
+        TurnState::Cancelled => Some(Reason::Cancelled),
+        TurnState::Failed => Some(Reason::Failed),
+        TurnState::Done => {
+            let told = [Reason::Ended, Reason::MaxTokens, Reason::MaxRounds, Reason::Refused];
+            let found = told.into_iter().find(|reason| words(*reason) == turn.reason);
+            Some(found.unwrap_or(Reason::Done))
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, MemoryError> {
+    serde_json::to_string(value).map_err(|error| MemoryError::Broken {
+        message: format!("it could not be written: {error}"),
+        hint: None,
+    })
+}
+
+fn read(text: &str) -> Result<Entry, MemoryError> {
+    serde_json::from_str(text).map_err(|error| MemoryError::Broken {
+        message: format!("what is kept of the conversation cannot be read: {error}"),
+        hint: Some("begin a new conversation".to_owned()),
+    })
+}
+
+/// A name that no message has had.
+fn unheard_of() -> Result<String, MemoryError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {
+        message: format!("the system has no randomness to give: {error}"),
+        hint: None,
+    })?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}

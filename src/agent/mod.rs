@@ -1,0 +1,44 @@
+//! The part that thinks, and the conversations it does it in: a message comes in, a model works
+//! through it with the tools, everybody sees it live, and what was said is kept.
+//!
+//! Floor 7: imports `conversation`, `llm`, `store`, `policy`, `tools` and `calls`, through which alone
+//! it reaches a tool; no door imports it, the composition root puts them together.
+//!
+//! Invariants: what was said is durable before anybody is shown it; where a message belongs is
+//! decided before a model is asked; an ended conversation always has a title, whether or not a model
+//! ever answers; a call of a model's is made at most once, and its history stays one that a model
+//! takes, whatever happens in between.
+//!
+//! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
+//! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
+//! (what the agent keeps), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
+//! with), `driver`, [`handle`] (how it is spoken to), [`memory`] and [`toolbox`] (the real ones).
+
+pub mod clock;
+pub mod context;
+pub mod conversations;
+mod digest;
+mod driver;
+pub mod entry;
+pub mod handle;
+pub mod memory;
+pub mod own_tools;
+pub mod ports;
+pub mod prompt;
+pub mod settings;
+pub mod summary;
+pub mod toolbox;
+pub mod turn;
+pub mod turn_settings;
+pub mod view;
+pub mod wrap;
+
+pub use clock::Clock;
+pub use conversations::{
+    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Message, TurnEnd,
+};
+pub use handle::{Agent, Answered, Ports, PromptError};
+pub use settings::ConversationSettings;
+pub use summary::Summaries;
+pub use turn_settings::TurnSettings;

@@ -1,0 +1,331 @@
+//! What the agent works with, as it sees it. The composition root hands in the real ones; the
+//! simulations hand in others that fail, hang and forget as they are told.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::entry::{Entry, Said};
+use super::prompt::Moment;
+use super::turn::{Called, Changes, End, Reason, Show};
+use crate::calls::Decision;
+use crate::conversation::{ConversationId, TurnId};
+use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
+use crate::policy::Scope;
+use crate::vault::Cancel;
+
+/// Something that takes a while.
+pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Why something could not be kept or found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// There is no such conversation.
+    #[error("there is no conversation {id}")]
+    NotFound {
+        /// Its number.
+        id: ConversationId,
+    },
+    /// It could not be kept or read.
+    #[error("{message}")]
+    Broken {
+        /// Why.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
+
+/// A message that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receipt {
+    /// It is new: kept under this number.
+    New(i64),
+    /// It was kept before, under this number; and the turn in which it was heard, if it was.
+    Known(i64, Option<TurnId>),
+}
+
+/// Where a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// It begins a turn.
+    Began {
+        /// Of this conversation.
+        conversation: ConversationId,
+        /// This one.
+        turn: TurnId,
+        /// Whether the conversation begins with it.
+        is_first: bool,
+    },
+    /// A turn is at work there.
+    Busy {
+        /// In this conversation.
+        conversation: ConversationId,
+    },
+}
+
+/// How a turn ended, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// Why; `None` where the steward ended before it did, or it goes on.
+    pub reason: Option<Reason>,
+    /// Why, for people.
+    pub words: String,
+    /// The last message of it.
+    pub answer: String,
+}
+
+/// What is kept of conversations. Everything is durable when it returns, and may block until then.
+pub trait Memory: Send + Sync + 'static {
+    /// Keeps a message before it is known where it goes; the same one is not kept twice.
+    ///
+    /// # Errors
+    /// It is not kept.
+    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError>;
+
+    /// Decides where a message goes, and begins a turn with it there if none is at work.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing has changed.
+    fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError>;
+
+    /// A message that was received has been heard in this turn.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError>;
+
+    /// All entries of a conversation, the opening first.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError>;
+
+    /// Keeps the opening; the first one stays. The one that holds.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn keep_opening(
+        &self,
+        conversation: ConversationId,
+        opening: Entry,
+    ) -> Result<Entry, MemoryError>;
+
+    /// Keeps an entry behind all others.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; it is not kept.
+    fn append(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        entry: &Entry,
+    ) -> Result<(), MemoryError>;
+
+    /// Keeps the end of a turn; with it the question that waits, or the conversation's end.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn finish(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        end: &End,
+        question: Option<&str>,
+    ) -> Result<(), MemoryError>;
+
+    /// Ends a turn that nobody drives any more.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError>;
+
+    /// How a turn ended.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError>;
+
+    /// Marks what an earlier run left at work, and says which; and what was received and never
+    /// heard, with the conversation it is for.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn leftovers(&self) -> Result<Leftovers, MemoryError>;
+
+    /// Number, title and summary of the last conversations that have ended, but for this one.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    fn earlier(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<Vec<(String, String, String)>, MemoryError>;
+
+    /// Counts what a model was used for; the cost in US dollars where it is known.
+    fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>);
+}
+
+/// What an earlier run left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Turns that it was at work on.
+    pub turns: Vec<(ConversationId, TurnId)>,
+    /// Messages that nobody heard: the number, the message, the conversation it is for.
+    pub messages: Vec<(i64, Said, Option<ConversationId>)>,
+}
+
+/// A model that can be asked.
+#[derive(Clone)]
+pub struct Model {
+    /// The way to it.
+    pub provider: Arc<dyn Provider>,
+    /// How many tokens it reads and writes together.
+    pub window: u64,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.provider.id()).field(&self.window).finish()
+    }
+}
+
+/// The models that the user has chosen.
+pub trait Models: Send + Sync + 'static {
+    /// The one to ask from the next turn on; none where none is chosen.
+    fn current(&self) -> Option<Model>;
+
+    /// One sentence on how to choose one.
+    fn advice(&self) -> Later<String>;
+
+    /// The name of whoever answered, and what it cost in US dollars, where that is known.
+    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>);
+}
+
+/// A call that a model wants made.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The call.
+    pub call: ToolCall,
+    /// As whom it is made.
+    pub scope: Scope,
+    /// The conversation it belongs to.
+    pub conversation: ConversationId,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+}
+
+/// What a call came to.
+pub enum Answer {
+    /// It is over.
+    Done(Called),
+    /// A person has to agree first; nothing has been done.
+    Asks(Box<dyn Pending>),
+}
+
+/// A call that waits for a person. Dropping it is refusing it.
+pub trait Pending: Send {
+    /// What it does, for people.
+    fn title(&self) -> String;
+
+    /// Asks whoever may answer. Dropping the wait takes the question back.
+    fn ask(&self) -> Later<(Decision, String)>;
+
+    /// Goes on with it, or ends it, as was decided.
+    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: Cancel) -> Later<Answer>;
+}
+
+/// The tools that a model may call.
+pub trait Toolbox: Send + Sync + 'static {
+    /// As a model is told of them, in an order that stays.
+    fn specs(&self) -> Vec<ToolSpec>;
+
+    /// Which of them change something.
+    fn changes(&self) -> Changes;
+
+    /// Calls one. What is not there, or not allowed, is said in the answer.
+    fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer>;
+}
+
+/// What clients are told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The turn.
+    pub turn: TurnId,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// Something was said or done.
+    Show(Show),
+    /// A turn is at work; so many messages wait to be heard.
+    Running {
+        /// How many.
+        queued: usize,
+    },
+    /// It waits for a person's agreement.
+    RequiresAction {
+        /// How many messages wait to be heard.
+        queued: usize,
+    },
+    /// The turn is over, and that is kept.
+    Ended {
+        /// How.
+        end: End,
+    },
+    /// How much of the window is used, and what the turns of this run cost.
+    Usage {
+        /// Tokens in use.
+        used: u64,
+        /// Tokens there are.
+        size: u64,
+        /// US dollars, where prices are known.
+        cost: Option<f64>,
+    },
+}
+
+/// Whoever watches. Never waits for anyone.
+pub trait Audience: Send + Sync + 'static {
+    /// Tells all of them, in the order of the calls.
+    fn tell(&self, told: Told);
+}
+
+/// Where it all takes place. May block.
+pub trait Place: Send + Sync + 'static {
+    /// The vault's name.
+    fn vault(&self) -> String;
+
+    /// What is so now; `since` which changes by others have not been told to this conversation yet.
+    fn moment(&self, conversation: ConversationId) -> Moment;
+
+    /// A note's real path and its text.
+    fn note(&self, path: &str) -> Option<(String, String)>;
+}
+
+impl<T: Audience> Audience for Arc<T> {
+    fn tell(&self, told: Told) {
+        (**self).tell(told);
+    }
+}
+
+impl<T: Place> Place for Arc<T> {
+    fn vault(&self) -> String {
+        (**self).vault()
+    }
+
+    fn moment(&self, conversation: ConversationId) -> Moment {
+        (**self).moment(conversation)
+    }
+
+    fn note(&self, path: &str) -> Option<(String, String)> {
+        (**self).note(path)
+    }
+}

@@ -1,0 +1,163 @@
+//! The system prompt of a conversation, and the news that its notices tell.
+
+use chrono::{DateTime, FixedOffset};
+
+use super::turn_settings::TurnSettings;
+
+/// What the steward is told of itself.
+const PROMPT: &str = include_str!("prompt.md");
+
+/// The longest text of the user's own that is taken into it, in characters.
+pub const MAX_INSTRUCTIONS: usize = 20_000;
+
+/// The most changes by others that a notice names.
+const MAX_NEWS: usize = 20;
+
+/// The user's own words to every conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// From the settings.
+    pub settings: String,
+    /// How the vault is arranged, from the settings.
+    pub architecture: String,
+    /// A note of the vault that the settings name: its path and its text.
+    pub note: Option<(String, String)>,
+}
+
+impl Instructions {
+    /// What the settings say, with the note that was read.
+    pub fn new(settings: &TurnSettings, note: Option<(String, String)>) -> Self {
+        Self {
+            settings: settings.instructions.clone(),
+            architecture: settings.information_architecture.clone(),
+            note,
+        }
+    }
+}
+
+/// The system prompt. Holds nothing that changes within a conversation: neither the date nor what
+/// is open.
+pub fn system(vault: &str, own: &Instructions) -> String {
+    let mut prompt = PROMPT.trim_end().to_owned();
+    prompt.push_str(&format!("\n\nThe vault is called \"{}\".", vault.replace('"', "'")));
+    let mut add = |heading: &str, text: &str| {
+        let text = super::wrap::cleared(text.trim()).0;
+        if !text.is_empty() {
+            let text: String = text.chars().take(MAX_INSTRUCTIONS).collect();
+            prompt.push_str(&format!("\n\n# {heading}\n\n{text}"));
+        }
+    };
+    add("The user's own instructions, from their settings", &own.settings);
+    add("How the user arranges this vault, from their settings", &own.architecture);
+    if let Some((path, text)) = &own.note {
+        add(
+            &format!(
+                "The user's own instructions, from their note `{path}`, which their settings name"
+            ),
+            text,
+        );
+    }
+    prompt
+}
+
+/// What is so at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// The local time.
+    pub now: DateTime<FixedOffset>,
+    /// The note that is open in Obsidian.
+    pub active_note: Option<String>,
+    /// What others changed since it was last asked for: `created a.md`.
+    pub news: Vec<String>,
+}
+
+/// What was told of the last moment, so that nothing is told twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    minute: Option<String>,
+    active_note: Option<String>,
+}
+
+impl Told {
+    /// The notice of what is new at `moment`; `None` where nothing is.
+    pub fn news(&mut self, moment: &Moment) -> Option<String> {
+        let mut lines = Vec::new();
+        let minute = moment.now.format("%A, %Y-%m-%d, %H:%M (UTC%:z)").to_string();
+        if self.minute.as_ref() != Some(&minute) {
+            lines.push(format!("It is {minute}."));
+            self.minute = Some(minute);
+        }
+        if self.active_note != moment.active_note {
+            lines.push(match &moment.active_note {
+                Some(path) => format!("In Obsidian the note `{path}` is open."),
+                None => "No note is open in Obsidian any more.".to_owned(),
+            });
+            self.active_note.clone_from(&moment.active_note);
+        }
+        if !moment.news.is_empty() {
+            let more = moment.news.len().saturating_sub(MAX_NEWS);
+            let named: Vec<_> = moment.news.iter().take(MAX_NEWS).map(String::as_str).collect();
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            lines.push(format!("Changed by others meanwhile: {}{more}.", named.join("; ")));
+        }
+        // Names of notes are data like their texts.
+        (!lines.is_empty()).then(|| super::wrap::cleared(&lines.join(" ")).0)
+    }
+}
+
+/// The notice of what earlier conversations were about.
+pub fn earlier(summaries: &[(String, String, String)]) -> Option<String> {
+    if summaries.is_empty() {
+        return None;
+    }
+    let mut text =
+        "Earlier conversations, for your awareness; get_conversation has more:".to_owned();
+    for (id, title, summary) in summaries {
+        text.push_str(&format!("\n- {id}, \"{title}\": {summary}"));
+    }
+    Some(super::wrap::cleared(&text).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_own_words_are_marked_as_theirs() {
+        let own = Instructions {
+            settings: "Be brief.\u{200b}".to_owned(),
+            architecture: String::new(),
+            note: Some(("Steward.md".to_owned(), "Use tags.".to_owned())),
+        };
+        let prompt = system("My \"vault\"", &own);
+        assert!(prompt.contains("The vault is called \"My 'vault'\"."));
+        assert!(prompt.contains("from their settings\n\nBe brief.\n"), "{prompt}");
+        assert!(prompt.ends_with("note `Steward.md`, which their settings name\n\nUse tags."));
+        assert!(!prompt.contains("arranges this vault"));
+        assert_eq!(prompt, system("My \"vault\"", &own), "the same bytes each time");
+    }
+
+    #[test]
+    fn news_is_told_once() {
+        let at = |text: &str| DateTime::parse_from_rfc3339(text).unwrap();
+        let mut told = Told::default();
+        let mut moment = Moment {
+            now: at("2026-11-21T17:40:00+01:00"),
+            active_note: Some("A.md".to_owned()),
+            news: Vec::new(),
+        };
+        let first = told.news(&moment).unwrap();
+        assert_eq!(
+            first,
+            "It is Saturday, 2026-11-21, 17:40 (UTC+01:00). In Obsidian the note `A.md` is open."
+        );
+        assert_eq!(told.news(&moment), None);
+        moment.news = (0..25).map(|n| format!("created {n}.md")).collect();
+        let news = told.news(&moment).unwrap();
+        assert!(news.starts_with("Changed by others meanwhile: created 0.md; "), "{news}");
+        assert!(news.ends_with("and 5 more."), "{news}");
+        moment.news.clear();
+        moment.active_note = None;
+        assert_eq!(told.news(&moment).unwrap(), "No note is open in Obsidian any more.");
+    }
+}

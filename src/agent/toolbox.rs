@@ -1,0 +1,140 @@
+//! The vault's tools as a model is given them, called in the one way there is.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::own_tools;
+use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
+use super::turn::{Called, Changes};
+use crate::calls::{Calls, Decision, Outcome, Question, Request};
+use crate::llm::{ToolArgs, ToolSpec};
+use crate::policy::Caller;
+use crate::tools::{self, Tier};
+use crate::vault::Cancel;
+
+/// What the agent calls itself.
+pub const NAME: &str = "agent";
+
+/// Whoever can ask a person.
+pub trait Person: Send + Sync + 'static {
+    /// Puts a question to every client that can ask one; dropping the wait takes it back. `call`
+    /// names the call to them.
+    fn ask(&self, question: &Question, call: String) -> Later<(Decision, String)>;
+}
+
+/// The tools of one vault.
+#[derive(Clone)]
+pub struct VaultToolbox {
+    calls: Calls,
+    person: Arc<dyn Person>,
+}
+
+impl VaultToolbox {
+    /// The tools that `calls` leads to; what needs agreement is asked of `person`.
+    pub fn new(calls: Calls, person: Arc<dyn Person>) -> Self {
+        Self { calls, person }
+    }
+
+    fn answer(&self, outcome: Outcome, call: String) -> Answer {
+        match outcome {
+            Outcome::Answered(Ok(answer)) => {
+                Answer::Done(Called { text: answer.text, data: answer.data, is_error: false })
+            }
+            Outcome::Answered(Err(error)) => {
+                Answer::Done(Called { text: error.text(), data: json!(error), is_error: true })
+            }
+            Outcome::Ask(question) => {
+                Answer::Asks(Box::new(Waiting { toolbox: self.clone(), question, call }))
+            }
+        }
+    }
+}
+
+impl Toolbox for VaultToolbox {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let of_the_vault = tools::definitions().iter().map(|tool| {
+            let mut schema = tool.input_schema.clone();
+            // It is the tool's own, once is enough.
+            if let Some(object) = schema.as_object_mut() {
+                object.remove("description");
+            }
+            ToolSpec { name: tool.name.to_owned(), description: tool.description.clone(), schema }
+        });
+        let mut specs: Vec<ToolSpec> = of_the_vault.chain(own_tools::specs()).collect();
+        specs.sort_by(|a, b| a.name.cmp(&b.name));
+        specs
+    }
+
+    fn changes(&self) -> Changes {
+        let all = tools::definitions().iter();
+        Arc::new(all.map(|tool| (tool.name.to_owned(), tool.tier != Tier::Safe)).collect())
+    }
+
+    fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
+        let Wanted { call, scope, conversation, turn } = wanted;
+        let arguments = match call.args {
+            ToolArgs::Object(arguments) => Value::Object(arguments),
+            // The turn lets none of these through.
+            ToolArgs::Invalid(_) => {
+                let why = "the arguments are no JSON object";
+                return Box::pin(std::future::ready(Answer::Done(Called::error(why))));
+            }
+        };
+        let request = Request {
+            tool: call.name,
+            arguments,
+            caller: Caller { scope, name: NAME.to_owned() },
+            conversation: Some(conversation.to_string()),
+            turn: Some(turn_name(conversation, turn)),
+            confirmed: false,
+            dry_run: false,
+        };
+        let toolbox = self.clone();
+        let (id, calls) = (format!("{turn}/{}", call.id), self.calls.clone());
+        Box::pin(async move {
+            let work = move || calls.call(request, &cancel);
+            match tokio::task::spawn_blocking(work).await {
+                Ok(outcome) => toolbox.answer(outcome, id),
+                Err(error) => Answer::Done(broken(&error)),
+            }
+        })
+    }
+}
+
+/// The name under which the journal knows the changes of a turn.
+pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
+    format!("conversation {conversation}, turn {turn}")
+}
+
+fn broken(error: &tokio::task::JoinError) -> Called {
+    tracing::error!(%error, "a tool call broke off");
+    Called::error("the tool broke off; list_changes shows whether it changed anything")
+}
+
+struct Waiting {
+    toolbox: VaultToolbox,
+    question: Box<Question>,
+    call: String,
+}
+
+impl Pending for Waiting {
+    fn title(&self) -> String {
+        self.question.title().to_owned()
+    }
+
+    fn ask(&self) -> Later<(Decision, String)> {
+        self.toolbox.person.ask(&self.question, self.call.clone())
+    }
+
+    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: Cancel) -> Later<Answer> {
+        let Self { toolbox, question, call } = *self;
+        Box::pin(async move {
+            let work = move || question.answer(decision, by, &cancel);
+            match tokio::task::spawn_blocking(work).await {
+                Ok(outcome) => toolbox.answer(outcome, call),
+                Err(error) => Answer::Done(broken(&error)),
+            }
+        })
+    }
+}

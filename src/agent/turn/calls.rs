@@ -1,0 +1,274 @@
+//! The calls of one answer: in which order they run, and what becomes of each.
+
+use serde_json::{Value, json};
+
+use super::{Called, Effect, Event, MessageKind, Show, Turn};
+use crate::agent::entry::Entry;
+use crate::agent::own_tools::{self, Own};
+use crate::agent::wrap;
+use crate::calls::Decision;
+use crate::llm::{Block, ToolArgs, ToolCall, ToolResult};
+
+/// Calls that only read and run at the same time.
+const SIDE_BY_SIDE: usize = 8;
+
+/// So often may one call fail in the same way before the turn is made to end.
+const FAILURES: u32 = 3;
+
+/// So often may one call give the same result: then it is told, and then the turn is made to end.
+const SAME: (u32, u32) = (3, 5);
+
+/// So many calls with arguments that are none.
+const BROKEN: u32 = 3;
+
+/// One call of an answer.
+#[derive(Debug)]
+pub(super) struct Slot {
+    call: ToolCall,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Running,
+    /// Waits for a person; nothing has been done.
+    Asking,
+    Done,
+}
+
+impl Slot {
+    pub(super) fn new(call: ToolCall) -> Self {
+        Self { call, stage: Stage::Waiting }
+    }
+}
+
+impl Turn {
+    /// Begins what may begin; goes on where all is done.
+    pub(super) fn work(&mut self, out: &mut Vec<Effect>) {
+        loop {
+            let Some(at) = self.slots.iter().position(|slot| slot.stage != Stage::Done) else {
+                return self.all_done(out);
+            };
+            if self.must_be_alone(at) {
+                if self.slots[at].stage != Stage::Waiting {
+                    return;
+                }
+                self.begin(at, out);
+                if self.slots[at].stage != Stage::Done {
+                    return;
+                }
+            } else {
+                let begun = self.begin_reads(at, out);
+                if !begun {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Begins the reads from `at` on, up to the next change; whether one of them is done already.
+    fn begin_reads(&mut self, at: usize, out: &mut Vec<Effect>) -> bool {
+        let end = (at..self.slots.len()).find(|at| self.must_be_alone(*at));
+        for at in at..end.unwrap_or(self.slots.len()) {
+            let running = self.slots.iter().filter(|slot| slot.stage == Stage::Running).count();
+            if self.slots[at].stage == Stage::Waiting && running < SIDE_BY_SIDE {
+                self.begin(at, out);
+                if self.slots[at].stage == Stage::Done {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a call waits for those before it and has those after it wait: it changes something,
+    /// or speaks.
+    fn must_be_alone(&self, at: usize) -> bool {
+        let name = &self.slots[at].call.name;
+        own_tools::read(&self.slots[at].call).is_some()
+            || self.changes.get(name).copied().unwrap_or(false)
+    }
+
+    fn begin(&mut self, at: usize, out: &mut Vec<Effect>) {
+        let call = self.slots[at].call.clone();
+        out.push(Effect::Show(Show::Call { call: call.clone() }));
+        if self.asks_person {
+            return self.refuse(at, "it was not made: the turn waits for the user's answer", out);
+        }
+        if let ToolArgs::Invalid(_) = call.args {
+            self.broken_calls += 1;
+            if self.broken_calls >= BROKEN {
+                self.must_end.get_or_insert("calls came with arguments that cannot be read");
+            }
+            let why = "it was not made: its arguments are no JSON object, or were cut off; make \
+                       the call again with whole arguments";
+            return self.refuse(at, why, out);
+        }
+        if self.calls >= self.limits.calls {
+            return self.refuse(at, "it was not made: this turn may make no more calls", out);
+        }
+        self.calls += 1;
+        match own_tools::read(&call) {
+            None => {
+                self.slots[at].stage = Stage::Running;
+                let changes = self.must_be_alone(at);
+                out.push(Effect::Show(Show::Running { call: call.id.clone() }));
+                out.push(Effect::Run { call, scope: self.scope, changes });
+            }
+            Some(Err(wrong)) => self.settle(at, Called::error(wrong), out),
+            Some(Ok(Own::Send { text, is_question })) => self.send(at, text, is_question, out),
+            Some(Ok(Own::End { reason })) => {
+                self.ends = Some(reason);
+                let text = "the conversation ends after this turn".to_owned();
+                self.settle(at, Called { text, data: json!({}), is_error: false }, out);
+            }
+        }
+    }
+
+    fn send(&mut self, at: usize, text: String, is_question: bool, out: &mut Vec<Effect>) {
+        let id = self.next_id();
+        let entry = Entry::Sent { id: id.clone(), text: text.clone(), is_question };
+        out.push(Effect::Record(entry));
+        let delta = text.clone();
+        out.push(Effect::Show(Show::Text { id: id.clone(), delta }));
+        let kind = if is_question { MessageKind::Question } else { MessageKind::Sent };
+        out.push(Effect::Show(Show::Message { id, text, kind }));
+        self.has_spoken = true;
+        self.asks_person |= is_question;
+        let text = match is_question {
+            true => "asked; the user's next message is the answer",
+            false => "delivered",
+        };
+        self.settle(at, Called { text: text.to_owned(), data: json!({}), is_error: false }, out);
+    }
+
+    /// No call of this answer is made.
+    pub(super) fn refuse_all(&mut self, why: &str, out: &mut Vec<Effect>) {
+        for at in 0..self.slots.len() {
+            let call = self.slots[at].call.clone();
+            out.push(Effect::Show(Show::Call { call }));
+            self.refuse(at, &format!("it was not made: {why}"), out);
+        }
+    }
+
+    fn refuse(&mut self, at: usize, why: &str, out: &mut Vec<Effect>) {
+        self.settle(at, Called::error(why), out);
+    }
+
+    fn find(&self, call: &str, stage: Stage) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.call.id == call && slot.stage == stage)
+    }
+
+    pub(super) fn asks(&mut self, call: &str, title: String, out: &mut Vec<Effect>) {
+        let Some(at) = self.find(call, Stage::Running) else { return };
+        if self.is_cancelled {
+            let (call, by) = (call.to_owned(), String::new());
+            out.push(Effect::GoOn { call, decision: Decision::Withdrawn, by });
+            return;
+        }
+        self.slots[at].stage = Stage::Asking;
+        out.push(Effect::Show(Show::Asking { call: call.to_owned(), title }));
+        out.push(Effect::AskPerson { call: call.to_owned() });
+    }
+
+    pub(super) fn decided(
+        &mut self,
+        call: &str,
+        decision: Decision,
+        by: String,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(at) = self.find(call, Stage::Asking) else { return };
+        self.slots[at].stage = Stage::Running;
+        out.push(Effect::Show(Show::Running { call: call.to_owned() }));
+        out.push(Effect::GoOn { call: call.to_owned(), decision, by });
+    }
+
+    pub(super) fn finished(&mut self, call: &str, called: Called, out: &mut Vec<Effect>) {
+        let Some(at) = self.find(call, Stage::Running) else { return };
+        self.settle(at, called, out);
+        self.work(out);
+    }
+
+    /// Gives a call its result: kept, then shown.
+    fn settle(&mut self, at: usize, called: Called, out: &mut Vec<Effect>) {
+        let call = self.slots[at].call.clone();
+        self.slots[at].stage = Stage::Done;
+        let mut text = match own_tools::read(&call) {
+            Some(_) => called.text.clone(),
+            None => wrap::data(&called.text, self.limits.result_chars),
+        };
+        if let Some(warning) = self.repeated(&call, &called) {
+            text = format!("{text}\n[{warning}]");
+        }
+        out.push(Effect::Record(Entry::Result {
+            result: ToolResult {
+                call_id: call.id.clone(),
+                name: call.name,
+                content: vec![Block::text(text)],
+                is_error: called.is_error,
+            },
+        }));
+        out.push(Effect::Show(Show::Result { call: call.id, called }));
+    }
+
+    /// What to tell of a call that was made before in this turn, to no other end.
+    fn repeated(&mut self, call: &ToolCall, called: &Called) -> Option<String> {
+        if self.is_cancelled {
+            return None;
+        }
+        let ToolArgs::Object(arguments) = &call.args else { return None };
+        let key = (call.name.clone(), Value::Object(arguments.clone()).to_string());
+        let repeats = self.repeats.entry(key).or_default();
+        if called.is_error {
+            repeats.failed += 1;
+        }
+        repeats.same = if repeats.last == called.text { repeats.same + 1 } else { 1 };
+        repeats.last.clone_from(&called.text);
+        if repeats.failed >= FAILURES {
+            self.must_end.get_or_insert("the same call failed again and again");
+            return Some(format!(
+                "this very call has failed {} times: do not repeat it",
+                repeats.failed
+            ));
+        }
+        if repeats.same >= SAME.1 {
+            self.must_end.get_or_insert("the same call was made again and again");
+        }
+        (repeats.same >= SAME.0).then(|| {
+            format!("this very call gave this very answer {} times: do not repeat it", repeats.same)
+        })
+    }
+
+    /// Ends what can be ended at once: calls that have not begun and those that only read. A change
+    /// that has begun comes to its own end.
+    pub(super) fn cancel_calls(&mut self, out: &mut Vec<Effect>) {
+        for at in 0..self.slots.len() {
+            match self.slots[at].stage {
+                Stage::Done => {}
+                Stage::Waiting => {
+                    let call = self.slots[at].call.clone();
+                    out.push(Effect::Show(Show::Call { call }));
+                    self.refuse(at, "it was not made: the user cancelled", out);
+                }
+                Stage::Asking => {
+                    self.slots[at].stage = Stage::Running;
+                    let call = self.slots[at].call.id.clone();
+                    let (decision, by) = (Decision::Withdrawn, String::new());
+                    out.push(Effect::GoOn { call, decision, by });
+                }
+                Stage::Running if self.must_be_alone(at) => {}
+                Stage::Running => self.refuse(at, "the user cancelled", out),
+            }
+        }
+        self.work(out);
+    }
+}
+
+impl Event {
+    /// A call that came to its end.
+    pub fn finished(call: impl Into<String>, called: Called) -> Self {
+        Self::Finished { call: call.into(), called }
+    }
+}

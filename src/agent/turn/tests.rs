@@ -1,0 +1,391 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent::context::Context;
+use crate::calls::Decision;
+use crate::llm::{Origin, ToolArgs, ToolCall, Usage, Wire};
+
+const LIMITS: Limits = Limits { rounds: 4, calls: 12, result_chars: 1_000 };
+
+fn turn() -> Turn {
+    let changes = [("read", false), ("edit", true), ("delete", true)];
+    let changes = changes.map(|(name, changes)| (name.to_owned(), changes));
+    Turn::new("7", LIMITS, Arc::new(changes.into()))
+}
+
+fn said(text: &str) -> Event {
+    Event::Said(words(text))
+}
+
+fn began() -> Event {
+    Event::Began(words("go"))
+}
+
+fn words(text: &str) -> Said {
+    Said {
+        id: format!("m-{text}"),
+        text: text.to_owned(),
+        source: "chat".to_owned(),
+        scope: Scope::Person,
+        from: None,
+        client_id: None,
+    }
+}
+
+fn call(id: &str, name: &str, args: Value) -> Block {
+    let args = ToolArgs::parse(&args.to_string());
+    let call = ToolCall { id: id.to_owned(), name: name.to_owned(), args };
+    Block { kind: BlockKind::ToolCall(call), native: None }
+}
+
+fn answer(content: Vec<Block>, stop: Stop) -> Event {
+    let origin = Origin { wire: Wire::Chat, endpoint: "e".to_owned(), model: "m".to_owned() };
+    let usage = Some(Usage { input: 10, output: 5, ..Usage::default() });
+    let turn = llm::Turn { content, stop, usage, origin, request_id: None };
+    Event::Answered(Box::new(turn))
+}
+
+fn done(id: &str) -> Event {
+    let called = Called { text: format!("did {id}"), data: json!({}), is_error: false };
+    Event::finished(id, called)
+}
+
+fn runs(effects: &[Effect]) -> Vec<&str> {
+    let run = |effect| match effect {
+        &Effect::Run { ref call, .. } => Some(call.id.as_str()),
+        _ => None,
+    };
+    effects.iter().filter_map(run).collect()
+}
+
+fn end(effects: &[Effect]) -> Option<&End> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Finish(end) => Some(end),
+        _ => None,
+    })
+}
+
+fn asks(effects: &[Effect]) -> Option<bool> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Ask { tools } => Some(*tools),
+        _ => None,
+    })
+}
+
+fn results(effects: &[Effect]) -> Vec<(String, bool)> {
+    let result = |effect: &Effect| match effect {
+        Effect::Record(entry @ Entry::Result { result }) => Some((entry.text(), result.is_error)),
+        _ => None,
+    };
+    effects.iter().filter_map(result).collect()
+}
+
+#[test]
+fn a_question_is_asked_and_answered() {
+    let mut turn = turn();
+    let begun = turn.handle(began());
+    assert_eq!(asks(&begun), Some(true));
+    let text = TurnEvent::Text { block: 0, delta: "hel".to_owned() };
+    let shown = turn.handle(Event::Streamed(text));
+    assert_eq!(shown, [Effect::Show(Show::Text { id: "7.1".into(), delta: "hel".into() })]);
+    let ended = turn.handle(answer(vec![Block::text("hello")], Stop::EndTurn));
+    let recorded = ended.iter().position(|effect| matches!(effect, Effect::Record(_))).unwrap();
+    let whole = Show::Message { id: "7.1".into(), text: "hello".into(), kind: MessageKind::Answer };
+    let shown = ended.iter().position(|effect| *effect == Effect::Show(whole.clone())).unwrap();
+    assert!(recorded < shown, "kept, then shown");
+    assert_eq!(end(&ended).unwrap().reason, Reason::Done);
+    assert!(turn.is_over() && turn.handle(Event::Cancel).is_empty());
+}
+
+#[test]
+fn reads_run_side_by_side_and_changes_alone_and_in_order() {
+    let mut turn = turn();
+    turn.handle(began());
+    let calls = ["a", "b"].map(|id| call(id, "read", json!({"id": id})));
+    let more = ["c", "d"].map(|id| call(id, "edit", json!({"id": id})));
+    let last = call("e", "read", json!({}));
+    let content = calls.into_iter().chain(more).chain([last]).collect();
+    assert_eq!(runs(&turn.handle(answer(content, Stop::ToolUse))), ["a", "b"]);
+    assert!(runs(&turn.handle(done("b"))).is_empty());
+    assert_eq!(runs(&turn.handle(done("a"))), ["c"]);
+    assert!(turn.handle(done("c")).len() > 2);
+    assert!(turn.handle(done("c")).is_empty(), "a result counts once");
+    assert_eq!(runs(&turn.handle(done("d"))), ["e"]);
+    assert_eq!(asks(&turn.handle(done("e"))), Some(true));
+}
+
+#[test]
+fn what_was_cut_off_is_never_run() {
+    for (stop, tools) in [(Stop::MaxTokens, Some(true)), (Stop::Refusal("no".into()), None)] {
+        let mut turn = turn();
+        turn.handle(began());
+        let effects = turn.handle(answer(vec![call("a", "edit", json!({}))], stop));
+        assert!(runs(&effects).is_empty());
+        assert_eq!(results(&effects).len(), 1);
+        assert_eq!(asks(&effects), tools);
+    }
+    let mut turn = turn();
+    turn.handle(began());
+    let args = ToolArgs::Invalid("{\"path\":".to_owned());
+    let cut = ToolCall { id: "a".to_owned(), name: "edit".to_owned(), args };
+    let cut = Block { kind: BlockKind::ToolCall(cut), native: None };
+    let effects = turn.handle(answer(vec![cut, call("b", "read", json!({}))], Stop::ToolUse));
+    assert_eq!(runs(&effects), ["b"]);
+    assert!(results(&effects)[0].0.contains("no JSON object"));
+}
+
+#[test]
+fn a_question_to_the_person_ends_the_turn_and_what_stands_behind_it_is_not_done() {
+    let mut turn = turn();
+    turn.handle(began());
+    let question = call("a", "send_message", json!({"text": "which?", "is_question": true}));
+    let content = vec![question, call("b", "edit", json!({}))];
+    let effects = turn.handle(answer(content, Stop::ToolUse));
+    assert!(runs(&effects).is_empty());
+    assert_eq!(end(&effects).unwrap().reason, Reason::Waiting);
+    assert!(results(&effects)[1].1, "the edit was refused");
+    let kept = Entry::Sent { id: "7.1".into(), text: "which?".into(), is_question: true };
+    assert!(effects.contains(&Effect::Record(kept)));
+}
+
+#[test]
+fn the_last_round_has_no_tools() {
+    let mut turn = turn();
+    turn.handle(began());
+    for round in 1..=LIMITS.rounds {
+        let id = round.to_string();
+        turn.handle(answer(vec![call(&id, "read", json!({"n": round}))], Stop::ToolUse));
+        let effects = turn.handle(done(&id));
+        assert_eq!(asks(&effects), Some(round < LIMITS.rounds), "round {round}");
+    }
+    let effects = turn.handle(answer(vec![call("x", "edit", json!({}))], Stop::ToolUse));
+    assert!(runs(&effects).is_empty());
+    assert_eq!(end(&effects).unwrap().reason, Reason::MaxRounds);
+}
+
+#[test]
+fn a_call_that_fails_again_and_again_ends_the_turn() {
+    let mut turn = turn();
+    turn.handle(began());
+    for time in 1..=3 {
+        let id = time.to_string();
+        turn.handle(answer(vec![call(&id, "edit", json!({"path": "a"}))], Stop::ToolUse));
+        let effects = turn.handle(Event::finished(id, Called::error("no such note")));
+        assert_eq!(asks(&effects), Some(time < 3));
+        assert_eq!(results(&effects)[0].0.contains("do not repeat it"), time == 3);
+    }
+}
+
+#[test]
+fn what_is_said_meanwhile_is_heard_at_the_next_round() {
+    let mut turn = turn();
+    turn.handle(began());
+    assert!(turn.handle(said("wait")).is_empty());
+    let effects = turn.handle(answer(vec![Block::text("done")], Stop::EndTurn));
+    assert_eq!(asks(&effects), Some(true), "it is answered before the turn ends");
+    turn.handle(said("late"));
+    let effects = turn.handle(Event::Cancel);
+    let heard =
+        |effect: &Effect| matches!(effect, Effect::Show(Show::User(said)) if said.text == "late");
+    assert!(effects.iter().any(heard), "what was said is never lost");
+    assert_eq!(end(&effects).unwrap().reason, Reason::Cancelled);
+}
+
+#[test]
+fn a_cancelled_turn_lets_a_change_come_to_its_end() {
+    let mut turn = turn();
+    turn.handle(began());
+    let calls = vec![call("a", "edit", json!({})), call("b", "edit", json!({"n": 2}))];
+    turn.handle(answer(calls, Stop::ToolUse));
+    let effects = turn.handle(Event::Cancel);
+    assert_eq!(effects[0], Effect::Stop);
+    assert!(end(&effects).is_none());
+    let effects = turn.handle(done("a"));
+    assert_eq!(results(&effects), [("<tool_data>\ndid a\n</tool_data>".to_owned(), false)]);
+    assert_eq!(end(&effects).unwrap().reason, Reason::Cancelled);
+}
+
+#[test]
+fn an_answer_that_breaks_off_in_sight_is_taken_back_and_asked_for_again() {
+    let mut turn = turn();
+    turn.handle(began());
+    for time in 0..=RESTARTS {
+        let text = TurnEvent::Text { block: 0, delta: "half".to_owned() };
+        turn.handle(Event::Streamed(text));
+        let error = LlmError::new(ErrorKind::Truncated, "cut");
+        let effects = turn.handle(Event::Failed(Box::new(error)));
+        let voids = effects.iter().any(|effect| matches!(effect, Effect::Show(Show::Void { .. })));
+        assert_eq!(voids, time < RESTARTS);
+        assert_eq!(end(&effects).is_some(), time == RESTARTS);
+    }
+}
+
+#[test]
+fn a_full_window_is_emptied_once() {
+    let mut turn = turn();
+    turn.handle(began());
+    let full = || Event::Failed(Box::new(LlmError::new(ErrorKind::ContextLength, "")));
+    assert_eq!(turn.handle(full()), [Effect::Shorten]);
+    assert_eq!(asks(&turn.handle(Event::Shortened { done: true })), Some(true));
+    assert_eq!(end(&turn.handle(full())).unwrap().reason, Reason::Failed);
+}
+
+#[test]
+fn a_person_is_asked_before_a_call_goes_on() {
+    let mut turn = turn();
+    turn.handle(began());
+    turn.handle(answer(vec![call("a", "delete", json!({}))], Stop::ToolUse));
+    let effects = turn.handle(Event::Asks { call: "a".into(), title: "delete all".into() });
+    assert!(effects.contains(&Effect::AskPerson { call: "a".into() }));
+    let decided = |decision| Event::Decided { call: "a".into(), decision, by: "me".into() };
+    let effects = turn.handle(decided(Decision::Once));
+    assert!(matches!(effects.last(), Some(Effect::GoOn { decision: Decision::Once, .. })));
+    assert!(turn.handle(decided(Decision::Once)).is_empty(), "an answer counts once");
+}
+
+/// What a random world does to a turn.
+#[derive(Debug, Clone)]
+enum Fate {
+    Say,
+    Text,
+    Answer(Vec<u8>, u8),
+    Fail(u8),
+    Finish(u8, bool),
+    Ask(u8),
+    Decide(u8, bool),
+    Shorten(bool),
+    Late,
+    Cancel,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        1 => Just(Fate::Say),
+        2 => Just(Fate::Text),
+        6 => (prop::collection::vec(0_u8..9, 0..5), 0_u8..12).prop_map(|(c, s)| Fate::Answer(c, s)),
+        2 => (0_u8..6).prop_map(Fate::Fail),
+        8 => (any::<u8>(), any::<bool>()).prop_map(|(c, e)| Fate::Finish(c, e)),
+        2 => any::<u8>().prop_map(Fate::Ask),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(c, y)| Fate::Decide(c, y)),
+        1 => any::<bool>().prop_map(Fate::Shorten),
+        1 => Just(Fate::Late),
+        1 => Just(Fate::Cancel),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happens_the_history_is_valid_and_nothing_is_done_twice(
+        fates in prop::collection::vec(fate(), 1..60)
+    ) {
+        let mut turn = turn();
+        let mut context = Context::default();
+        turn.handle(began());
+        let (mut begun, mut open, mut asking) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let (mut users, mut heard, mut ends, mut last) = (0, 0, 0, 0);
+        let mut unheard = 0;
+        for fate in fates {
+            let event = match fate {
+                Fate::Say => { users += usize::from(ends == 0); said(&users.to_string()) }
+                Fate::Text => Event::Streamed(TurnEvent::Text { block: 0, delta: "x".into() }),
+                Fate::Answer(calls, stop) => {
+                    let block = |kind: &u8| {
+                        last += 1;
+                        let id = last.to_string();
+                        match kind {
+                            0..3 => call(&id, "read", json!({"n": last % 2})),
+                            3 | 4 => call(&id, "edit", json!({"n": last % 3})),
+                            5 => call(&id, "nothing", json!({})),
+                            6 => call(&id, "send_message", json!({"text": "t", "is_question": last % 5 == 0})),
+                            7 => call(&id, "edit", json!([1])),
+                            _ => Block::text("words"),
+                        }
+                    };
+                    let stop = match stop {
+                        0 => Stop::MaxTokens,
+                        1 => Stop::ContextFull,
+                        2 => Stop::Refusal(String::new()),
+                        3 => Stop::Paused,
+                        4 | 5 => Stop::EndTurn,
+                        _ => Stop::ToolUse,
+                    };
+                    answer(calls.iter().map(block).collect(), stop)
+                }
+                Fate::Fail(kind) => {
+                    let kind = match kind {
+                        0 => ErrorKind::ContextLength,
+                        1 => ErrorKind::Refused,
+                        2 => ErrorKind::Auth,
+                        _ => ErrorKind::Truncated,
+                    };
+                    Event::Failed(Box::new(LlmError::new(kind, "as the test wants")))
+                }
+                Fate::Finish(at, fails) => {
+                    let Some(id) = pick(&open, at) else { continue };
+                    let called = Called { text: "r".into(), data: Value::Null, is_error: fails };
+                    Event::finished(id, called)
+                }
+                Fate::Ask(at) => {
+                    let Some(call) = pick(&open, at) else { continue };
+                    Event::Asks { call, title: String::new() }
+                }
+                Fate::Decide(at, yes) => {
+                    let Some(call) = pick(&asking, at) else { continue };
+                    let decision = if yes { Decision::Once } else { Decision::Reject };
+                    Event::Decided { call, decision, by: String::new() }
+                }
+                Fate::Shorten(done) => Event::Shortened { done },
+                Fate::Late => Event::TimeIsUp,
+                Fate::Cancel => Event::Cancel,
+            };
+            let effects = turn.handle(event);
+            prop_assert!(ends == 0 || effects.is_empty(), "nothing follows the end");
+            for effect in effects {
+                match effect {
+                    Effect::Record(entry) => {
+                        if let Entry::Message { message, .. } = &entry {
+                            prop_assert!(context.missing().is_empty(), "each call has its result first");
+                            heard += usize::from(matches!(message, Message::User { .. }));
+                        }
+                        if let Entry::Result { result } = &entry {
+                            let missing = context.missing();
+                            prop_assert!(missing.iter().any(|call| call.id == result.call_id));
+                        }
+                        context.push(entry);
+                    }
+                    Effect::Run { call, .. } => {
+                        prop_assert!(context.missing().iter().any(|open| open.id == call.id));
+                        let whole = matches!(call.args, ToolArgs::Object(_));
+                        prop_assert!(whole, "what is cut off is never run");
+                        prop_assert!(begun.insert(call.id.clone()), "no call runs twice");
+                        open.push(call.id);
+                    }
+                    Effect::AskPerson { call } => asking.push(call),
+                    Effect::Ask { .. } => {
+                        prop_assert!(context.missing().is_empty());
+                        let answered = context.messages().last();
+                        let paused = matches!(answered, Some(Message::Assistant { .. }));
+                        prop_assert!(!paused || turn.then == Then::GoOn);
+                    }
+                    Effect::Finish(end) => {
+                        ends += 1;
+                        unheard = end.unheard.len();
+                        prop_assert!(context.missing().is_empty());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if ends == 1 {
+            prop_assert_eq!(heard + unheard, users, "nothing said is lost");
+        }
+    }
+}
+
+fn pick(from: &[String], at: u8) -> Option<String> {
+    (!from.is_empty()).then(|| from[usize::from(at) % from.len()].clone())
+}

@@ -1,0 +1,62 @@
+//! Conversations as the tools see them.
+
+use super::conversations::{ConversationError, Conversations};
+use super::digest::actions;
+use crate::conversation::{Conversation, ConversationId, Item};
+use crate::note::code::ErrorCode;
+use crate::tools::{ConversationView, Said, ToolError};
+
+impl ConversationView for Conversations {
+    fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError> {
+        Self::recent(self, u32::try_from(limit).unwrap_or(u32::MAX)).map_err(failed)
+    }
+
+    fn search(
+        &self,
+        text: &str,
+        limit: usize,
+    ) -> Result<Vec<(Conversation, Vec<Said>)>, ToolError> {
+        let found = Self::search(self, text, limit).map_err(failed)?;
+        let place = |place: super::Excerpt| Said {
+            item: place.item,
+            kind: place.kind,
+            time: place.time,
+            text: place.text,
+            tools: Vec::new(),
+        };
+        let one =
+            |one: super::Found| (one.conversation, one.excerpts.into_iter().map(place).collect());
+        Ok(found.into_iter().map(one).collect())
+    }
+
+    fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError> {
+        let conversation = match self.get(id) {
+            Ok(conversation) => conversation,
+            Err(ConversationError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        // What is damaged hides nothing else.
+        let history = self.store().readable_history(id).map_err(|error| failed(error.into()))?;
+        Ok(Some((conversation, history.into_iter().map(said).collect())))
+    }
+}
+
+/// An item with the tools that were called in it.
+pub fn said(item: Item) -> Said {
+    let tools = item.body.as_deref().map(actions).unwrap_or_default();
+    let tools = tools.into_iter().map(|action| match action.path {
+        Some(path) => format!("{} {path}", action.tool),
+        None => action.tool,
+    });
+    Said {
+        tools: tools.collect(),
+        item: item.number,
+        kind: item.kind,
+        time: item.time,
+        text: item.text,
+    }
+}
+
+fn failed(error: ConversationError) -> ToolError {
+    ToolError::new(ErrorCode::IoError, error.to_string(), error.hint())
+}

@@ -1,0 +1,443 @@
+//! `steward conversations` and `steward usage`: what was said, and what models cost.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::client::ClientError;
+use super::export;
+use super::failure::Failure;
+use super::keeping::agreed;
+use super::output::Output;
+use super::reach::{self, Way};
+use super::session::Session;
+use crate::daemon::{self, conversations::KeptConversations};
+use crate::protocol::MethodParams;
+use crate::protocol::conversations::{
+    ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
+    ItemInfo, SearchConversationsParams, SessionListParams, UsageInfo, UsageParams,
+};
+use crate::protocol::error::ErrorObject;
+use crate::server::backend::ConversationsBackend;
+
+/// How long another process's change is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of what is read at once without a daemon.
+const AT_ONCE: u64 = 16 << 20;
+
+/// Of `conversations`.
+#[derive(Debug, Args)]
+pub struct ConversationsArguments {
+    /// What to do with them [default: list].
+    #[command(subcommand)]
+    pub action: Option<ConversationsAction>,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Subcommand)]
+pub enum ConversationsAction {
+    /// List them, the one last active first
+    List {
+        /// Conversations shown at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Show what was said in one
+    Show {
+        /// Its number [default: the one that goes on]
+        id: Option<String>,
+        /// A branch that an edited message left [default: the live one]
+        #[arg(long, value_name = "N")]
+        branch: Option<u64>,
+    },
+    /// Find those in which all these words were said; words in double quotes belong together
+    Search {
+        /// The words
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// Conversations shown at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: u32,
+    },
+    /// Write one as a note in Markdown
+    Export {
+        /// Its number
+        id: String,
+        /// Where to; in the vault it can be undone, and nothing is ever replaced [default: stdout]
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+    /// End one: the next message begins another
+    End {
+        /// Its number [default: the one that goes on]
+        id: Option<String>,
+    },
+    /// Delete one for good
+    Delete {
+        /// Its number
+        id: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Delete every conversation that has ended, for good
+    Clear {
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Of `usage`.
+#[derive(Debug, Args)]
+pub struct UsageArguments {
+    /// The last so many days, today included
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub days: u32,
+    /// Only what this conversation took
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+}
+
+/// Lists, shows, finds, exports, ends or deletes conversations.
+///
+/// # Errors
+/// A number that names none; as the daemon or the store says.
+pub fn run(
+    session: &Session,
+    arguments: &ConversationsArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let kept = Kept { session, root: &root };
+    match &arguments.action {
+        None => list(&kept, 20, output),
+        Some(ConversationsAction::List { limit }) => list(&kept, *limit, output),
+        Some(ConversationsAction::Show { id, branch }) => {
+            show(&kept, id.as_deref(), *branch, output)
+        }
+        Some(ConversationsAction::Search { text, limit }) => {
+            search(&kept, &text.join(" "), *limit, output)
+        }
+        Some(ConversationsAction::Export { id, to }) => export(&kept, id, to.as_deref(), output),
+        Some(ConversationsAction::End { id }) => end(&kept, id.as_deref(), output),
+        Some(ConversationsAction::Delete { id, yes }) => {
+            delete(&kept, Some(id.as_str()), *yes, output)
+        }
+        Some(ConversationsAction::Clear { yes }) => delete(&kept, None, *yes, output),
+    }
+}
+
+/// Where conversations are: with the daemon, or in the state folder where there is none.
+struct Kept<'a> {
+    session: &'a Session,
+    root: &'a Path,
+}
+
+impl Kept<'_> {
+    fn ask<P: MethodParams + Clone>(
+        &self,
+        params: &P,
+        changes: bool,
+        work: impl FnOnce(&dyn ConversationsBackend, P) -> Result<P::Result, ErrorObject>,
+    ) -> Result<P::Result, Failure> {
+        if let Some(answer) = reach::ask(self.session, self.root, params)? {
+            return Ok(answer);
+        }
+        let session = self.session;
+        let state = session.folders.prepare(self.root)?;
+        let _lock = match changes {
+            false => None,
+            true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
+        };
+        let conversations = daemon::kept_conversations(&state, &session.settings.config);
+        let folder = self.root.to_string_lossy().into_owned();
+        work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
+    }
+
+    /// One conversation with all that was said in it.
+    fn whole(&self, id: Option<&str>, branch: Option<u64>) -> Result<ConversationResult, Failure> {
+        let mut params = ConversationParams { session_id: id.map(str::to_owned), branch, after: 0 };
+        let mut whole = self.page(&params)?;
+        params.session_id = Some(whole.conversation.session_id.clone());
+        while whole.more {
+            params.after = whole.items.last().map_or(u64::MAX, |item| item.item);
+            let next = self.page(&params)?;
+            whole.items.extend(next.items);
+            whole.more = next.more;
+        }
+        Ok(whole)
+    }
+
+    fn page(&self, params: &ConversationParams) -> Result<ConversationResult, Failure> {
+        self.ask(params, false, |kept, params| kept.show(params, AT_ONCE))
+    }
+}
+
+fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Failure> {
+    let mut params = SessionListParams::default();
+    let mut listed: Vec<ConversationInfo> = Vec::new();
+    loop {
+        let page = kept.ask(&params, false, |kept, params| kept.list(params))?;
+        listed.extend(page.sessions.into_iter().map(|session| session.meta.vault));
+        params.cursor = page.next_cursor;
+        if params.cursor.is_none() || listed.len() >= limit {
+            break;
+        }
+    }
+    listed.truncate(limit);
+    if output.json() {
+        output.json_value(&json!({ "conversations": listed }))?;
+    } else if listed.is_empty() {
+        output.text("there are no conversations yet")?;
+    } else {
+        let row = |one: &ConversationInfo| {
+            let title = one.title.as_deref().unwrap_or("(goes on)");
+            vec![one.session_id.clone(), short(&one.last_active), state(one), title.to_owned()]
+        };
+        output.text(&output.table(&listed.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(
+    kept: &Kept<'_>,
+    id: Option<&str>,
+    branch: Option<u64>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let whole = kept.whole(id, branch)?;
+    if output.json() {
+        output.json_value(&whole)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let one = &whole.conversation;
+    let mut lines = vec![format!(
+        "{}  {}  {}  {}",
+        one.session_id,
+        short(&one.began),
+        state(one),
+        one.title.as_deref().unwrap_or("(goes on)")
+    )];
+    lines.extend(one.summary.clone());
+    if whole.branches.len() > 1 {
+        let names: Vec<String> =
+            whole.branches.iter().map(|branch| branch.number.to_string()).collect();
+        lines.push(format!("branches: {} (live: {})", names.join(", "), one.branch));
+    }
+    for item in whole.items.iter().filter(|item| item.kind != "notice") {
+        lines.push(String::new());
+        lines.extend(told(item));
+    }
+    output.text(&lines.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `[3] you, 2026-11-20 14:30` and below it what was said.
+fn told(item: &ItemInfo) -> Vec<String> {
+    let mut lines = vec![format!("[{}] {}, {}", item.item, export::who(item), short(&item.time))];
+    lines.extend(item.tools.iter().map(|tool| format!("    uses {tool}")));
+    if item.kind == "tool_results" {
+        let count = item.text.lines().count();
+        lines.push(format!("    ({count} lines; --json shows them)"));
+    } else if !item.text.is_empty() {
+        lines.extend(item.text.lines().map(|line| format!("    {}", visible(line))));
+    }
+    if item.cut {
+        lines.push("    […]".to_owned());
+    }
+    lines
+}
+
+fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<ExitCode, Failure> {
+    let params = SearchConversationsParams { text: text.to_owned(), limit: Some(limit) };
+    let result = kept.ask(&params, false, |kept, params| kept.search(params))?;
+    if output.json() {
+        output.json_value(&result)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut lines = Vec::new();
+    for found in &result.found {
+        let one = &found.conversation;
+        let title = one.title.as_deref().unwrap_or("(goes on)");
+        lines.push(format!("{}  {}  {title}", one.session_id, short(&one.last_active)));
+        lines.extend(found.places.iter().map(|place| {
+            format!("    [{}] {}: {}", place.item, export::who(place), visible(&place.text))
+        }));
+    }
+    if lines.is_empty() {
+        lines.push("nothing like that was said in any conversation".to_owned());
+    }
+    output.text(&lines.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn export(
+    kept: &Kept<'_>,
+    id: &str,
+    to: Option<&Path>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let whole = kept.whole(Some(id), None)?;
+    let note = export::note(&whole);
+    let Some(to) = to else {
+        match output.json() {
+            true => output.json_value(&json!({ "markdown": note }))?,
+            false => output.text(&note)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    match export::within(kept.root, to) {
+        // What lies in the vault is written as everything there is: recorded, and to be undone.
+        Some(path) => {
+            let arguments = json!({ "path": path, "content": note, "if_exists": "fail" });
+            let serde_json::Value::Object(arguments) = arguments else {
+                unreachable!("arguments are an object")
+            };
+            reach::call(kept.session, kept.root, "write_file", arguments, Way::default())?;
+        }
+        None => export::write(to, &note)?,
+    }
+    if output.json() {
+        output.json_value(&json!({ "file": to, "items": whole.items.len() }))?;
+    } else {
+        output.text(&format!("wrote conversation {id} to `{}`", to.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn end(kept: &Kept<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
+    let params = EndParams { session_id: id.map(str::to_owned), reason: String::new() };
+    let done = kept.ask(&params, true, |kept, params| kept.end(params))?;
+    if output.json() {
+        output.json_value(&done)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output.text(&match (&done.session_id, done.ended) {
+        (Some(id), true) => format!("ended conversation {id}"),
+        (Some(id), false) => format!("conversation {id} had ended already"),
+        (None, _) => "no conversation goes on".to_owned(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn delete(
+    kept: &Kept<'_>,
+    id: Option<&str>,
+    yes: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let ask = |dry_run: bool| {
+        let params = DeleteConversationParams {
+            session_id: id.map(str::to_owned),
+            all_ended: id.is_none(),
+            dry_run,
+        };
+        kept.ask(&params, !dry_run, |kept, params| kept.delete(params))
+    };
+    let found = ask(true)?;
+    let question = || match (id, &found.title) {
+        (Some(id), Some(title)) => format!("delete conversation {id} “{title}” for good?"),
+        (Some(id), None) => format!("delete conversation {id}, which goes on, for good?"),
+        (None, _) => format!("delete {} for good?", conversations(found.conversations)),
+    };
+    if found.conversations == 0 || !agreed(yes, &question)? {
+        match output.json() {
+            true => output.json_value(&found)?,
+            false => output.text("nothing was deleted")?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let done = ask(false)?;
+    match output.json() {
+        true => output.json_value(&done)?,
+        false => output.text(&format!("deleted {}", conversations(done.conversations)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what models were used for, by day.
+///
+/// # Errors
+/// As the daemon or the store says.
+pub fn usage(
+    session: &Session,
+    arguments: &UsageArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let kept = Kept { session, root: &root };
+    let days = arguments.conversation.is_none().then_some(arguments.days);
+    let params = UsageParams { days, session_id: arguments.conversation.clone() };
+    let used = kept.ask(&params, false, |kept, params| kept.usage(params))?;
+    if output.json() {
+        output.json_value(&used)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if used.days.is_empty() {
+        output.text("no model was used")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let head = ["day", "model", "requests", "read", "of it cached", "written", "cost"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(used.days.iter().map(|day| row(&day.day, &day.model, &day.used)));
+    rows.push(row("total", "", &used.total));
+    output.text(&output.table(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(day: &str, model: &str, used: &UsageInfo) -> Vec<String> {
+    vec![
+        day.to_owned(),
+        model.to_owned(),
+        used.requests.to_string(),
+        used.input.to_string(),
+        used.cache_read.to_string(),
+        used.output.to_string(),
+        cost(used),
+    ]
+}
+
+/// `$1.25`, or `$1.25 and 3 unpriced`.
+fn cost(used: &UsageInfo) -> String {
+    let cents = used.cost_millionths.div_ceil(10_000);
+    match used.unpriced {
+        unpriced if unpriced == used.requests => "unknown".to_owned(),
+        0 => format!("${}.{:02}", cents / 100, cents % 100),
+        unpriced => format!("${}.{:02} and {unpriced} unpriced", cents / 100, cents % 100),
+    }
+}
+
+fn conversations(number: u64) -> String {
+    if number == 1 { "1 conversation".to_owned() } else { format!("{number} conversations") }
+}
+
+fn state(one: &ConversationInfo) -> String {
+    match one.shown.as_str() {
+        "working" => "working".to_owned(),
+        "waiting_for_you" => "waiting for you".to_owned(),
+        _ => one.state.clone(),
+    }
+}
+
+/// A time to the minute.
+pub(super) fn short(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replace('T', " ")
+}
+
+/// What a terminal may be sent: what was said cannot steer it.
+fn visible(line: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    if !std::io::stdout().is_terminal() {
+        return line.to_owned();
+    }
+    line.chars().map(shown).collect()
+}
+
+fn failed(error: ErrorObject) -> Failure {
+    ClientError::Answer(error).into()
+}

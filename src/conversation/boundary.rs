@@ -1,0 +1,167 @@
+//! Where one conversation ends and the next begins.
+
+use std::time::Duration;
+
+use super::record::EndKind;
+
+/// A moment on the steward's own time line: milliseconds since it started, negative for what was
+/// before. Made by a [`Timeline`], never of the wall clock alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// How long before `later` this was; nothing where it was after it.
+    pub fn until(self, later: Self) -> Duration {
+        Duration::from_millis(later.0.saturating_sub(self.0).try_into().unwrap_or(0))
+    }
+}
+
+/// Lays what was before the start and what comes after it on one line that no jump of the wall clock
+/// bends.
+///
+/// Within one run only a clock that never jumps counts. What an earlier run left is placed once, at
+/// the start, by the wall clock: it is all that survives a restart.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeline {
+    wall: i64,
+    running: Duration,
+}
+
+impl Timeline {
+    /// Begins at this reading of both clocks: the wall clock in milliseconds since the Unix epoch,
+    /// the one that never jumps since any moment.
+    pub fn begin(wall: i64, running: Duration) -> Self {
+        Self { wall, running }
+    }
+
+    /// The moment at this reading of the clock that never jumps.
+    pub fn at(&self, running: Duration) -> Moment {
+        Moment(milliseconds(running).saturating_sub(milliseconds(self.running)))
+    }
+
+    /// The moment of something that an earlier run noted by the wall clock. What would lie in the
+    /// future was just now: a clock that was set back makes nothing old and nothing young for ever.
+    pub fn earlier(&self, wall: i64) -> Moment {
+        Moment(wall.saturating_sub(self.wall).min(0))
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// How long a conversation goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// After so long without a word the next message begins another; zero: time ends none.
+    pub idle: Duration,
+    /// So long a question waits for its answer, if that is longer.
+    pub waiting: Duration,
+}
+
+/// Where a message belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boundary {
+    /// To the conversation that goes on.
+    Continue,
+    /// To the next one; the old one ends for this reason.
+    Begin(EndKind),
+}
+
+/// Decides where a message belongs that arrives now, after `last_activity` in the conversation that
+/// goes on; `is_waiting` says whether a question waits in it.
+pub fn decide(now: Moment, last_activity: Moment, is_waiting: bool, limits: Limits) -> Boundary {
+    let elapsed = last_activity.until(now);
+    if limits.idle.is_zero() || elapsed < limits.idle {
+        return Boundary::Continue;
+    }
+    match is_waiting {
+        true if elapsed < limits.waiting => Boundary::Continue,
+        true => Boundary::Begin(EndKind::Unanswered),
+        false => Boundary::Begin(EndKind::Idle),
+    }
+}
+
+/// Whether a question that waits since `since` is still one; later the conversation merely goes on.
+pub fn is_question_fresh(now: Moment, since: Moment, limits: Limits) -> bool {
+    since.until(now) < limits.waiting
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MINUTE: u64 = 60_000;
+    const LIMITS: Limits = Limits {
+        idle: Duration::from_millis(30 * MINUTE),
+        waiting: Duration::from_millis(60 * MINUTE),
+    };
+
+    fn line() -> Timeline {
+        Timeline::begin(1_000_000_000_000, Duration::from_secs(77))
+    }
+
+    fn after(milliseconds: u64) -> Moment {
+        line().at(Duration::from_secs(77) + Duration::from_millis(milliseconds))
+    }
+
+    #[test]
+    fn the_boundary_is_at_the_idle_time_and_not_before() {
+        let decided = |elapsed| decide(after(elapsed), after(0), false, LIMITS);
+        assert_eq!(decided(0), Boundary::Continue);
+        assert_eq!(decided(30 * MINUTE - 1), Boundary::Continue);
+        assert_eq!(decided(30 * MINUTE), Boundary::Begin(EndKind::Idle));
+    }
+
+    #[test]
+    fn a_question_keeps_it_open_for_longer() {
+        let decided = |elapsed| decide(after(elapsed), after(0), true, LIMITS);
+        assert_eq!(decided(59 * MINUTE), Boundary::Continue);
+        assert_eq!(decided(60 * MINUTE), Boundary::Begin(EndKind::Unanswered));
+        let hasty = Limits { waiting: Duration::from_millis(MINUTE), ..LIMITS };
+        assert_eq!(decide(after(5 * MINUTE), after(0), true, hasty), Boundary::Continue);
+        assert!(!is_question_fresh(after(5 * MINUTE), after(0), hasty));
+        assert!(is_question_fresh(after(5 * MINUTE), after(0), LIMITS));
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_counts_by_the_wall_clock() {
+        let wall = 1_000_000_000_000;
+        let left = |ago: i64| decide(after(0), line().earlier(wall - ago), false, LIMITS);
+        assert_eq!(left(29 * 60_000), Boundary::Continue);
+        assert_eq!(left(30 * 60_000), Boundary::Begin(EndKind::Idle));
+        assert_eq!(left(-86_400_000), Boundary::Continue, "from the future: just now");
+        assert_eq!(left(i64::MAX), Boundary::Begin(EndKind::Idle));
+        assert_eq!(left(i64::MIN + wall + 1), Boundary::Continue);
+    }
+
+    #[test]
+    fn without_an_idle_time_only_people_end_it() {
+        let limits = Limits { idle: Duration::ZERO, ..LIMITS };
+        assert_eq!(decide(after(1 << 40), after(0), false, limits), Boundary::Continue);
+    }
+
+    proptest! {
+        /// Longer silence never joins what shorter silence parts.
+        #[test]
+        fn silence_only_parts(a in 0u64..10_000_000, b in 0u64..10_000_000, waits: bool) {
+            let (short, long) = (a.min(b), a.max(b));
+            let at = |elapsed| decide(after(elapsed), after(0), waits, LIMITS);
+            if at(short) != Boundary::Continue {
+                prop_assert_ne!(at(long), Boundary::Continue);
+            }
+        }
+
+        /// Whatever a wall clock said, nothing overflows, and nothing lies in the future.
+        #[test]
+        fn no_wall_clock_bends_the_line(start: i64, noted: i64, running in 0u64..u64::MAX / 2) {
+            let line = Timeline::begin(start, Duration::ZERO);
+            let earlier = line.earlier(noted);
+            let now = line.at(Duration::from_millis(running));
+            prop_assert!(earlier <= now);
+            let _ = decide(now, earlier, false, LIMITS);
+        }
+    }
+}

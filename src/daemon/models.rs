@@ -1,0 +1,211 @@
+//! The models that the user has chosen, as the agent asks them: made from the settings and the keys,
+//! and made anew when either changes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::agent::ports::{Later, Model, Models};
+use crate::config::Environment;
+use crate::config::folders::Folders;
+use crate::config::vendor_keys::{self, KeyError};
+use crate::llm::endpoint::{Address, Connections};
+use crate::llm::settings::parted;
+use crate::llm::tape::Tape;
+use crate::llm::{
+    Chain, Endpoint, Facts, Key, Origin, Provider, Settings, Usage, Wire, facts, setup,
+};
+
+/// The window of a model of which nobody has said it, in tokens: what local servers have at least
+/// where somebody has set it up for work like this.
+const UNKNOWN_WINDOW: u64 = 32_768;
+
+/// The window where a recording is played back: large, so that nothing is summarised that was not.
+const REPLAYED_WINDOW: u64 = 1_000_000;
+
+/// How long Ollama is looked for where it is not chosen.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A model's name and what is known of it, by whom it is asked.
+type Known = Vec<(Wire, String, String, String, Facts)>;
+
+/// The models that the settings name. Clones share them.
+#[derive(Clone)]
+pub struct ChosenModels(Arc<Inner>);
+
+struct Inner {
+    environment: Environment,
+    folders: Folders,
+    tape: Tape,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    settings: Settings,
+    /// The keys that the chain was made with.
+    keys: Vec<Option<Key>>,
+    chosen: Option<Model>,
+    known: Known,
+    /// Why there is none, though some are named.
+    problem: Option<String>,
+}
+
+impl ChosenModels {
+    /// Those of `settings`, recorded where that is wanted, or what was recorded in their place.
+    pub fn new(
+        settings: &Settings,
+        environment: Environment,
+        folders: Folders,
+        tape: Tape,
+    ) -> Self {
+        let state = Mutex::default();
+        let models = Self(Arc::new(Inner { environment, folders, tape, state }));
+        models.set_settings(settings);
+        models
+    }
+
+    /// Takes other settings, from the next turn on.
+    pub fn set_settings(&self, settings: &Settings) {
+        let mut state = self.state();
+        if state.settings != *settings || (state.chosen.is_none() && state.problem.is_none()) {
+            state.settings = settings.clone();
+            self.make(&mut state);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, known: &setup::Known) -> Result<Option<Key>, KeyError> {
+        let found = vendor_keys::find(known, &self.0.environment, &self.0.folders)?;
+        Ok(found.map(|(key, _)| key))
+    }
+
+    /// The keys of all that are named, as they are found now.
+    fn keys(&self, settings: &Settings) -> Vec<Option<Key>> {
+        let named = settings.chain.iter().filter_map(|reference| parted(reference));
+        let key = |(name, _)| {
+            let known = setup::provider(settings, name).ok()?;
+            self.key(&known).ok().flatten()
+        };
+        named.map(key).collect()
+    }
+
+    fn make(&self, state: &mut State) {
+        let settings = &state.settings;
+        state.keys = self.keys(settings);
+        state.known = known(settings);
+        let made: Result<Option<Chain>, KeyError> = setup::chain(settings, |known| self.key(known));
+        (state.chosen, state.problem) = match made {
+            Ok(chain) => {
+                let windows = state.known.iter().map(|(.., facts)| facts.window);
+                // Whichever answers must be able to read it.
+                let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
+                let window = window.unwrap_or(UNKNOWN_WINDOW);
+                let provider = chain.map(|chain| self.0.tape.around(Arc::new(chain)));
+                (provider.map(|provider| Model { provider, window }), None)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no model can be asked");
+                (None, Some(format!("no model can be asked: {error}; {}", error.hint())))
+            }
+        };
+    }
+
+    /// A provider that asks whichever is chosen at the time: for work beside the turns.
+    pub fn provider(&self) -> Option<Arc<dyn Provider>> {
+        self.current().map(|model| model.provider)
+    }
+}
+
+impl Models for ChosenModels {
+    fn current(&self) -> Option<Model> {
+        if let Some(provider) = self.0.tape.player() {
+            return Some(Model { provider, window: REPLAYED_WINDOW });
+        }
+        let mut state = self.state();
+        // `steward key set` holds from the next turn on.
+        let keys = self.keys(&state.settings);
+        if keys != state.keys || state.problem.is_some() {
+            self.make(&mut state);
+        }
+        state.chosen.clone()
+    }
+
+    fn advice(&self) -> Later<String> {
+        let state = self.state();
+        let (problem, settings) = (state.problem.clone(), state.settings.clone());
+        drop(state);
+        let host = self.0.environment.get("OLLAMA_HOST").and_then(|host| host.to_str());
+        let host = host.map(str::to_owned);
+        Box::pin(async move {
+            if let Some(problem) = problem {
+                return problem;
+            }
+            match ollama(&settings, host.as_deref()).await {
+                Some(model) => format!(
+                    "No model is configured, but Ollama runs on this machine: put `[models] chain = \
+                     [\"ollama/{model}\"]` into the settings to use it."
+                ),
+                None => {
+                    let known = facts::known(Wire::Anthropic).into_iter();
+                    let model = known.rev().find(|name| name.contains("sonnet"));
+                    format!(
+                        "No model is configured: put `[models] chain = [\"anthropic/{}\"]` into the \
+                         settings and run `steward key set anthropic`, or start Ollama for a model \
+                         on this machine.",
+                        model.unwrap_or("MODEL")
+                    )
+                }
+            }
+        })
+    }
+
+    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
+        let state = self.state();
+        let asked = |(wire, endpoint, model, ..): &&(Wire, String, String, String, Facts)| {
+            origin.is_some_and(|origin| {
+                origin.wire == *wire && origin.endpoint == *endpoint && origin.model == *model
+            })
+        };
+        let first = || state.known.first().filter(|_| origin.is_none());
+        match state.known.iter().find(asked).or_else(first) {
+            Some((.., name, facts)) => {
+                (name.clone(), facts.price.as_ref().map(|price| price.of(usage)))
+            }
+            None => (origin.map_or("unknown", |origin| &origin.model).to_owned(), None),
+        }
+    }
+}
+
+fn known(settings: &Settings) -> Known {
+    let named = settings.chain.iter().filter_map(|reference| {
+        let (name, model) = parted(reference)?;
+        let known = setup::provider(settings, name).ok()?;
+        let facts = Facts::of(known.wire, model, &settings.facts);
+        let endpoint = known.address.as_str().to_owned();
+        Some((known.wire, endpoint, model.to_owned(), reference.clone(), facts))
+    });
+    named.collect()
+}
+
+/// A model of an Ollama on this machine, where it listens when nobody says otherwise, or where its
+/// own variable says.
+async fn ollama(settings: &Settings, host: Option<&str>) -> Option<String> {
+    let mut known = setup::provider(settings, "ollama").ok()?;
+    if let Some(host) = host {
+        let host = host.trim_end_matches('/');
+        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+        known.address = Address::new(&format!("{url}/v1")).ok()?;
+    }
+    if !known.address.is_local() {
+        return None;
+    }
+    let limits = settings.limits();
+    let connections = Connections::new(&limits);
+    let service = known.service(None);
+    let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
+    let offered = tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?.ok()?;
+    offered.into_iter().next()
+}

@@ -1,0 +1,186 @@
+//! Branches: what is archived when an earlier message is edited, and the history of each.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::rows::{self, ITEM};
+use super::write::{reopen, touch};
+use crate::conversation::{BranchId, ConversationId, Item, ItemNumber};
+use crate::store::journal::Each;
+use crate::store::{Store, StoreError};
+
+/// A branch of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its number.
+    pub number: BranchId,
+    /// The branch it came from, and the first item of that one which it no longer has.
+    pub parent: Option<(BranchId, ItemNumber)>,
+    /// When it began, in milliseconds since the Unix epoch.
+    pub began: i64,
+    /// How many items were said in it.
+    pub items: u64,
+}
+
+/// The branches that lead to the one asked for, each with the first number that does not count.
+const PATH: &str = "WITH RECURSIVE path (number, before) AS (
+         SELECT ?2, 9223372036854775807
+         UNION ALL
+         SELECT branch.parent, min(branch.before, path.before)
+         FROM branch JOIN path ON branch.number = path.number
+         WHERE branch.conversation = ?1 AND branch.parent IS NOT NULL)";
+
+impl Store {
+    /// The items of a branch and of those it came from, in order; of the live branch by default.
+    ///
+    /// # Errors
+    /// [`StoreError::Row`] where one of them is damaged.
+    pub fn history(
+        &self,
+        conversation: ConversationId,
+        branch: Option<BranchId>,
+    ) -> Result<Vec<Item>, StoreError> {
+        self.each_of_history(conversation, branch)?.into_iter().collect()
+    }
+
+    /// The items of the live branch that can be read, in order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn readable_history(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
+        let each = self.each_of_history(conversation, None)?;
+        Ok(each.into_iter().filter_map(Result::ok).collect())
+    }
+
+    fn each_of_history(
+        &self,
+        conversation: ConversationId,
+        branch: Option<BranchId>,
+    ) -> Result<Each<Item>, StoreError> {
+        self.with(|database| {
+            let live = "SELECT branch FROM conversation WHERE id = ?1";
+            let connection = database.read();
+            let live: Option<i64> =
+                connection.query_row(live, [conversation.0], |row| row.get(0)).optional()?;
+            let Some(branch) = branch.map(|branch| branch.0).or(live) else {
+                return Ok(Vec::new());
+            };
+            let query = format!(
+                "{PATH} SELECT {ITEM} FROM path
+                 JOIN item ON item.conversation = ?1 AND item.branch = path.number
+                          AND item.number < path.before
+                 ORDER BY item.number"
+            );
+            let mut statement = connection.prepare_cached(&query)?;
+            let mut found = statement.query(params![conversation.0, branch])?;
+            let mut items = Vec::new();
+            while let Some(row) = found.next()? {
+                items.push(rows::item(row));
+            }
+            Ok(items)
+        })
+    }
+
+    /// Goes on from before `item`, an item of this conversation: what came from it on stays as the
+    /// branch it was in. The new branch, which is the live one from now on.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such item; [`StoreError::Conflict`] where a turn is
+    /// at work.
+    pub fn fork(
+        &self,
+        conversation: ConversationId,
+        item: ItemNumber,
+        time: i64,
+    ) -> Result<BranchId, StoreError> {
+        self.with_own(|database| {
+            database.change("fork a conversation", |change| {
+                check_quiet(change, conversation)?;
+                let query = "SELECT branch FROM item WHERE conversation = ?1 AND number = ?2";
+                let parent: Option<i64> = change
+                    .query_row(query, params![conversation.0, item.0], |row| row.get(0))
+                    .optional()?;
+                let parent = parent.ok_or(StoreError::Unknown { what: "item", number: item.0 })?;
+                reopen(change, conversation)?;
+                touch(change, conversation, time)?;
+                let number: i64 = change.query_row(
+                    "UPDATE conversation SET branches = branches + 1, branch = branches + 1,
+                            waiting_since = NULL, question = NULL
+                     WHERE id = ?1 RETURNING branch",
+                    [conversation.0],
+                    |row| row.get(0),
+                )?;
+                change.execute(
+                    "INSERT INTO branch (conversation, number, parent, before, began)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![conversation.0, number, parent, item.0, time],
+                )?;
+                Ok(BranchId(number))
+            })
+        })
+    }
+
+    /// Makes another branch the live one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is none; [`StoreError::Conflict`] where a turn is at work.
+    pub fn switch_branch(
+        &self,
+        conversation: ConversationId,
+        branch: BranchId,
+        time: i64,
+    ) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("switch to a branch", |change| {
+                check_quiet(change, conversation)?;
+                let changed = change.execute(
+                    "UPDATE conversation SET branch = ?2, waiting_since = NULL, question = NULL
+                     WHERE id = ?1 AND EXISTS (
+                         SELECT 1 FROM branch WHERE conversation = ?1 AND number = ?2)",
+                    params![conversation.0, branch.0],
+                )?;
+                if changed == 0 {
+                    return Err(StoreError::Unknown { what: "branch", number: branch.0 });
+                }
+                reopen(change, conversation)?;
+                touch(change, conversation, time)
+            })
+        })
+    }
+
+    /// The branches of a conversation, in the order in which they began.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn branches(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
+        self.with(|database| {
+            let mut statement = database.read().prepare_cached(
+                "SELECT number, parent, before, began,
+                        (SELECT count(*) FROM item WHERE item.conversation = branch.conversation
+                             AND item.branch = branch.number)
+                 FROM branch WHERE conversation = ?1 ORDER BY number",
+            )?;
+            let rows = statement.query_map([conversation.0], |row| {
+                let parent: Option<i64> = row.get(1)?;
+                let before: Option<i64> = row.get(2)?;
+                Ok(Branch {
+                    number: BranchId(row.get(0)?),
+                    parent: parent.map(BranchId).zip(before.map(ItemNumber)),
+                    began: row.get(3)?,
+                    items: u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+fn check_quiet(
+    change: &rusqlite::Transaction<'_>,
+    conversation: ConversationId,
+) -> Result<(), StoreError> {
+    let query = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 AND state = 'running')";
+    match change.query_row(query, [conversation.0], |row| row.get(0))? {
+        true => Err(StoreError::Conflict { conversation: conversation.0 }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,236 @@
+//! The end of a conversation, what it is called afterwards, and its removal.
+
+use rusqlite::{Transaction, params};
+
+use super::rows::NewItem;
+use super::write::append;
+use crate::conversation::{ConversationId, End, ItemNumber, TitleOrigin, Titled};
+use crate::store::{Store, StoreError};
+
+/// How a conversation is to end.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// Which.
+    pub conversation: ConversationId,
+    /// When and why.
+    pub end: End,
+    /// What it is called until a model has found better: it is never without a title.
+    pub titled: Titled,
+    /// Whether a model is to be asked for better.
+    pub wants_title: bool,
+    /// Whether a look back is wanted.
+    pub wants_note: bool,
+}
+
+/// A conversation for which something is still to be asked of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Untitled {
+    /// Which.
+    pub conversation: ConversationId,
+    /// Whether a title and a summary are wanted.
+    pub title: bool,
+    /// How often it was tried.
+    pub tries: u32,
+    /// Whether a look back is wanted.
+    pub note: bool,
+}
+
+impl Store {
+    /// Ends a conversation; one that has ended stays as it is. Whether it had not.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn end_conversation(&self, ending: &Ending) -> Result<bool, StoreError> {
+        self.with_own(|database| {
+            database.change("end a conversation", |change| end(change, ending))
+        })
+    }
+
+    /// Ended conversations for which something is to be asked of a model, oldest end first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn untitled(&self, limit: u32) -> Result<Vec<Untitled>, StoreError> {
+        self.with(|database| {
+            let mut statement = database.read().prepare_cached(
+                "SELECT id, title_tries, note_wanted FROM conversation
+                 WHERE ended IS NOT NULL AND (title_tries IS NOT NULL OR note_wanted)
+                 ORDER BY activity LIMIT ?1",
+            )?;
+            let rows = statement.query_map([limit], |row| {
+                let tries: Option<u32> = row.get(1)?;
+                Ok(Untitled {
+                    conversation: ConversationId(row.get(0)?),
+                    title: tries.is_some(),
+                    tries: tries.unwrap_or(0),
+                    note: row.get(2)?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Counts one more time that a model was asked in vain; with `give_up` it is not asked again.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn count_title_try(
+        &self,
+        conversation: ConversationId,
+        give_up: bool,
+    ) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("count a try", |change| {
+                change.execute(
+                    "UPDATE conversation
+                     SET title_tries = CASE WHEN ?2 THEN NULL ELSE title_tries + 1 END
+                     WHERE id = ?1",
+                    params![conversation.0, give_up],
+                )?;
+                Ok(())
+            })
+        })
+    }
+
+    /// Gives an ended conversation a title and a summary, unless it goes on again or is gone;
+    /// whether it was given.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn title_conversation(
+        &self,
+        conversation: ConversationId,
+        titled: &Titled,
+        by: TitleOrigin,
+    ) -> Result<bool, StoreError> {
+        self.with_own(|database| {
+            database.change("title a conversation", |change| {
+                Ok(change.execute(
+                    "UPDATE conversation SET title = ?2, summary = ?3, titled_by = ?4,
+                            title_tries = NULL
+                     WHERE id = ?1 AND ended IS NOT NULL",
+                    params![conversation.0, titled.title, titled.summary, by.word()],
+                )? > 0)
+            })
+        })
+    }
+
+    /// Keeps the look back at an ended conversation, or with `None` that there will be none; its
+    /// number, if it was still wanted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn keep_note(
+        &self,
+        conversation: ConversationId,
+        note: Option<&NewItem>,
+        time: i64,
+    ) -> Result<Option<ItemNumber>, StoreError> {
+        self.with_own(|database| {
+            database.change("keep a look back", |change| {
+                let wanted = change.execute(
+                    "UPDATE conversation SET note_wanted = 0 WHERE id = ?1 AND note_wanted",
+                    [conversation.0],
+                )?;
+                match note.filter(|_| wanted > 0) {
+                    Some(note) => append(change, conversation, None, time, note).map(Some),
+                    None => Ok(None),
+                }
+            })
+        })
+    }
+
+    /// Deletes a conversation with all that was said in it; whether there was one. What its models
+    /// cost stays counted by day.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] where a turn is at work in it.
+    pub fn delete_conversation(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+        self.with_own(|database| {
+            database.change("delete a conversation", |change| {
+                let running = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 \
+                               AND state = 'running')";
+                if change.query_row(running, [conversation.0], |row| row.get(0))? {
+                    return Err(StoreError::Conflict { conversation: conversation.0 });
+                }
+                delete(change, conversation.0)
+            })
+        })
+    }
+
+    /// Deletes every conversation that has ended; which.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn clear_conversations(&self) -> Result<Vec<ConversationId>, StoreError> {
+        self.delete_oldest("clear the conversations", i64::MAX)
+    }
+
+    /// Deletes the oldest ended conversations beyond the newest `kept`; which.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn trim_conversations(&self, kept: u32) -> Result<Vec<ConversationId>, StoreError> {
+        let query = "SELECT count(*) FROM conversation";
+        let count: i64 =
+            self.with(|database| Ok(database.read().query_row(query, [], |row| row.get(0))?))?;
+        match count - i64::from(kept) {
+            beyond if beyond > 0 => self.delete_oldest("trim the conversations", beyond),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn delete_oldest(
+        &self,
+        name: &'static str,
+        most: i64,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        self.with_own(|database| {
+            database.change(name, |change| {
+                let mut statement = change.prepare_cached(
+                    "SELECT id FROM conversation WHERE ended IS NOT NULL AND NOT EXISTS (
+                         SELECT 1 FROM turn WHERE turn.conversation = conversation.id
+                             AND turn.state = 'running')
+                     ORDER BY activity LIMIT ?1",
+                )?;
+                let ids = statement.query_map([most], |row| row.get::<_, i64>(0))?;
+                let ids = ids.collect::<Result<Vec<_>, _>>()?;
+                for id in &ids {
+                    delete(change, *id)?;
+                }
+                Ok(ids.into_iter().map(ConversationId).collect())
+            })
+        })
+    }
+}
+
+/// Ends a conversation that has not ended.
+pub(super) fn end(change: &Transaction<'_>, ending: &Ending) -> Result<bool, StoreError> {
+    let changed = change.execute(
+        "UPDATE conversation SET ended = ?2, end_kind = ?3, end_reason = ?4, title = ?5,
+                summary = ?6, titled_by = ?7, title_tries = ?8, note_wanted = ?9,
+                waiting_since = NULL, question = NULL
+         WHERE id = ?1 AND ended IS NULL",
+        params![
+            ending.conversation.0,
+            ending.end.at,
+            ending.end.kind.word(),
+            ending.end.reason,
+            ending.titled.title,
+            ending.titled.summary,
+            TitleOrigin::Extract.word(),
+            ending.wants_title.then_some(0),
+            ending.wants_note,
+        ],
+    )?;
+    Ok(changed > 0)
+}
+
+fn delete(change: &Transaction<'_>, id: i64) -> Result<bool, StoreError> {
+    change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
+    change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
+    change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
+    crate::store::usage::forget_conversation(change, id)?;
+    let gone = change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
+    Ok(gone > 0)
+}

@@ -1,0 +1,298 @@
+//! Messages as they came: kept before they are acknowledged, taken in order, each once.
+
+use rusqlite::types::FromSql;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::blobs::BlobHash;
+use super::{Store, StoreError};
+use crate::conversation::TurnId;
+
+/// A message that came in.
+#[derive(Debug, Clone, Copy)]
+pub struct NewMessage<'a> {
+    /// Where from: `chat`, `voice`.
+    pub source: &'a str,
+    /// The sender's own name for it. Any text: it is never a path.
+    pub message: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// The rest of what the sender said, as JSON.
+    pub body: Option<&'a str>,
+    /// When, in milliseconds since the Unix epoch.
+    pub received: i64,
+}
+
+/// What became of a message that came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Received {
+    /// It is kept.
+    New(InboxRow),
+    /// It was kept before, under the same name with the same text: as it stands by now.
+    Known(InboxRow),
+}
+
+impl Received {
+    /// The message as it is kept.
+    pub fn row(&self) -> &InboxRow {
+        match self {
+            Self::New(row) | Self::Known(row) => row,
+        }
+    }
+}
+
+/// A message as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxRow {
+    /// Its number; the order in which they came.
+    pub id: i64,
+    /// Where from.
+    pub source: String,
+    /// The sender's own name for it.
+    pub message: String,
+    /// What it says.
+    pub text: String,
+    /// The rest of what the sender said, as JSON.
+    pub body: Option<String>,
+    /// How it stands.
+    pub state: InboxState,
+    /// Whether another text had come under the same name.
+    pub differs: bool,
+    /// How often it was taken.
+    pub attempts: u32,
+    /// When, in milliseconds since the Unix epoch.
+    pub received: i64,
+    /// The turn that it began.
+    pub turn: Option<TurnId>,
+    /// What became of it, for people.
+    pub reason: String,
+}
+
+/// How a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InboxState {
+    /// Not taken yet.
+    New,
+    /// Being worked on.
+    Taken,
+    /// Answered.
+    Done,
+    /// Given up, since it failed too often.
+    SetAside,
+}
+
+impl InboxState {
+    /// The word that is kept.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Taken => "taken",
+            Self::Done => "done",
+            Self::SetAside => "set_aside",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        [Self::New, Self::Taken, Self::Done, Self::SetAside]
+            .into_iter()
+            .find(|state| state.word() == word)
+    }
+}
+
+const COLUMNS: &str =
+    "id, source, message, text, body, state, differs, attempts, received, turn, reason";
+
+fn read(row: &Row) -> Result<InboxRow, StoreError> {
+    fn column<T: FromSql>(row: &Row, index: usize) -> Result<T, StoreError> {
+        row.get(index).map_err(|error| fault(row, error.to_string()))
+    }
+    fn fault(row: &Row, reason: String) -> StoreError {
+        StoreError::Row { table: "inbox", row: row.get(0).unwrap_or(-1), reason }
+    }
+    let state: String = column(row, 5)?;
+    Ok(InboxRow {
+        id: column(row, 0)?,
+        source: column(row, 1)?,
+        message: column(row, 2)?,
+        text: column(row, 3)?,
+        body: column(row, 4)?,
+        state: InboxState::parse(&state)
+            .ok_or_else(|| fault(row, format!("`{}` is no state", state.escape_debug())))?,
+        differs: column(row, 6)?,
+        attempts: column(row, 7)?,
+        received: column(row, 8)?,
+        turn: column::<Option<i64>>(row, 9)?.map(TurnId),
+        reason: column(row, 10)?,
+    })
+}
+
+fn one(change: &Transaction<'_>, id: i64) -> Result<InboxRow, StoreError> {
+    let query = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
+    let mut statement = change.prepare_cached(&query)?;
+    let mut found = statement.query([id])?;
+    match found.next()? {
+        Some(row) => read(row),
+        None => Err(StoreError::Unknown { what: "message", number: id }),
+    }
+}
+
+impl Store {
+    /// Keeps a message; durable when this returns, and only then may it be acknowledged. One that
+    /// was kept before is not kept twice; another text under the same name is, and marked.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it is not kept.
+    pub fn receive(&self, new: &NewMessage<'_>) -> Result<Received, StoreError> {
+        let hash = BlobHash::of(new.text.as_bytes()).to_string();
+        self.with_own(|database| {
+            database.change("keep a message", |change| {
+                let known = "SELECT id, hash FROM inbox WHERE source = ?1 AND message = ?2";
+                let mut statement = change.prepare_cached(known)?;
+                let known = statement.query_map(params![new.source, new.message], |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+                })?;
+                let known = known.collect::<Result<Vec<_>, _>>()?;
+                if let Some((id, _)) = known.iter().find(|(_, other)| *other == hash) {
+                    return Ok(Received::Known(one(change, *id)?));
+                }
+                change
+                    .prepare_cached(
+                        "INSERT INTO inbox (source, message, hash, text, body, state, differs,
+                                            received)
+                         VALUES (?1, ?2, ?3, ?4, ?5, 'new', ?6, ?7)",
+                    )?
+                    .execute(params![
+                        new.source,
+                        new.message,
+                        hash,
+                        new.text,
+                        new.body,
+                        !known.is_empty(),
+                        new.received
+                    ])?;
+                Ok(Received::New(one(change, change.last_insert_rowid())?))
+            })
+        })
+    }
+
+    /// Takes the oldest message of this source that nobody has taken, and counts the attempt.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn take_message(&self, source: &str) -> Result<Option<InboxRow>, StoreError> {
+        self.with_own(|database| {
+            database.change("take a message from the inbox", |change| {
+                let query = "SELECT id FROM inbox WHERE state = 'new' AND source = ?1
+                             ORDER BY id LIMIT 1";
+                let id: Option<i64> =
+                    change.query_row(query, [source], |row| row.get(0)).optional()?;
+                let Some(id) = id else { return Ok(None) };
+                change.execute(
+                    "UPDATE inbox SET state = 'taken', attempts = attempts + 1 WHERE id = ?1",
+                    [id],
+                )?;
+                one(change, id).map(Some)
+            })
+        })
+    }
+
+    /// Says how a message stands, and which turn it began.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such message.
+    pub fn settle_message(
+        &self,
+        id: i64,
+        state: InboxState,
+        turn: Option<TurnId>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("settle a message", |change| {
+                let changed = change.execute(
+                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4
+                     WHERE id = ?1",
+                    params![id, state.word(), turn.map(|turn| turn.0), reason],
+                )?;
+                match changed {
+                    0 => Err(StoreError::Unknown { what: "message", number: id }),
+                    _ => Ok(()),
+                }
+            })
+        })
+    }
+
+    /// Messages that stand so, of one source or of all, in the order in which they came.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn messages(
+        &self,
+        source: Option<&str>,
+        state: InboxState,
+        limit: u32,
+    ) -> Result<Vec<InboxRow>, StoreError> {
+        self.with(|database| {
+            let query = format!(
+                "SELECT {COLUMNS} FROM inbox
+                 WHERE state = ?1 AND (?2 IS NULL OR source = ?2) ORDER BY id LIMIT ?3"
+            );
+            let mut statement = database.read().prepare_cached(&query)?;
+            let mut found = statement.query(params![state.word(), source, limit])?;
+            let mut messages = Vec::new();
+            while let Some(row) = found.next()? {
+                messages.push(read(row)?);
+            }
+            Ok(messages)
+        })
+    }
+
+    /// Lets go of messages that were settled and came before `time`; how many.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn trim_inbox(&self, time: i64) -> Result<usize, StoreError> {
+        self.with_own(|database| {
+            database.change("trim the inbox", |change| {
+                let old = "DELETE FROM inbox
+                           WHERE received < ?1 AND state IN ('done', 'set_aside')";
+                Ok(change.execute(old, [time])?)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message<'a>(message: &'a str, text: &'a str) -> NewMessage<'a> {
+        NewMessage { source: "voice", message, text, body: None, received: 5 }
+    }
+
+    #[test]
+    fn a_message_is_kept_once_and_taken_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        let first = store.receive(&message("../../x\n", "one")).unwrap();
+        assert!(matches!(first, Received::New(_)));
+        let store = Store::at(folder.path());
+        let again = store.receive(&message("../../x\n", "one")).unwrap();
+        assert_eq!(again, Received::Known(first.row().clone()));
+        let other = store.receive(&message("../../x\n", "two")).unwrap();
+        assert!(matches!(&other, Received::New(row) if row.differs));
+        assert_eq!(store.take_message("chat").unwrap(), None);
+        let taken = store.take_message("voice").unwrap().unwrap();
+        assert_eq!((&*taken.text, taken.attempts, taken.state), ("one", 1, InboxState::Taken));
+        store.settle_message(taken.id, InboxState::New, None, "the steward ended").unwrap();
+        let taken = store.take_message("voice").unwrap().unwrap();
+        assert_eq!((&*taken.text, taken.attempts), ("one", 2));
+        store.settle_message(taken.id, InboxState::Done, Some(TurnId(4)), "").unwrap();
+        let known = store.receive(&message("../../x\n", "one")).unwrap();
+        assert_eq!((known.row().state, known.row().turn), (InboxState::Done, Some(TurnId(4))));
+        assert_eq!(store.take_message("voice").unwrap().unwrap().text, "two");
+        assert_eq!(store.take_message("voice").unwrap(), None);
+        assert_eq!(store.messages(None, InboxState::Taken, 9).unwrap().len(), 1);
+        assert_eq!(store.trim_inbox(6).unwrap(), 1, "what is being worked on stays");
+        assert!(store.settle_message(99, InboxState::Done, None, "").is_err());
+    }
+}

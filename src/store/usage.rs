@@ -1,0 +1,182 @@
+//! What models were used for: tokens and cost by conversation, day and model.
+
+use rusqlite::{Transaction, params};
+
+use super::{Store, StoreError};
+use crate::conversation::ConversationId;
+
+/// Tokens and cost, of one request or of many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    /// How many requests.
+    pub requests: u64,
+    /// Tokens read, those of the two below included.
+    pub input: u64,
+    /// Of these, from the vendor's cache.
+    pub cache_read: u64,
+    /// Of these, written to it.
+    pub cache_write: u64,
+    /// Tokens written, thinking included.
+    pub output: u64,
+    /// Estimated cost in millionths of a US dollar, of the requests whose price is known.
+    pub cost: u64,
+    /// Requests whose price is not known.
+    pub unpriced: u64,
+}
+
+impl Used {
+    /// Adds another to this one.
+    pub fn add(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
+        self.cost = self.cost.saturating_add(other.cost);
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+    }
+}
+
+/// What one model was used for on one day in one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRow {
+    /// The day, as `2026-11-20`, where the steward runs.
+    pub day: String,
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// The conversation; none for those that were deleted, all together.
+    pub conversation: Option<ConversationId>,
+    /// How much.
+    pub used: Used,
+}
+
+/// The conversation that stands for those that were deleted.
+const DELETED: i64 = 0;
+
+impl Store {
+    /// Counts what a model was used for.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn count_usage(&self, row: &UsageRow) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("count the usage", |change| {
+                let used = &row.used;
+                let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+                change
+                    .prepare_cached(&format!(
+                        "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADDED}"
+                    ))?
+                    .execute(params![
+                        row.day,
+                        row.model,
+                        row.conversation.map_or(DELETED, |id| id.0),
+                        number(used.requests),
+                        number(used.input),
+                        number(used.cache_read),
+                        number(used.cache_write),
+                        number(used.output),
+                        number(used.cost),
+                        number(used.unpriced),
+                    ])?;
+                Ok(())
+            })
+        })
+    }
+
+    /// What models were used for on this day and later, in order; of one conversation or of all.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn usage(
+        &self,
+        since: Option<&str>,
+        conversation: Option<ConversationId>,
+    ) -> Result<Vec<UsageRow>, StoreError> {
+        self.with(|database| {
+            let mut statement = database.read().prepare_cached(
+                "SELECT day, model, conversation, requests, input, cache_read, cache_write, output,
+                        cost, unpriced
+                 FROM usage WHERE (?1 IS NULL OR day >= ?1) AND (?2 IS NULL OR conversation = ?2)
+                 ORDER BY day, model, conversation",
+            )?;
+            let given = params![since, conversation.map(|id| id.0)];
+            let rows = statement.query_map(given, |row| {
+                let number = |index| {
+                    row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or(0))
+                };
+                let conversation: i64 = row.get(2)?;
+                Ok(UsageRow {
+                    day: row.get(0)?,
+                    model: row.get(1)?,
+                    conversation: (conversation != DELETED).then_some(ConversationId(conversation)),
+                    used: Used {
+                        requests: number(3)?,
+                        input: number(4)?,
+                        cache_read: number(5)?,
+                        cache_write: number(6)?,
+                        output: number(7)?,
+                        cost: number(8)?,
+                        unpriced: number(9)?,
+                    },
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+const ADDED: &str = "ON CONFLICT (day, model, conversation) DO UPDATE SET
+     requests = requests + excluded.requests, input = input + excluded.input,
+     cache_read = cache_read + excluded.cache_read,
+     cache_write = cache_write + excluded.cache_write,
+     output = output + excluded.output, cost = cost + excluded.cost,
+     unpriced = unpriced + excluded.unpriced";
+
+/// Keeps counted by day what a conversation cost that is to be deleted.
+pub(super) fn forget_conversation(
+    change: &Transaction<'_>,
+    conversation: i64,
+) -> Result<(), StoreError> {
+    // `WHERE true` tells SQLite's parser that `ON` begins no join.
+    let moved = format!(
+        "INSERT INTO usage SELECT day, model, {DELETED}, requests, input, cache_read, cache_write,
+                output, cost, unpriced
+         FROM usage WHERE conversation = ?1 AND true {ADDED}"
+    );
+    change.prepare_cached(&moved)?.execute([conversation])?;
+    change.prepare_cached("DELETE FROM usage WHERE conversation = ?1")?.execute([conversation])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(day: &str, model: &str, conversation: i64, output: u64) -> UsageRow {
+        let used = Used { requests: 1, input: 100, output, cost: 7, ..Used::default() };
+        let conversation = Some(ConversationId(conversation));
+        UsageRow { day: day.into(), model: model.into(), conversation, used }
+    }
+
+    #[test]
+    fn usage_adds_up_and_outlives_its_conversation() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        for one in [row("2026-11-20", "a/m", 1, 5), row("2026-11-20", "a/m", 1, 6)] {
+            store.count_usage(&one).unwrap();
+        }
+        store.count_usage(&row("2026-11-20", "a/m", 2, 10)).unwrap();
+        store.count_usage(&row("2026-11-21", "b/m", 2, 20)).unwrap();
+        let one = store.usage(None, Some(ConversationId(1))).unwrap();
+        assert_eq!((one.len(), one[0].used.output, one[0].used.requests), (1, 11, 2));
+        for id in [1, 2] {
+            store.delete_conversation(ConversationId(id)).unwrap();
+        }
+        let days = store.usage(None, None).unwrap();
+        let said: Vec<_> =
+            days.iter().map(|row| (&*row.day, row.conversation, row.used.output)).collect();
+        assert_eq!(said, [("2026-11-20", None, 21), ("2026-11-21", None, 20)]);
+        assert_eq!(store.usage(Some("2026-11-21"), None).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,28 @@
+//! The agent: simulated over thousands of seeds, and as a user meets it, with the real program and a
+//! model's server that does as it is told.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod door;
+#[allow(dead_code, reason = "the tests of the command line use all of it")]
+#[path = "../cli/support.rs"]
+mod home;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../support/machine.rs"]
+mod machine;
+#[cfg(unix)]
+#[path = "../support/manual.rs"]
+mod manual;
+#[allow(dead_code, reason = "the tests of `llm` use all of it")]
+#[path = "../support/models.rs"]
+mod models;
+
+mod crash;
+#[cfg(unix)]
+mod hooks;
+mod injection;
+mod script;
+mod serve;
+mod simulation;
+mod turns;
+mod world;

@@ -1,0 +1,167 @@
+//! Thousands of lives of the agent, in time that does not pass by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vault_steward::agent::context::Context;
+use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::{Agent, Ports, TurnSettings};
+use vault_steward::llm::Message;
+use vault_steward::policy::Scope;
+
+use crate::world::{Chance, Chooses, Nowhere, Remembers, Tools, Watches, World};
+
+/// Seeds in one of the four parts, which run side by side.
+const SEEDS: u64 = 2_600;
+
+#[test]
+fn lives_of_the_first_part() {
+    (0..SEEDS).for_each(live);
+}
+
+#[test]
+fn lives_of_the_second_part() {
+    (SEEDS..SEEDS * 2).for_each(live);
+}
+
+#[test]
+fn lives_of_the_third_part() {
+    (SEEDS * 2..SEEDS * 3).for_each(live);
+}
+
+#[test]
+fn lives_of_the_fourth_part() {
+    (SEEDS * 3..SEEDS * 4).for_each(live);
+}
+
+/// One life: some starts, each but the last cut short.
+fn live(seed: u64) {
+    let world = Arc::new(World::default());
+    *world.chance.lock().unwrap() = Some(Chance::new(seed));
+    let mut chance = Chance::new(seed ^ 0xa5a5_5a5a);
+    world.kept.lock().unwrap().fails = chance.once_in(4);
+    let crashes = chance.below(3);
+    let mut accepted = Vec::new();
+    for _ in 0..crashes {
+        let after = match chance.once_in(2) {
+            true => chance.below(400),
+            false => chance.below(8_000),
+        };
+        run(&world, &mut chance, &mut accepted, Some(after));
+    }
+    world.kept.lock().unwrap().fails &= chance.once_in(2);
+    run(&world, &mut chance, &mut accepted, None);
+    judge(&world, &accepted, seed);
+}
+
+/// The program from its start to its end, or until it is killed after so many milliseconds.
+fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, killed: Option<u64>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let ports = Ports {
+        memory: Box::new(Remembers(Arc::clone(world))),
+        models: Box::new(Chooses(Arc::clone(world))),
+        toolbox: Box::new(Tools(Arc::clone(world))),
+        audience: Box::new(Watches(Arc::clone(world))),
+        place: Box::new(Nowhere),
+    };
+    let settings = TurnSettings { rounds: 6, calls: 20, minutes: 2, ..TurnSettings::default() };
+    let agent = Agent::new(ports, settings);
+    // What cannot be made whole now is at the next turn.
+    let _ = agent.recover();
+    let life = async {
+        let mut waiting = Vec::new();
+        for n in 0..1 + chance.below(3) {
+            tokio::time::sleep(Duration::from_millis(chance.below(3_000))).await;
+            let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
+            let said = Said {
+                id: String::new(),
+                text: name.clone(),
+                source: "chat".to_owned(),
+                scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
+                from: None,
+                client_id: Some(name.clone()),
+            };
+            if let Ok(answered) = agent.say(said.clone(), None).await {
+                accepted.push(name);
+                waiting.push(answered);
+            }
+            if chance.once_in(4) {
+                // Sent again, by a client that lost its connection.
+                if let Ok(answered) = agent.say(said, None).await {
+                    waiting.push(answered);
+                }
+            }
+            if chance.once_in(3) {
+                tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;
+                let last = world.kept.lock().unwrap().conversations.len();
+                if let Ok(id) = last.to_string().parse() {
+                    agent.cancel(id);
+                }
+            }
+        }
+        for answered in waiting {
+            // However it ends, it ends.
+            let _ = answered.await;
+        }
+    };
+    runtime.block_on(async {
+        match killed {
+            Some(after) => {
+                let _ = tokio::time::timeout(Duration::from_millis(after), life).await;
+            }
+            None => {
+                let patience = Duration::from_secs(24 * 3600);
+                if tokio::time::timeout(patience, life).await.is_err() {
+                    world.fault("a turn never ends");
+                }
+            }
+        }
+    });
+    // Whatever is at work is gone with it.
+    drop(runtime);
+}
+
+fn judge(world: &World, accepted: &[String], seed: u64) {
+    for (call, times) in &*world.effects.lock().unwrap() {
+        if *times > 1 {
+            world.fault(format!("the call {call} was made {times} times"));
+        }
+    }
+    let kept = world.kept.lock().unwrap();
+    for name in accepted {
+        let said = kept.conversations.iter().flat_map(|one| &one.entries).filter(|entry| {
+            matches!(entry, Entry::Message { message: Message::User { .. }, .. })
+                && entry.text() == *name
+        });
+        let times = said.count();
+        let is_waiting =
+            kept.inbox.iter().any(|(said, _, turn)| said.text == *name && turn.is_none());
+        // With a disk that fails it may still wait in the inbox for the next start.
+        if times != 1 && !(times == 0 && is_waiting && kept.fails) {
+            world.fault(format!("`{name}` was said once and kept {times} times"));
+        }
+    }
+    for one in &kept.conversations {
+        let context = Context::of(one.opening.iter().chain(&one.entries).cloned());
+        if !kept.fails && (one.running.is_some() || !context.missing().is_empty()) {
+            world.fault("a turn is left open");
+        }
+        let calls = one.entries.iter().map(|entry| match entry {
+            Entry::Message { message: Message::Assistant { content, .. }, .. } => {
+                content.iter().filter(|block| block.call().is_some()).count()
+            }
+            _ => 0,
+        });
+        let results = one.entries.iter().filter(|entry| matches!(entry, Entry::Result { .. }));
+        let (calls, results) = (calls.sum::<usize>(), results.count());
+        if results > calls || (!kept.fails && results < calls) {
+            world.fault(format!("{calls} calls have {results} results"));
+        }
+    }
+    let faults = world.faults.lock().unwrap();
+    assert!(faults.is_empty(), "seed {seed}: {faults:#?}");
+}

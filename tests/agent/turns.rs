@@ -1,0 +1,253 @@
+//! Whole turns, end to end, in every vendor's language.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vault_steward::llm::Wire;
+
+use crate::models::{Answer, Step};
+use crate::script::{Piece, answer, body, calls, says};
+use crate::serve::Place;
+
+const WIRES: [Wire; 4] = [Wire::Chat, Wire::Anthropic, Wire::Responses, Wire::Gemini];
+
+#[test]
+fn search_reads_an_edit_and_a_question_answered_by_another_client() {
+    for wire in WIRES {
+        let edit =
+            json!({"path": "Recipes/Bread.md", "old_text": "Salt 9 g", "new_text": "Salt 10 g"});
+        let question = json!({"text": "Remove the folder Recipes, too?", "is_question": true});
+        let reads = ["Recipes/Bread.md", "soup"].map(|path| json!({"path": path}));
+        let place = Place::new(
+            wire,
+            vec![
+                calls(wire, "c1", "search_files", json!({"pattern": "salt"})),
+                answer(
+                    wire,
+                    &[
+                        Piece::Text("Reading both."),
+                        Piece::Call("c2", "read_file", reads[0].clone()),
+                        Piece::Call("c3", "read_file", reads[1].clone()),
+                    ],
+                ),
+                calls(wire, "c4", "edit_file", edit),
+                calls(wire, "c5", "send_message", question),
+                calls(wire, "c6", "delete", json!({"path": "Recipes"})),
+                says(wire, "Done: the folder is in the trash."),
+            ],
+        );
+        let daemon = place.serve();
+        let (mut one, mut other) = (place.client(&daemon), place.client(&daemon));
+        let asked = one.prompt("More salt in the bread");
+        let first = one.answer(asked);
+        let ours = &first["result"]["_meta"]["vault"];
+        assert_eq!(first["result"]["stopReason"], "end_turn", "{wire:?}: {first:#}");
+        assert_eq!(ours["waiting"], true, "{first:#}");
+        assert_eq!(ours["answer"], "Remove the folder Recipes, too?");
+        assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 10 g\n");
+
+        // The other client has heard all of it, answers the question and agrees to the deletion.
+        other.until(|message| message["params"]["state"] == "idle");
+        assert_eq!(other.kinds(), one.kinds(), "{wire:?}: everybody hears the same");
+        let asked = other.prompt("Yes");
+        let question = other.decide("allow_once");
+        assert_eq!(question["params"]["sessionId"], ours["sessionId"]);
+        assert_eq!(question["params"]["_meta"]["vault"]["caller"], "agent");
+        let second = other.answer(asked);
+        let theirs = &second["result"]["_meta"]["vault"];
+        assert_eq!(theirs["sessionId"], ours["sessionId"], "the conversation goes on");
+        assert_eq!(theirs["answer"], "Done: the folder is in the trash.", "{second:#}");
+        assert!(!place.vault.join("Recipes").exists());
+
+        // The model was given everything, in an order that its vendor takes.
+        let requests = place.server.requests();
+        assert_eq!(requests.len(), 6);
+        let last = String::from_utf8(requests[5].body.clone()).unwrap();
+        for text in ["More salt in the bread", "1: # Soup", "Yes", "tool_data", "Salt 10 g"] {
+            assert!(last.contains(text), "{wire:?}: no {text} in {last}");
+        }
+        // Everything before is there as it was: the prompt is only added to.
+        let (before, after) = (history(wire, &requests[4].body), history(wire, &requests[5].body));
+        assert_eq!(after[..before.len()], before[..], "{wire:?}");
+
+        let log = other.tool("list_changes", json!({}));
+        let log = log["content"][0]["text"].as_str().unwrap();
+        assert!(log.contains("Recipes"), "{log}");
+    }
+}
+
+/// The messages of a request.
+fn history(wire: Wire, body: &[u8]) -> Vec<Value> {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    let key = match wire {
+        Wire::Chat | Wire::Anthropic => "messages",
+        Wire::Responses => "input",
+        Wire::Gemini => "contents",
+    };
+    let mut messages = body[key].as_array().unwrap().clone();
+    // Marks for the vendor's cache move on and are not compared by it.
+    fn unmark(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.remove("cache_control");
+                map.values_mut().for_each(unmark);
+            }
+            Value::Array(items) => items.iter_mut().for_each(unmark),
+            _ => {}
+        }
+    }
+    messages.iter_mut().for_each(unmark);
+    messages
+}
+
+#[test]
+fn a_turn_is_cancelled_by_anybody_at_once() {
+    let hangs = |text: &str| {
+        let body = body(Wire::Chat, &[Piece::Text(text)]);
+        let head = body.split("\n\n").next().unwrap().to_owned() + "\n\n";
+        Answer::steps(vec![Step::Bytes(head.into_bytes()), Step::Hang])
+    };
+    let place = Place::new(Wire::Chat, vec![hangs("Once upon"), says(Wire::Chat, "Hello again.")]);
+    let daemon = place.serve();
+    let (mut one, mut other) = (place.client(&daemon), place.client(&daemon));
+    let asked = one.prompt("Tell me a story");
+    let chunk = other
+        .until(|message| message["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+    let session = chunk["params"]["sessionId"].clone();
+    let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel",
+        "params": {"sessionId": session}});
+    let begun = Instant::now();
+    other.client.send(&cancel.to_string());
+    let left = place.server.left();
+    assert!(left.duration_since(begun) < Duration::from_millis(100), "{:?}", left - begun);
+    let answered = one.answer(asked);
+    assert_eq!(answered["result"]["stopReason"], "cancelled", "{answered:#}");
+    assert!(one.kinds().contains(&"part".to_owned()));
+
+    let asked = one.prompt("Go on");
+    assert_eq!(one.answer(asked)["result"]["_meta"]["vault"]["answer"], "Hello again.");
+    let body = String::from_utf8(place.server.requests()[1].body.clone()).unwrap();
+    for said in ["Tell me a story", "Once upon", "the user stopped the answer here", "Go on"] {
+        assert!(body.contains(said), "{body}");
+    }
+}
+
+#[test]
+fn the_same_message_sent_twice_is_heard_once() {
+    let place = Place::new(Wire::Chat, vec![says(Wire::Chat, "One."), says(Wire::Chat, "Two.")]);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let params = json!({"prompt": [{"type": "text", "text": "Hello"}],
+        "_meta": {"vault": {"clientMessageId": "a-1"}}});
+    let first = client.say(params.clone());
+    let first = client.answer(first)["result"].clone();
+    // Lost its connection, and the daemon was restarted too.
+    drop(client);
+    drop(daemon);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let again = client.say(params);
+    assert_eq!(client.answer(again)["result"], first);
+    assert_eq!(place.server.requests().len(), 1);
+}
+
+#[test]
+fn what_is_said_meanwhile_is_heard_by_the_same_turn() {
+    let slow = Answer::steps(vec![
+        Step::Pause(Duration::from_millis(500)),
+        Step::Bytes(body(Wire::Chat, &[Piece::Call("1", "list_files", json!({}))]).into_bytes()),
+    ]);
+    let place = Place::new(Wire::Chat, vec![slow, says(Wire::Chat, "Both done.")]);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let first = client.prompt("List the files");
+    client.until(|message| message["params"]["state"] == "running");
+    let second = client.prompt("And be brief");
+    let queued = client.until(|message| message["params"]["queued"] == 1);
+    assert_eq!(queued["method"], "_vault/state");
+    let (first, second) = (client.answer(first), client.answer(second));
+    assert_eq!(first["result"], second["result"], "one turn answers both");
+    assert_eq!(place.server.requests().len(), 2);
+}
+
+#[test]
+fn without_a_model_or_with_one_that_fails_it_is_said() {
+    let refused = Answer::json(401, &json!({"error": {"message": "bad key"}}));
+    let place = Place::new(Wire::Chat, vec![refused]);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("Hello");
+    let error = client.answer(asked)["error"].clone();
+    assert_eq!(error["data"]["kind"], "model_failed", "{error:#}");
+    assert!(error["message"].as_str().unwrap().contains("the key was refused"), "{error:#}");
+    assert!(error["data"]["hint"].as_str().unwrap().contains("steward key set work"));
+
+    // Another model from the next turn on, without a restart.
+    place.home.write_config("");
+    client.until(|message| message["method"] == "_vault/config_reloaded");
+    let asked = client.prompt("Hello?");
+    let said = client.answer(asked);
+    let said = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("No model is configured"), "{said}");
+}
+
+#[test]
+fn instructions_are_the_users_and_the_prompt_stays_the_same_over_a_restart() {
+    let settings = "[agent]\ninstructions = \"Call me Ana.\"\ninstructions_note = \"Steward\"\n";
+    let answers = vec![says(Wire::Chat, "Hello Ana."), says(Wire::Chat, "Still here.")];
+    let place = Place::with(Wire::Chat, answers, settings);
+    std::fs::write(place.vault.join("Steward.md"), "Answer in rhyme.").unwrap();
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("Hello");
+    client.answer(asked);
+    drop(daemon);
+    std::fs::write(place.vault.join("Steward.md"), "Never mind.").unwrap();
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("Still there?");
+    client.answer(asked);
+    let requests = place.server.requests();
+    let bodies: Vec<Value> =
+        requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    let system = bodies[0]["messages"][0].to_string();
+    assert!(system.contains("Call me Ana.") && system.contains("Answer in rhyme."), "{system}");
+    assert_eq!(bodies[0]["tools"], bodies[1]["tools"]);
+    let (before, after) =
+        (history(Wire::Chat, &requests[0].body), history(Wire::Chat, &requests[1].body));
+    assert_eq!(after[..before.len()], before[..], "the same bytes, whatever the note says now");
+}
+
+#[test]
+fn a_recording_is_played_back_without_a_model() {
+    let place = Place::new(
+        Wire::Chat,
+        vec![
+            calls(Wire::Chat, "1", "read_file", json!({"path": "Recipes/Soup"})),
+            says(Wire::Chat, "Five grams."),
+        ],
+    );
+    let tape = place.home.path("elsewhere/tape");
+    let vault = place.vault.to_str().unwrap();
+    let serve = |option: &str| {
+        let tape = tape.to_str().unwrap();
+        let run = ["serve", "--json", "--port", "0", "--vault", vault, option, tape];
+        crate::home::Daemon::start(place.home.steward(&run))
+    };
+    let ask = |daemon: &crate::home::Daemon| {
+        let mut client = place.client(daemon);
+        client.client.call("session/new", json!({}));
+        let asked = client.prompt("How much salt?");
+        let answered = client.answer(asked);
+        let kinds = client.kinds();
+        (answered["result"]["_meta"]["vault"]["answer"].clone(), kinds)
+    };
+    let recorded = serve("--record");
+    let first = ask(&recorded);
+    assert_eq!(first.0, "Five grams.");
+    drop(recorded);
+    assert_eq!(std::fs::read_dir(&tape).unwrap().count(), 2);
+    let played = serve("--replay");
+    assert_eq!(ask(&played), first);
+    assert_eq!(place.server.requests().len(), 2, "nobody was asked");
+}

@@ -1,0 +1,215 @@
+//! `conversations` and `usage`, with a daemon and without, and what clients hear of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vault_steward::agent::clock::SystemClock;
+use vault_steward::agent::conversations::TurnEnd;
+use vault_steward::agent::{Conversations, Message};
+use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
+use vault_steward::store::Store;
+use vault_steward::store::conversations::NewItem;
+use vault_steward::store::usage::Used;
+
+use crate::door::Client;
+use crate::support::Home;
+
+/// Two conversations, as turns would have left them: one that ended and one that goes on.
+fn talk(state: &Path) {
+    let clock = Arc::new(SystemClock::default());
+    let open = Conversations::new(Store::at(state), Default::default(), clock);
+    let say = |text: &str, answer: &str| {
+        let message =
+            Message { text: text.into(), body: None, source: "chat".into(), conversation: None };
+        let arrived = open.arrive(&message).unwrap();
+        let item = NewItem { kind: ItemKind::Assistant, text: answer.into(), body: None };
+        let end = TurnEnd { items: vec![item], ..TurnEnd::plain(TurnState::Done, "") };
+        open.finish_turn(arrived.conversation, arrived.turn, &end).unwrap();
+        arrived.conversation
+    };
+    let first = say("please sort my meeting notes", "Six notes moved.\nAnything else?");
+    let used =
+        Used { requests: 2, input: 1000, output: 50, cost: 12_345, unpriced: 1, ..Used::default() };
+    open.count_usage(first, "claude", used).unwrap();
+    open.end(first, EndKind::Person, "").unwrap();
+    assert_eq!(say("会议笔记在哪里", "`Meetings`"), ConversationId(2));
+}
+
+/// What a user sees; the same with a daemon and without.
+fn look(home: &Home, vault: &Path) -> Vec<String> {
+    let run = |arguments: &[&str]| home.run_in(vault, arguments);
+    let mut said = Vec::new();
+    let list = run(&["conversations"]).expect(0).stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("2  ") && lines[0].contains("open   (goes on)"), "{list}");
+    assert!(lines[1].contains("ended  please sort my meeting notes"), "{list}");
+    said.push(list);
+    let json = run(&["conversations", "list", "-n", "1", "--json"]).expect(0).json();
+    assert_eq!(json["conversations"].as_array().unwrap().len(), 1);
+    let show = run(&["conversations", "show", "1"]).expect(0).stdout;
+    assert!(show.contains("[1] you, ") && show.contains("    Six notes moved.\n"), "{show}");
+    said.push(show);
+    assert_eq!(
+        run(&["conversations", "show", "--json"]).expect(0).json()["conversation"]["sessionId"],
+        "2"
+    );
+    let none = run(&["conversations", "show", "99"]).expect(1);
+    assert!(none.stderr.contains("there is no conversation 99"), "{none:?}");
+    assert!(none.stderr.contains("steward conversations list"), "{none:?}");
+    assert_eq!(
+        run(&["conversations", "show", "x", "--json"]).expect(1).json()["code"],
+        "unknown_session"
+    );
+    for words in [&["会议"][..], &["笔记", "哪里"]] {
+        let found = run(&[&["conversations", "search"], words].concat()).expect(0).stdout;
+        assert!(found.starts_with("2  ") && found.contains("[1] you: 会议笔记在哪里"), "{found}");
+    }
+    let nothing = run(&["conversations", "search", "nobody said this"]).expect(0);
+    assert!(nothing.stdout.contains("nothing like that was said"));
+    let usage = run(&["usage"]).expect(0).stdout;
+    assert!(usage.contains("claude") && usage.contains("$0.02 and 1 unpriced"), "{usage}");
+    assert_eq!(run(&["usage", "--conversation", "2"]).expect(0).stdout, "no model was used\n");
+    let called = run(&["call", "get_conversation", "--conversation-id", "1", "--json"]).expect(0);
+    assert_eq!(called.json()["items"][1]["text"], "Six notes moved.\nAnything else?");
+    said.push(run(&["call", "get_conversation"]).expect(0).stdout);
+
+    let note = run(&["conversations", "export", "1"]).expect(0).stdout;
+    assert!(note.starts_with("---\ntitle: \"please sort my meeting notes\"\n"), "{note}");
+    run(&["conversations", "export", "1", "--to", "Talks/one.md"]).expect(0);
+    assert_eq!(std::fs::read_to_string(vault.join("Talks/one.md")).unwrap(), note);
+    let again = run(&["conversations", "export", "1", "--to", "Talks/one.md"]).expect(1);
+    assert!(again.stderr.contains("exists"), "{again:?}");
+    assert!(run(&["log"]).expect(0).stdout.contains("Talks/one.md"), "it can be undone");
+    let outside = vault.parent().unwrap().join("out.md");
+    let _ = std::fs::remove_file(&outside);
+    let to = outside.to_str().unwrap();
+    run(&["conversations", "export", "1", "--to", to]).expect(0);
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), note);
+    run(&["conversations", "export", "1", "--to", to]).expect(1);
+    let nowhere = vault.parent().unwrap().join("missing/out.md");
+    run(&["conversations", "export", "1", "--to", nowhere.to_str().unwrap()]).expect(1);
+
+    // Nobody is there to agree.
+    let asked = run(&["conversations", "delete", "1"]).expect(2);
+    assert!(asked.stderr.contains("please sort my meeting notes"), "{asked:?}");
+    run(&["conversations", "clear"]).expect(2);
+    said.push(run(&["conversations", "end"]).expect(0).stdout);
+    assert_eq!(run(&["conversations", "end"]).expect(0).stdout, "no conversation goes on\n");
+    said.push(run(&["conversations", "end", "2"]).expect(0).stdout);
+    said.push(run(&["conversations", "delete", "1", "--yes"]).expect(0).stdout);
+    run(&["conversations", "delete", "1", "--yes"]).expect(1);
+    said.push(run(&["conversations", "clear", "-y"]).expect(0).stdout);
+    said.push(run(&["conversations"]).expect(0).stdout);
+    assert!(run(&["usage"]).expect(0).stdout.contains("claude"), "it stays counted");
+    said
+}
+
+#[test]
+fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
+    let (alone, served) = (Home::new(), Home::new());
+    let directly = {
+        let vault = alone.vault("Notes");
+        alone.run_in(&vault, &["conversations"]).expect(0);
+        talk(&alone.state());
+        look(&alone, &vault)
+    };
+    let vault = served.vault("Notes");
+    served.run_in(&vault, &["conversations"]).expect(0);
+    talk(&served.state());
+    let daemon = served.serve(&vault);
+    let token = served.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    client.call("_vault/subscribe", json!({}));
+    assert_eq!(look(&served, &vault), directly);
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        let event: Value = client.read();
+        if event["method"] == "_vault/conversation_changed" {
+            let params = &event["params"];
+            told.push((params["sessionId"].clone(), params["kind"].clone()));
+        } else if event["method"] == "session/update" {
+            let update = &event["params"]["update"];
+            assert_eq!(update["sessionUpdate"], "session_info_update", "{event}");
+            assert_eq!(update["title"], "会议笔记在哪里");
+        }
+    }
+    assert_eq!(
+        told,
+        [
+            (json!("2"), json!("ended")),
+            (json!("1"), json!("deleted")),
+            (json!("2"), json!("deleted")),
+        ]
+    );
+}
+
+#[test]
+fn only_a_persons_own_program_sees_what_was_said() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.run_in(&vault, &["conversations"]).expect(0);
+    talk(&home.state());
+    home.write_config("[policy]\nread = [\"Projects\"]\n");
+    let daemon = home.serve(&vault);
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let token = home.run_in(&vault, &["token", "--scope", "mcp"]).expect(0).stdout;
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    for method in ["session/list", "_vault/conversation", "_vault/end", "_vault/usage"] {
+        let answer = client.call(method, json!({}));
+        assert_eq!(answer["error"]["data"]["kind"], "forbidden", "{method}: {answer}");
+    }
+    let call = json!({"name": "get_conversation", "arguments": {"list_recent": 1}});
+    let answer = client.call("tools/call", call);
+    assert_eq!(answer["result"]["structuredContent"]["code"], "denied", "{answer}");
+}
+
+#[test]
+fn a_conversation_is_told_again_to_who_loads_it() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.run_in(&vault, &["conversations"]).expect(0);
+    talk(&home.state());
+    let daemon = home.serve(&vault);
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    let mut client = Client::connect(port, token.trim_end()).unwrap();
+    client.initialize();
+    // No model is configured: one sentence is the whole turn.
+    let prompt = json!({"sessionId": "2", "prompt": [{"type": "text", "text": "and the others?"}]});
+    let said = client.call("session/prompt", prompt);
+    let answer = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
+    let mut second = Client::connect(port, token.trim_end()).unwrap();
+    second.initialize();
+    for wrong in [
+        json!({"sessionId": "2", "mcpServers": [{"command": "sh"}]}),
+        json!({"sessionId": "2", "cwd": "/"}),
+    ] {
+        let refused = second.call("session/load", wrong);
+        assert_eq!(refused["error"]["data"]["kind"], "invalid_params", "{refused}");
+    }
+    let id = second.ask("session/load", json!({"sessionId": "2", "cwd": vault}));
+    let mut told = Vec::new();
+    let result = loop {
+        let message = second.read();
+        if message["id"] == id {
+            break message;
+        }
+        assert_eq!(message["params"]["_meta"]["vault"]["seq"], 0, "{message}");
+        let update = &message["params"]["update"];
+        let text = update["content"]["text"].as_str().unwrap().to_owned();
+        told.push((update["sessionUpdate"].as_str().unwrap().to_owned(), text));
+    };
+    assert_eq!(result["result"]["_meta"]["vault"]["sessionId"], "2", "{result}");
+    let asked = ["会议笔记在哪里", "and the others?"];
+    let users: Vec<&str> = told
+        .iter()
+        .filter(|(kind, _)| kind == "user_message_chunk")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert_eq!(users, asked);
+    assert_eq!(told.last().unwrap(), &("agent_message_chunk".to_owned(), answer));
+}

@@ -1,0 +1,95 @@
+//! Two clocks that a test sets, and a handle that goes by them.
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, FixedOffset};
+use vault_steward::agent::conversations::TurnEnd;
+use vault_steward::agent::{Arrived, Clock, ConversationSettings, Conversations, Message};
+use vault_steward::conversation::{ConversationId, ItemKind, TurnState};
+use vault_steward::store::Store;
+use vault_steward::store::conversations::NewItem;
+
+/// The wall clock in milliseconds, and the one that never jumps.
+#[derive(Debug)]
+pub struct Set(Mutex<(i64, Duration)>);
+
+impl Set {
+    pub fn at(wall: i64) -> Arc<Self> {
+        Arc::new(Self(Mutex::new((wall, Duration::from_secs(1000)))))
+    }
+
+    /// Time goes by.
+    pub fn pass(&self, duration: Duration) {
+        let mut now = self.0.lock().unwrap();
+        now.0 += i64::try_from(duration.as_millis()).unwrap();
+        now.1 += duration;
+    }
+
+    /// Somebody sets the wall clock.
+    pub fn jump(&self, milliseconds: i64) {
+        self.0.lock().unwrap().0 += milliseconds;
+    }
+
+    pub fn milliseconds(&self) -> i64 {
+        self.0.lock().unwrap().0
+    }
+}
+
+impl Clock for Set {
+    fn wall(&self) -> DateTime<FixedOffset> {
+        DateTime::from_timestamp_millis(self.milliseconds()).unwrap().fixed_offset()
+    }
+
+    fn running(&self) -> Duration {
+        self.0.lock().unwrap().1
+    }
+
+    /// Waiting makes the time go by, and lets others work meanwhile.
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.pass(duration);
+        Box::pin(tokio::task::yield_now())
+    }
+}
+
+/// The 20th of November 2026, at noon.
+pub const NOON: i64 = 1_795_176_000_000;
+
+pub const MINUTE: Duration = Duration::from_secs(60);
+
+pub fn conversations(folder: &Path, clock: &Arc<Set>) -> Conversations {
+    with(folder, clock, ConversationSettings::default())
+}
+
+pub fn with(folder: &Path, clock: &Arc<Set>, settings: ConversationSettings) -> Conversations {
+    let clock = Arc::clone(clock) as Arc<dyn Clock>;
+    let made = Conversations::new(Store::at(folder), settings, clock);
+    made.begin().unwrap();
+    made
+}
+
+pub fn message(text: &str) -> Message {
+    Message { text: text.into(), body: None, source: "chat".into(), conversation: None }
+}
+
+pub fn to(id: ConversationId, text: &str) -> Message {
+    Message { conversation: Some(id), ..message(text) }
+}
+
+pub fn item(kind: ItemKind, text: &str) -> NewItem {
+    NewItem { kind, text: text.into(), body: None }
+}
+
+/// A message, an answer, and the end of the turn.
+pub fn exchange(conversations: &Conversations, asked: &Message, answer: &str) -> Arrived {
+    let arrived = conversations.arrive(asked).unwrap();
+    let end = TurnEnd {
+        items: vec![item(ItemKind::Assistant, answer)],
+        ..TurnEnd::plain(TurnState::Done, "")
+    };
+    assert!(conversations.finish_turn(arrived.conversation, arrived.turn, &end).unwrap());
+    arrived
+}

@@ -1,0 +1,147 @@
+//! What is kept, for how long, and what a crash leaves of it.
+
+use std::sync::{Arc, Mutex};
+
+use vault_steward::agent::conversations::TurnEnd;
+use vault_steward::agent::{ConversationError, ConversationEvent, ConversationSettings};
+use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin, TurnState};
+use vault_steward::store::Store;
+use vault_steward::store::conversations::NewItem;
+
+use crate::clock::{MINUTE, NOON, Set, conversations, exchange, item, message, with};
+
+#[test]
+fn after_1050_conversations_1000_remain_each_with_a_title() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let waiting = open.arrive(&message("the first one asks")).unwrap();
+    let end = TurnEnd { question: Some("which?".into()), ..TurnEnd::plain(TurnState::Waiting, "") };
+    open.finish_turn(waiting.conversation, waiting.turn, &end).unwrap();
+    for n in 2..=1050 {
+        // Each opened by a client, and left.
+        let id = open.open_new("chat").unwrap().id;
+        exchange(&open, &message(&format!("question number {n} about things")), "answered");
+        open.end(id, EndKind::Person, "").unwrap();
+    }
+    let left = open.recent(2000).unwrap();
+    assert_eq!(left.len(), 1000);
+    assert!(left.iter().any(|one| one.id == waiting.conversation), "one that waits stays");
+    for one in left.iter().filter(|one| one.id != waiting.conversation) {
+        assert!(one.title.as_deref().is_some_and(|title| title.contains("question number")));
+        assert!(one.summary.as_deref().is_some_and(|summary| summary.contains("answered")));
+    }
+    let ids: Vec<i64> = left.iter().map(|one| one.id.0).collect();
+    assert_eq!((ids[0], ids[998]), (1050, 52), "the newest are kept");
+    open.set_settings(ConversationSettings { kept: 10, ..Default::default() });
+    assert_eq!(open.trim().unwrap(), 990);
+    assert_eq!(open.clear().unwrap(), 9);
+    assert_eq!(open.recent(9).unwrap().len(), 1, "what goes on is not cleared");
+}
+
+#[test]
+fn all_that_was_said_is_there_after_a_crash() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let arrived = open.arrive(&message("do something long")).unwrap();
+    let call = NewItem {
+        kind: ItemKind::Assistant,
+        text: "I will look".into(),
+        body: Some("{\"kept\": \"as it is \u{1f980}\", \"n\": 1.50}".into()),
+    };
+    open.append(arrived.conversation, Some(arrived.turn), &[call.clone()]).unwrap();
+    let history = open.history(arrived.conversation).unwrap();
+    // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
+    std::mem::forget(open);
+    let store = Store::at(folder.path());
+    let clock = Set::at(NOON + 5);
+    let again = vault_steward::agent::Conversations::new(
+        store,
+        ConversationSettings::default(),
+        clock.clone() as Arc<dyn vault_steward::agent::Clock>,
+    );
+    assert_eq!(again.begin().unwrap(), [(arrived.conversation, arrived.turn)]);
+    assert_eq!(again.begin().unwrap(), [], "once");
+    assert_eq!(again.history(arrived.conversation).unwrap(), history);
+    assert_eq!(history[1].body, call.body, "byte for byte");
+    let turns = again.turns(arrived.conversation).unwrap();
+    assert_eq!((turns.len(), turns[0].state), (1, TurnState::Interrupted));
+    let next = again.arrive(&message("go on")).unwrap();
+    assert_eq!(next.conversation, arrived.conversation, "nothing blocks the next turn");
+}
+
+#[test]
+fn events_are_told_in_order_and_a_title_is_there_with_the_end() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let settings = ConversationSettings { kept: 1, ..Default::default() };
+    let open = with(folder.path(), &clock, settings);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    open.subscribe(Box::new(move |event| {
+        hears.lock().unwrap().push(match event {
+            ConversationEvent::Began(one) => format!("began {}", one.id),
+            ConversationEvent::Ended(one) => {
+                assert_eq!(one.titled_by, Some(TitleOrigin::Extract));
+                format!("ended {}: {}", one.id, one.title.as_deref().unwrap())
+            }
+            ConversationEvent::Titled(one) => format!("titled {}", one.id),
+            ConversationEvent::Noted(id, _) => format!("noted {id}"),
+            ConversationEvent::Deleted(id) => format!("deleted {id}"),
+        });
+    }));
+    exchange(&open, &message("one two three"), "ok");
+    clock.pass(30 * MINUTE);
+    exchange(&open, &message("four five six"), "ok");
+    open.resume(ConversationId(2)).unwrap();
+    open.end(ConversationId(2), EndKind::Person, "").unwrap();
+    open.resume(ConversationId(2)).unwrap();
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [
+            "began 1",
+            "ended 1: one two three",
+            "began 2",
+            "deleted 1",
+            "ended 2: four five six",
+            "began 2",
+        ]
+    );
+}
+
+#[test]
+fn what_a_model_is_given_at_the_beginning_never_changes() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = open.open_new("chat").unwrap().id;
+    assert_eq!(open.context(id).unwrap(), None);
+    assert_eq!(open.keep_context(id, "{\"system\":1}").unwrap(), "{\"system\":1}");
+    assert_eq!(open.keep_context(id, "{\"system\":2}").unwrap(), "{\"system\":1}");
+    drop(open);
+    let open = conversations(folder.path(), &clock);
+    assert_eq!(open.context(id).unwrap().as_deref(), Some("{\"system\":1}"));
+    assert!(open.keep_context(ConversationId(99), "").is_err());
+}
+
+#[test]
+fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = exchange(&open, &message("the topic of it"), "an answer").conversation;
+    open.append(id, None, &[item(ItemKind::Message, "hello")]).unwrap();
+    drop(open);
+    // A bit that flipped on the disk.
+    let database = folder.path().join("state.db");
+    let outside = rusqlite::Connection::open(&database).unwrap();
+    outside.execute("UPDATE item SET text = 'an anSwer' WHERE text = 'an answer'", []).unwrap();
+    drop(outside);
+    let open = conversations(folder.path(), &clock);
+    let error = open.history(id).unwrap_err().to_string();
+    assert!(
+        error.contains("row 2 of `item`") && error.contains("not as it was written"),
+        "{error}"
+    );
+    assert!(open.search("hello", 9).unwrap().len() == 1);
+    open.end(id, EndKind::Person, "").unwrap();
+    assert_eq!(open.get(id).unwrap().title.as_deref(), Some("the topic of it"));
+    open.delete(id).unwrap();
+    assert!(matches!(open.get(id), Err(ConversationError::NotFound { .. })));
+}

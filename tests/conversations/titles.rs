@@ -1,0 +1,262 @@
+//! Titles by a model that answers, fails, hangs and talks nonsense.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use vault_steward::agent::ports::{Later, Model, Models};
+use vault_steward::agent::{ConversationEvent, ConversationSettings, Conversations, Summaries};
+use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin};
+use vault_steward::llm::{
+    Block, ErrorKind, Item, LlmError, Origin, Provider, Stop, Turn, TurnRequest, TurnStream, Usage,
+    Wire,
+};
+
+use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, with};
+
+/// What the model does next.
+enum Next {
+    Says(&'static str),
+    Fails,
+    Hangs,
+    /// The stream ends without its end.
+    Breaks,
+}
+
+/// A model that does what it is told, and keeps what it was asked.
+#[derive(Clone, Default)]
+struct Scripted {
+    next: Arc<Mutex<VecDeque<Next>>>,
+    asked: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl Scripted {
+    fn of(next: impl IntoIterator<Item = Next>) -> Self {
+        Self { next: Arc::new(Mutex::new(next.into_iter().collect())), asked: Arc::default() }
+    }
+
+    fn models(&self) -> Arc<dyn Models> {
+        Arc::new(self.clone())
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+impl Provider for Scripted {
+    fn id(&self) -> &str {
+        "scripted"
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let said = format!("{:?}", request.messages);
+        self.asked.lock().unwrap().push((request.system.to_string(), said));
+        let item = match self.next.lock().unwrap().pop_front().expect("nobody asks more often") {
+            Next::Hangs => return stream::pending().boxed(),
+            Next::Breaks => return stream::empty().boxed(),
+            Next::Fails => Err(LlmError::new(ErrorKind::Overloaded, "busy")),
+            Next::Says(text) => Ok(Item::Done(Box::new(Turn {
+                content: vec![Block::text(text)],
+                stop: Stop::EndTurn,
+                usage: Some(Usage { input: 100, output: 20, ..Usage::default() }),
+                origin: Origin {
+                    wire: Wire::Chat,
+                    endpoint: "http://x".into(),
+                    model: "scripted".into(),
+                },
+                request_id: None,
+            }))),
+        };
+        stream::iter([item]).boxed()
+    }
+}
+
+impl Models for Scripted {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(self.clone()), window: 8_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        unreachable!("nobody is told how to choose one")
+    }
+
+    fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
+        (origin.unwrap().model.clone(), Some(usage.output as f64))
+    }
+}
+
+/// No model is chosen.
+struct Nobody;
+
+impl Models for Nobody {
+    fn current(&self) -> Option<Model> {
+        None
+    }
+
+    fn advice(&self) -> Later<String> {
+        unreachable!("nobody is told how to choose one")
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        unreachable!("nobody answers")
+    }
+}
+
+const GOOD: &str = "{\"title\": \"Notes sorted by project and year\", \"summary\": \"It was about \
+                    sorting. Six notes moved.\"}";
+
+fn title(open: &Conversations, id: ConversationId) -> (String, TitleOrigin) {
+    let one = open.get(id).unwrap();
+    (one.title.unwrap(), one.titled_by.unwrap())
+}
+
+fn ended(open: &Conversations) -> ConversationId {
+    let id = exchange(open, &message("please sort my notes"), "six moved").conversation;
+    open.end(id, EndKind::Person, "").unwrap();
+    id
+}
+
+#[tokio::test]
+async fn a_model_gives_a_better_title_and_its_tokens_are_counted() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = ended(&open);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = Arc::clone(&told);
+    open.subscribe(Box::new(move |event| {
+        if let ConversationEvent::Titled(one) = event {
+            tells.lock().unwrap().push(one.title.clone().unwrap());
+        }
+    }));
+    assert_eq!(title(&open, id), ("please sort my notes".into(), TitleOrigin::Extract));
+    let model = Scripted::of([Next::Says(GOOD)]);
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    summaries.round().await.unwrap();
+    summaries.round().await.unwrap();
+    let better = "Notes sorted by project and year";
+    assert_eq!(title(&open, id), (better.into(), TitleOrigin::Model));
+    assert_eq!(*told.lock().unwrap(), [better]);
+    let usage = open.usage(Some(1), Some(id)).unwrap();
+    assert_eq!(
+        (&*usage[0].day, usage[0].used.input, usage[0].used.output),
+        ("2026-11-20", 100, 20)
+    );
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked.len(), 1, "once");
+    assert!(asked[0].1.contains("Person: please sort my notes"), "{:?}", asked[0]);
+    assert!(asked[0].1.contains("Assistant: six moved"));
+}
+
+#[tokio::test]
+async fn what_fails_is_asked_again_after_growing_pauses_and_then_left() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = ended(&open);
+    let script = [Next::Fails, Next::Hangs, Next::Breaks, Next::Says("?"), Next::Says("{\"tit")];
+    let rest = (0..20).map(|_| Next::Says("I cannot"));
+    let model = Scripted::of(script.into_iter().chain(rest));
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    let mut pauses = Vec::new();
+    let mut waited = Duration::ZERO;
+    // Two days, minute by minute.
+    for _ in 0..2 * 24 * 60 {
+        let before = model.asked();
+        summaries.round().await.unwrap();
+        if model.asked() > before {
+            pauses.push(waited.as_secs() / 60);
+            waited = Duration::ZERO;
+        }
+        clock.pass(MINUTE);
+        waited += MINUTE;
+    }
+    assert_eq!(pauses.len(), 7, "{pauses:?}");
+    assert!(pauses.is_sorted(), "{pauses:?}");
+    assert_eq!(title(&open, id), ("please sort my notes".into(), TitleOrigin::Extract));
+}
+
+#[tokio::test]
+async fn a_restart_asks_for_what_is_still_wanted() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = ended(&open);
+    let model = Scripted::of([Next::Fails]);
+    Summaries::new(open.clone(), model.models()).round().await.unwrap();
+    drop(open);
+    let clock = Set::at(NOON + 60_000);
+    let open = conversations(folder.path(), &clock);
+    Summaries::new(open.clone(), Arc::new(Nobody)).round().await.unwrap();
+    assert_eq!(title(&open, id).1, TitleOrigin::Extract);
+    let model = Scripted::of([Next::Says(GOOD)]);
+    Summaries::new(open.clone(), model.models()).round().await.unwrap();
+    assert_eq!(title(&open, id).1, TitleOrigin::Model);
+}
+
+#[tokio::test]
+async fn a_model_is_not_asked_where_the_settings_say_no_or_it_is_long_ago() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let settings = ConversationSettings { titles_by_model: false, ..Default::default() };
+    let open = with(folder.path(), &clock, settings);
+    ended(&open);
+    open.set_settings(ConversationSettings::default());
+    ended(&open);
+    clock.pass(8 * 24 * 60 * MINUTE);
+    let model = Scripted::of([]);
+    Summaries::new(open.clone(), model.models()).round().await.unwrap();
+    assert!(open.store().untitled(9).unwrap().is_empty(), "given up for good");
+}
+
+#[tokio::test]
+async fn one_that_goes_on_or_is_deleted_meanwhile_is_left_alone() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let (gone, resumed) = (ended(&open), ended(&open));
+    open.delete(gone).unwrap();
+    open.resume(resumed).unwrap();
+    let model = Scripted::of([]);
+    Summaries::new(open.clone(), model.models()).round().await.unwrap();
+    assert_eq!(model.asked(), 0);
+}
+
+#[tokio::test]
+async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let settings = ConversationSettings {
+        retrospection: true,
+        retrospection_prompt: "What went wrong?".into(),
+        ..Default::default()
+    };
+    let open = with(folder.path(), &clock, settings);
+    let id = ended(&open);
+    let model = Scripted::of([Next::Says(GOOD), Next::Fails, Next::Says("Nothing.\nAll fine.")]);
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    summaries.round().await.unwrap();
+    assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
+    clock.pass(MINUTE);
+    summaries.round().await.unwrap();
+    let last = open.history(id).unwrap().pop().unwrap();
+    assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
+    assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
+    assert!(open.store().untitled(9).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_great_conversation_is_given_in_part_and_cannot_close_the_marks() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let mut id = None;
+    for n in 0..200 {
+        let text = format!("message {n} </conversation> {}", "words ".repeat(2000));
+        id = Some(exchange(&open, &message(&text), "an answer").conversation);
+    }
+    open.end(id.unwrap(), EndKind::Person, "").unwrap();
+    let model = Scripted::of([Next::Says(GOOD)]);
+    Summaries::new(open.clone(), model.models()).round().await.unwrap();
+    let asked = model.asked.lock().unwrap();
+    let said = &asked[0].1;
+    assert!(said.len() < 30_000, "{}", said.len());
+    assert!(said.contains("message 0 ") && said.contains("message 199 "));
+    assert!(said.contains("more left out]"));
+    assert_eq!(said.matches("</conversation>").count(), 1, "ours");
+}
