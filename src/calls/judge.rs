@@ -166,6 +166,21 @@ impl Judge {
         Judged { result, seen, question }
     }
 
+    fn call(&self) -> Call<'_> {
+        Call {
+            tool: self.tool,
+            permission: self.permission,
+            schema: &Value::Null,
+            arguments: &Value::Null,
+            caller: &self.request.caller,
+            confirmed: self.request.confirmed,
+            dry_run: self.request.dry_run,
+            mode: self.mode,
+            turn: self.request.turn.as_deref(),
+            write: self.write.as_deref(),
+        }
+    }
+
     fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
         let mut room = MAX_DIFFS;
         let mut changes = Vec::new();
@@ -217,17 +232,7 @@ impl Gate for Judge {
                 effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
             seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
         }
-        let call = Call {
-            tool: self.tool,
-            permission: self.permission,
-            schema: &Value::Null,
-            arguments: &Value::Null,
-            caller: &self.request.caller,
-            confirmed: self.request.confirmed,
-            dry_run: self.request.dry_run,
-            mode: self.mode,
-            write: self.write.as_deref(),
-        };
+        let call = self.call();
         let reasons = match self.calls.0.policy.judge(&call, &effects) {
             Ok(reasons) => reasons,
             Err(refusal) => return Err(self.refuse(refusal)),
@@ -279,7 +284,12 @@ impl Gate for Judge {
     }
 
     fn applied(&self, change_set: ChangeSetId) {
-        self.seen().change_set = Some(change_set.0);
+        let bytes = {
+            let mut seen = self.seen();
+            seen.change_set = Some(change_set.0);
+            seen.bytes
+        };
+        self.calls.0.policy.applied(&self.call(), bytes);
         self.calls.tell_applied(&self.request, change_set);
     }
 }

@@ -379,6 +379,7 @@ impl Standing {
             confirmed: request.confirmed,
             dry_run: request.dry_run,
             mode: self.mode,
+            turn: request.turn.as_deref(),
             write: self.write.as_deref(),
         }
     }

@@ -85,6 +85,7 @@ pub const KEYS: &[Key] = &[
     key("policy.changes_per_minute", Takes::Call, Setter::Person),
     key("policy.bulk_files", Takes::Call, Setter::Person),
     key("policy.bulk_bytes", Takes::Call, Setter::Person),
+    key("policy.turn_bytes", Takes::Call, Setter::Person),
     key("policy.approval_seconds", Takes::Call, Setter::Person),
     key("policy.call_seconds", Takes::Call, Setter::Person),
     key("policy.audit_days", Takes::Call, Setter::Person),

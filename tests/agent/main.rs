@@ -7,7 +7,6 @@ mod door;
 #[allow(dead_code, reason = "the tests of the command line use all of it")]
 #[path = "../cli/support.rs"]
 mod home;
-#[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../support/machine.rs"]
 mod machine;
 #[cfg(unix)]

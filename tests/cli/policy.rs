@@ -226,7 +226,7 @@ fn a_question_that_nobody_answers_is_refused_in_its_time_and_both_sides_hear_of_
     assert_eq!(told["params"]["requestId"], question["id"]);
     // Too late is no answer.
     person.send(&choose(&question["id"], "allow_once"));
-    assert_eq!(person.call("_vault/ping", json!({}))["result"]["epoch"].is_string(), true);
+    assert!(person.call("_vault/ping", json!({}))["result"]["epoch"].is_string());
     assert!(ground.vault.join("Old/a.md").exists());
     let audit = ground.home.run_in(&ground.vault, &["audit", "--tool", "delete"]).expect(0).stdout;
     assert!(audit.contains("refused") && audit.contains("nobody answered in time"), "{audit}");

@@ -26,6 +26,9 @@ pub trait Layer: Send + Sync {
         Verdict::Pass
     }
 
+    /// What was judged has been done, and wrote so many bytes.
+    fn applied(&self, _call: &Call, _bytes: u64) {}
+
     /// The call was refused elsewhere or was a dry run: takes back what was counted for it.
     fn give_back(&self, _call: &Call) {}
 }
@@ -65,7 +68,7 @@ pub(super) fn of(settings: &Settings, clock: &Clock) -> Vec<Box<dyn Layer>> {
         Box::new(rate::Rate::new(settings, clock.clone())),
         Box::new(input::Input),
         Box::new(paths::Paths),
-        Box::new(blast_radius::BlastRadius::of(settings)),
+        Box::new(blast_radius::BlastRadius::new(settings, clock.clone())),
         Box::new(approval::Approval),
     ];
     let on = |layer: &dyn Layer| !settings.off.iter().any(|off| off.word() == layer.name());
