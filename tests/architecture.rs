@@ -49,12 +49,15 @@ const HOMES: &[(&str, &[&str])] = &[
     ("reqwest", &["llm"]),
     ("rpassword", &["cli"]),
     ("rustls", &["llm"]),
+    ("rustyline", &["cli"]),
     ("saphyr_parser", &["note"]),
     ("schemars", &["note", "tools"]),
+    ("terminal_size", &["cli"]),
     ("toml_edit", &["config"]),
     ("tokio_tungstenite", &["server", "cli"]),
     ("trash", &["vault"]),
     ("ts_rs", &["protocol"]),
+    ("unicode_width", &["cli"]),
     ("zstd", &["store"]),
 ];
 

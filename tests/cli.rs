@@ -11,14 +11,30 @@ mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "support/models.rs"]
 mod models;
+#[allow(dead_code, reason = "the tests of the agent use all of it")]
+#[path = "agent/script.rs"]
+mod script;
 #[path = "cli/support.rs"]
 mod support;
 // As the other test programs call it.
 #[cfg(unix)]
 use support as home;
+#[cfg(target_os = "linux")]
+#[path = "support/terminal.rs"]
+mod terminal;
 
+#[cfg(target_os = "linux")]
+#[path = "cli/asking.rs"]
+mod asking;
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/chat.rs"]
+mod chat;
+#[path = "cli/chat_http.rs"]
+mod chat_http;
+#[cfg(target_os = "linux")]
+#[path = "cli/chat_terminal.rs"]
+mod chat_terminal;
 #[cfg(target_os = "linux")]
 #[path = "cli/confinement.rs"]
 mod confinement;
@@ -59,6 +75,3 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
-#[cfg(target_os = "linux")]
-#[path = "cli/terminal.rs"]
-mod terminal;

@@ -89,6 +89,8 @@ pub(super) struct Driver {
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
     heard: Vec<String>,
+    /// What could not be kept as heard.
+    lost: Vec<Said>,
     answer: String,
     question: Option<String>,
     shown: Shown,
@@ -142,6 +144,7 @@ impl Driver {
             pending: HashMap::new(),
             cancel: Cancel::default(),
             heard: Vec::new(),
+            lost: Vec::new(),
             answer: String::new(),
             question: None,
             shown: Shown { asking: false, queued: 0 },
@@ -242,9 +245,20 @@ impl Driver {
 
     /// Does what is wanted, in order; the end, if it has come.
     async fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<End>, MemoryError> {
-        for effect in effects {
+        let mut effects = effects.into_iter();
+        while let Some(effect) = effects.next() {
             match effect {
-                Effect::Record(entry) => self.record(entry).await?,
+                Effect::Record(entry) => {
+                    if let Err(error) = self.record(entry).await {
+                        // What was to be heard now is still to be heard.
+                        self.lost.extend(effects.flat_map(|effect| match effect {
+                            Effect::Show(Show::User(said)) => vec![said],
+                            Effect::Finish(end) => end.unheard,
+                            _ => Vec::new(),
+                        }));
+                        return Err(error);
+                    }
+                }
                 Effect::Show(show) => self.show(show),
                 Effect::Ask { tools } => self.ask(tools),
                 Effect::Shorten => drop(self.shorten(None)),
@@ -298,7 +312,13 @@ impl Driver {
         blocking(move || {
             let memory = &agent.0.ports.memory;
             memory.append(conversation, turn, &kept)?;
-            heard.map_or(Ok(()), |received| memory.heard(received, turn))
+            if let Some(received) = heard
+                && let Err(error) = memory.heard(received, turn)
+            {
+                // It is in the conversation, which the next start looks at.
+                tracing::warn!(%error, "a message is not marked as heard");
+            }
+            Ok(())
         })
         .await?;
         self.context.push(entry);
@@ -488,7 +508,8 @@ impl Driver {
     fn broken(mut self, error: &MemoryError) -> Done {
         tracing::error!(%error, conversation = %self.conversation, "a turn could not be kept");
         self.cancel.cancel();
-        let unheard = self.turn.abandon();
+        let mut unheard = std::mem::take(&mut self.lost);
+        unheard.extend(self.turn.abandon());
         self.told(End { unheard, ..broken(error) })
     }
 

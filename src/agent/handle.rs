@@ -140,8 +140,14 @@ impl Agent {
     pub fn recover(&self) -> Result<(), MemoryError> {
         let memory = &self.0.ports.memory;
         let left = memory.leftovers()?;
+        let mut heard = HashMap::new();
         for (conversation, turn) in left.turns {
-            let mut context = Context::of(memory.entries(conversation)?);
+            let entries = memory.entries(conversation)?;
+            heard.extend(entries.iter().filter_map(|entry| match entry {
+                Entry::Message { id: Some(id), .. } => Some((id.clone(), turn)),
+                _ => None,
+            }));
+            let mut context = Context::of(entries);
             driver::fill(self, conversation, turn, &mut context)?;
             let words = "The steward ended in the middle of this turn. What it had changed by then \
                          stands; list_changes shows it.";
@@ -149,7 +155,11 @@ impl Agent {
             tracing::info!(%conversation, %turn, "a turn was interrupted by the end of the steward");
         }
         for (received, said, to) in left.messages {
-            self.put_down(received, &said, to)?;
+            match heard.get(&said.id) {
+                // It has its place; the end came before that was noted.
+                Some(turn) => memory.heard(received, *turn)?,
+                None => self.put_down(received, &said, to)?,
+            }
         }
         Ok(())
     }
@@ -288,8 +298,11 @@ impl Agent {
             let arrival = blocking(move || {
                 let memory = &agent.0.ports.memory;
                 let arrival = memory.arrive(&message, to)?;
-                if let (Arrival::Began { turn, .. }, Some(received)) = (arrival, received) {
-                    memory.heard(received, turn)?;
+                if let (Arrival::Began { turn, .. }, Some(received)) = (arrival, received)
+                    && let Err(error) = memory.heard(received, turn)
+                {
+                    // It is in the conversation, which the next start looks at.
+                    tracing::warn!(%error, "a message is not marked as heard");
                 }
                 Ok(arrival)
             });
@@ -310,11 +323,19 @@ impl Agent {
                     }
                     // A turn that could not be ended, or whose end is just being taken note of.
                     let agent = self.clone();
-                    blocking(move || agent.0.ports.memory.interrupt(conversation)).await?;
+                    blocking(move || agent.give_up(conversation)).await?;
                 }
             }
         }
         Err(PromptError::Ending)
+    }
+
+    /// Ends a turn that nobody drives any more, and makes its history whole.
+    fn give_up(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+        let memory = &self.0.ports.memory;
+        let Some(turn) = memory.interrupt(conversation)? else { return Ok(()) };
+        let mut context = Context::of(memory.entries(conversation)?);
+        driver::fill(self, conversation, turn, &mut context)
     }
 
     fn begin(&self, conversation: ConversationId, turn: TurnId, said: Said) {

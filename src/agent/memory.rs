@@ -163,13 +163,15 @@ impl Memory for StoredMemory {
         Ok(())
     }
 
-    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError> {
         let running = |turn: &Turn| turn.state == TurnState::Running;
-        for turn in self.0.turns(conversation)?.into_iter().filter(running) {
-            let end = TurnEnd::plain(TurnState::Interrupted, "it could not be ended");
-            self.0.finish_turn(conversation, turn.id, &end)?;
-        }
-        Ok(())
+        // There is one at most.
+        let Some(turn) = self.0.turns(conversation)?.into_iter().find(running) else {
+            return Ok(None);
+        };
+        let end = TurnEnd::plain(TurnState::Interrupted, "it could not be ended");
+        self.0.finish_turn(conversation, turn.id, &end)?;
+        Ok(Some(turn.id))
     }
 
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {

@@ -137,11 +137,11 @@ pub trait Memory: Send + Sync + 'static {
         question: Option<&str>,
     ) -> Result<(), MemoryError>;
 
-    /// Ends a turn that nobody drives any more.
+    /// Ends the turn of a conversation that nobody drives any more; which, if there is one.
     ///
     /// # Errors
     /// [`MemoryError`].
-    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError>;
+    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError>;
 
     /// How a turn ended.
     ///

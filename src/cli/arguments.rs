@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, 
 use clap_complete::Shell;
 
 use super::call::CallArguments;
+use super::chat::ChatArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
 use super::output::Output;
@@ -78,6 +79,8 @@ pub enum Command {
     Tools,
     /// Call a tool, through the running daemon or directly
     Call(CallArguments),
+    /// Talk to the agent: a chat on the terminal, or one message and its answer
+    Chat(ChatArguments),
     /// Show what the steward changed, newest first
     Log(LogArguments),
     /// Take a change set back, or one change of it; without a number the last one

@@ -93,7 +93,9 @@ fn mode(mode: Option<&ModeResult>) -> String {
 /// What holds the daemon in, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
-        ConfinementState::Full => "writes to its vault and its own folders only, connects nowhere",
+        ConfinementState::Full => {
+            "writes to its vault and its own folders only, connects to the ports of models only"
+        }
         ConfinementState::Partial => "in part",
         ConfinementState::Off => "no",
         ConfinementState::NotPossible => "not possible here",

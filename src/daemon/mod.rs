@@ -300,7 +300,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, conversations, &config, folders, environment, tape)?;
+    let agent = agent(&calls, conversations, &config, folders, environment, tape);
     let mut backend =
         VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
@@ -365,7 +365,7 @@ fn agent(
     folders: &Folders,
     environment: Environment,
     tape: Tape,
-) -> Result<AgentParts, StartError> {
+) -> AgentParts {
     let root = calls.context().vault.root();
     let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
     let doors = Arc::new(Doors::new(root));
@@ -384,7 +384,7 @@ fn agent(
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
     }
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    Ok(AgentParts { talk, models, doors, surroundings })
+    AgentParts { talk, models, doors, surroundings }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.

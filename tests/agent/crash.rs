@@ -62,6 +62,9 @@ fn a_message_that_was_being_answered_is_not_lost() {
     client.until(|message| message["params"]["state"] == "running");
     client.prompt("Second");
     client.until(|message| message["params"]["queued"] == 1);
+    while place.server.requests().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     daemon.kill();
     drop(client);
 

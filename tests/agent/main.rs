@@ -23,5 +23,6 @@ mod injection;
 mod script;
 mod serve;
 mod simulation;
+mod stored;
 mod turns;
 mod world;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 use vault_steward::llm::Wire;
 
 use crate::door::Client;
@@ -87,9 +88,19 @@ impl Watcher {
     }
 
     pub fn next(&mut self) -> Value {
-        let message = self.client.read();
-        self.seen.push(message.clone());
-        message
+        let silence = Some(Duration::from_secs(10));
+        self.client.socket.get_ref().set_read_timeout(silence).unwrap();
+        loop {
+            match self.client.socket.read() {
+                Ok(Message::Text(text)) => {
+                    let message: Value = serde_json::from_str(&text).unwrap();
+                    self.seen.push(message.clone());
+                    return message;
+                }
+                Ok(_) => {}
+                Err(error) => panic!("nothing more is heard: {error}; {:#?}", self.seen),
+            }
+        }
     }
 
     /// Reads on to the first message that fits.

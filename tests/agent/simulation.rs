@@ -9,7 +9,7 @@ use vault_steward::agent::{Agent, Ports, TurnSettings};
 use vault_steward::llm::Message;
 use vault_steward::policy::Scope;
 
-use crate::world::{Chance, Chooses, Nowhere, Remembers, Tools, Watches, World};
+use crate::world::{Chance, Chooses, Conversation, Nowhere, Remembers, Tools, Watches, World};
 
 /// Seeds in one of the four parts, which run side by side.
 const SEEDS: u64 = 2_600;
@@ -32,6 +32,13 @@ fn lives_of_the_third_part() {
 #[test]
 fn lives_of_the_fourth_part() {
     (SEEDS * 3..SEEDS * 4).for_each(live);
+}
+
+/// `SEED=17 TALE=1 cargo test --test agent one_life -- --nocapture` tells what happens in one.
+#[test]
+fn one_life() {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    live(seed.unwrap_or(0));
 }
 
 /// One life: some starts, each but the last cut short.
@@ -116,7 +123,10 @@ fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, kill
             None => {
                 let patience = Duration::from_secs(24 * 3600);
                 if tokio::time::timeout(patience, life).await.is_err() {
-                    world.fault("a turn never ends");
+                    let kept = world.kept.lock().unwrap();
+                    let all: Vec<_> = kept.conversations.iter().map(told).collect();
+                    let (turns, inbox) = (&kept.turns, &kept.inbox);
+                    world.fault(format!("a turn never ends: {all:#?} {turns:?} {inbox:?}"));
                 }
             }
         }
@@ -141,13 +151,13 @@ fn judge(world: &World, accepted: &[String], seed: u64) {
         let is_waiting =
             kept.inbox.iter().any(|(said, _, turn)| said.text == *name && turn.is_none());
         // With a disk that fails it may still wait in the inbox for the next start.
-        if times != 1 && !(times == 0 && is_waiting && kept.fails) {
+        if times != 1 && !(times == 0 && is_waiting && kept.has_failed) {
             world.fault(format!("`{name}` was said once and kept {times} times"));
         }
     }
     for one in &kept.conversations {
         let context = Context::of(one.opening.iter().chain(&one.entries).cloned());
-        if !kept.fails && (one.running.is_some() || !context.missing().is_empty()) {
+        if !kept.has_failed && (one.running.is_some() || !context.missing().is_empty()) {
             world.fault("a turn is left open");
         }
         let calls = one.entries.iter().map(|entry| match entry {
@@ -158,10 +168,23 @@ fn judge(world: &World, accepted: &[String], seed: u64) {
         });
         let results = one.entries.iter().filter(|entry| matches!(entry, Entry::Result { .. }));
         let (calls, results) = (calls.sum::<usize>(), results.count());
-        if results > calls || (!kept.fails && results < calls) {
-            world.fault(format!("{calls} calls have {results} results"));
+        if results > calls || (!kept.has_failed && results < calls) {
+            world.fault(format!("{calls} calls have {results} results: {}", told(one)));
         }
     }
     let faults = world.faults.lock().unwrap();
     assert!(faults.is_empty(), "seed {seed}: {faults:#?}");
+}
+
+/// A conversation in a few words.
+fn told(one: &Conversation) -> String {
+    let word = |entry: &Entry| match entry {
+        Entry::Message { message: Message::Assistant { content, .. }, .. } => {
+            let ids = content.iter().filter_map(|block| Some(block.call()?.id.as_str()));
+            format!("answer {:?}", ids.collect::<Vec<_>>())
+        }
+        Entry::Result { result } => format!("result {}", result.call_id),
+        entry => entry.text().chars().take(60).collect(),
+    };
+    one.entries.iter().map(word).collect::<Vec<_>>().join("\n")
 }

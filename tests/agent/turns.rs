@@ -17,7 +17,7 @@ fn search_reads_an_edit_and_a_question_answered_by_another_client() {
         let edit =
             json!({"path": "Recipes/Bread.md", "old_text": "Salt 9 g", "new_text": "Salt 10 g"});
         let question = json!({"text": "Remove the folder Recipes, too?", "is_question": true});
-        let reads = ["Recipes/Bread.md", "soup"].map(|path| json!({"path": path}));
+        let reads = ["Recipes/Bread.md", "recipes/soup"].map(|path| json!({"path": path}));
         let place = Place::new(
             wire,
             vec![
@@ -183,7 +183,7 @@ fn without_a_model_or_with_one_that_fails_it_is_said() {
     assert!(error["data"]["hint"].as_str().unwrap().contains("steward key set work"));
 
     // Another model from the next turn on, without a restart.
-    place.home.write_config("");
+    place.home.write_config("# no model any more\n");
     client.until(|message| message["method"] == "_vault/config_reloaded");
     let asked = client.prompt("Hello?");
     let said = client.answer(asked);

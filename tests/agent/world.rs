@@ -61,14 +61,21 @@ pub struct World {
     /// The last request of each conversation, and how many trimmings there had been.
     pub requests: Mutex<HashMap<String, (Vec<Message>, usize)>>,
     pub asked: Mutex<u32>,
+    /// What is kept is kept elsewhere.
+    pub is_elsewhere: bool,
 }
+
+/// Why a turn ended, and in which words.
+type Ended = (Option<Reason>, String);
 
 #[derive(Default)]
 pub struct State {
     pub conversations: Vec<Conversation>,
-    pub turns: Vec<(usize, Option<(Option<Reason>, String)>)>,
+    pub turns: Vec<(usize, Option<Ended>)>,
     pub inbox: Vec<(Said, Option<ConversationId>, Option<TurnId>)>,
     pub fails: bool,
+    /// It has, at some time.
+    pub has_failed: bool,
 }
 
 #[derive(Default)]
@@ -103,6 +110,7 @@ impl World {
 
     fn broken(&self) -> Result<(), MemoryError> {
         let fails = lock(&self.kept).fails && self.chance(|chance| chance.once_in(60));
+        lock(&self.kept).has_failed |= fails;
         let message = "the disk is full".to_owned();
         if fails { Err(MemoryError::Broken { message, hint: None }) } else { Ok(()) }
     }
@@ -211,13 +219,12 @@ impl Memory for Remembers {
         Ok(())
     }
 
-    fn interrupt(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError> {
         let mut kept = lock(&self.0.kept);
         let at = self.0.at(&kept, conversation)?;
-        if let Some(turn) = kept.conversations[at].running.take() {
-            kept.turns[turn].1 = Some((None, String::new()));
-        }
-        Ok(())
+        let Some(turn) = kept.conversations[at].running.take() else { return Ok(None) };
+        kept.turns[turn].1 = Some((None, String::new()));
+        Ok(Some(TurnId(turn as i64 + 1)))
     }
 
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
@@ -432,6 +439,9 @@ fn check(world: &World, request: &TurnRequest) {
     if request.system.is_empty() || request.tools.is_empty() {
         world.fault("the opening is missing");
     }
+    if world.is_elsewhere {
+        return;
+    }
     // Only added to, but where the beginning was replaced.
     let id: ConversationId = request.conversation.parse().unwrap();
     let trimmed = {
@@ -547,6 +557,9 @@ pub struct Watches(pub Arc<World>);
 
 impl Audience for Watches {
     fn tell(&self, told: Told) {
+        if std::env::var_os("TALE").is_some() {
+            eprintln!("{told:?}");
+        }
         let kept = lock(&self.0.kept);
         let entries = &kept.conversations[told.conversation.0 as usize - 1].entries;
         match told.what {

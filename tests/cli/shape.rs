@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 43] = [
+const COMMANDS: [&[&str]; 44] = [
     &[],
     &["serve"],
     &["tools"],
@@ -20,6 +20,7 @@ const COMMANDS: [&[&str]; 43] = [
     &["conversations", "delete"],
     &["conversations", "clear"],
     &["usage"],
+    &["chat"],
     &["links"],
     &["links", "check"],
     &["mode"],

@@ -96,6 +96,10 @@ impl Turn {
         if self.asks_person {
             return self.refuse(at, "it was not made: the turn waits for the user's answer", out);
         }
+        if self.slots[..at].iter().any(|other| other.call.id == call.id) {
+            let why = "it was not made: another call of this answer has the same id";
+            return self.refuse(at, why, out);
+        }
         if let ToolArgs::Invalid(_) = call.args {
             self.broken_calls += 1;
             if self.broken_calls >= BROKEN {

@@ -1,0 +1,71 @@
+//! Why something could not be done with a conversation.
+
+use crate::conversation::{BranchId, ConversationId, ItemNumber};
+use crate::store::StoreError;
+
+/// Why something could not be done with a conversation.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversationError {
+    /// There is none with this number.
+    #[error("there is no conversation {id}")]
+    NotFound {
+        /// The number.
+        id: ConversationId,
+    },
+    /// There is no such item, or it is no message of the person.
+    #[error("conversation {id} has no message {item} of yours")]
+    NoMessage {
+        /// The conversation.
+        id: ConversationId,
+        /// The item.
+        item: ItemNumber,
+    },
+    /// There is no such branch.
+    #[error("conversation {id} has no branch {branch}")]
+    NoBranch {
+        /// The conversation.
+        id: ConversationId,
+        /// The branch.
+        branch: BranchId,
+    },
+    /// A turn is at work in it.
+    #[error("a turn is at work in conversation {id}")]
+    TurnRuns {
+        /// The conversation.
+        id: ConversationId,
+    },
+    /// What was said cannot be kept or read.
+    #[error("the conversations cannot be kept or read: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl ConversationError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),
+            Self::NoMessage { id, .. } | Self::NoBranch { id, .. } => {
+                format!("`steward conversations show {id}` shows what there is")
+            }
+            Self::TurnRuns { .. } => "wait for its end, or cancel it".to_owned(),
+            Self::Store(error) => error.hint(),
+        }
+    }
+}
+
+impl From<StoreError> for ConversationError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown { what: "conversation", number } => {
+                Self::NotFound { id: ConversationId(number) }
+            }
+            StoreError::Conflict { conversation } => {
+                Self::TurnRuns { id: ConversationId(conversation) }
+            }
+            error => Self::Store(error),
+        }
+    }
+}
+
+/// What a method of the handle answers.
+pub(super) type Answer<T> = Result<T, ConversationError>;

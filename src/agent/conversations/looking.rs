@@ -1,0 +1,190 @@
+//! What is asked about conversations.
+
+use std::collections::HashMap;
+
+use super::Conversations;
+use super::error::{Answer, ConversationError};
+use crate::conversation::excerpt::{excerpt, terms};
+use crate::conversation::{
+    BranchId, Conversation, ConversationId, Item, ItemKind, ItemNumber, Turn,
+};
+use crate::store::conversations::{Branch, Hit, Order};
+use crate::store::usage::{UsageRow, Used};
+
+/// Characters shown of something that was found.
+const EXCERPT: usize = 160;
+/// Excerpts shown of one conversation.
+const EXCERPTS: usize = 3;
+
+/// What was found in one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The conversation.
+    pub conversation: Conversation,
+    /// Where in it, the newest first; empty where its title or summary alone fits.
+    pub excerpts: Vec<Excerpt>,
+}
+
+/// A place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The item.
+    pub item: ItemNumber,
+    /// Its branch.
+    pub branch: BranchId,
+    /// Its kind.
+    pub kind: ItemKind,
+    /// When, in milliseconds since the Unix epoch.
+    pub time: i64,
+    /// The words around what was found, on one line.
+    pub text: String,
+}
+
+impl Conversations {
+    /// One conversation.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn get(&self, id: ConversationId) -> Answer<Conversation> {
+        Ok(self.seen(self.stored(id)?))
+    }
+
+    /// The items of the live branch, in order.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`]; [`ConversationError::Store`] where one is damaged.
+    pub fn history(&self, id: ConversationId) -> Answer<Vec<Item>> {
+        self.stored(id)?;
+        Ok(self.0.store.history(id, None)?)
+    }
+
+    /// The items of a branch and of those it came from, in order.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`], [`ConversationError::NoBranch`].
+    pub fn history_of(&self, id: ConversationId, branch: BranchId) -> Answer<Vec<Item>> {
+        match self.branches(id)?.iter().any(|known| known.number == branch) {
+            true => Ok(self.0.store.history(id, Some(branch))?),
+            false => Err(ConversationError::NoBranch { id, branch }),
+        }
+    }
+
+    /// The branches, in the order in which they began.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn branches(&self, id: ConversationId) -> Answer<Vec<Branch>> {
+        self.stored(id)?;
+        Ok(self.0.store.branches(id)?)
+    }
+
+    /// The turns, in order.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn turns(&self, id: ConversationId) -> Answer<Vec<Turn>> {
+        self.stored(id)?;
+        Ok(self.0.store.turns(id)?)
+    }
+
+    /// The conversations, the newest activity first.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn recent(&self, limit: u32) -> Answer<Vec<Conversation>> {
+        self.list(&Order { limit, ..Order::default() })
+    }
+
+    /// Conversations as asked for, the newest activity first.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn list(&self, order: &Order) -> Answer<Vec<Conversation>> {
+        let listed = self.0.store.conversations(order)?;
+        Ok(listed.into_iter().map(|one| self.seen(one)).collect())
+    }
+
+    /// Conversations in which all words of `text` were said in one item, or stand in title and
+    /// summary; those with the newest words first, at most `limit`. What stands in double quotes is
+    /// looked for as a whole.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn search(&self, text: &str, limit: usize) -> Answer<Vec<Found>> {
+        let terms = terms(text);
+        // Many hits may lie in one conversation.
+        let most = u32::try_from(limit.saturating_mul(20)).unwrap_or(u32::MAX).max(200);
+        let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
+        let mut place = HashMap::new();
+        for hit in self.0.store.search_items(&terms, most)? {
+            let id = match &hit {
+                Hit::Title(id) => *id,
+                Hit::Item(item) => item.conversation,
+            };
+            let at = *place.entry(id).or_insert_with(|| {
+                found.push((id, Vec::new()));
+                found.len() - 1
+            });
+            if let Hit::Item(item) = hit
+                && found[at].1.len() < EXCERPTS
+            {
+                found[at].1.push(Excerpt {
+                    item: item.number,
+                    branch: item.branch,
+                    kind: item.kind,
+                    time: item.time,
+                    text: excerpt(&item.text, &terms, EXCERPT),
+                });
+            }
+        }
+        found.truncate(limit);
+        let mut shown = Vec::with_capacity(found.len());
+        for (id, excerpts) in found {
+            if let Some(conversation) = self.0.store.conversation(id)? {
+                shown.push(Found { conversation: self.seen(conversation), excerpts });
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Keeps what a model is given at the beginning of a conversation, once; what holds.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn keep_context(&self, id: ConversationId, context: &str) -> Answer<String> {
+        Ok(self.0.store.keep_context(id, context)?)
+    }
+
+    /// What the model was given at the beginning of a conversation, if it was kept.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn context(&self, id: ConversationId) -> Answer<Option<String>> {
+        Ok(self.0.store.context_of(id)?)
+    }
+
+    /// Counts what a model was used for in a conversation, today.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn count_usage(&self, id: ConversationId, model: &str, used: Used) -> Answer<()> {
+        let day = self.0.clock.wall().format("%Y-%m-%d").to_string();
+        let row = UsageRow { day, model: model.to_owned(), conversation: Some(id), used };
+        Ok(self.0.store.count_usage(&row)?)
+    }
+
+    /// What models were used for in the last so many days, today included; all with `None`.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn usage(
+        &self,
+        days: Option<u32>,
+        conversation: Option<ConversationId>,
+    ) -> Answer<Vec<UsageRow>> {
+        let back = |days: u32| chrono::Days::new(u64::from(days.saturating_sub(1)));
+        let since = days.and_then(|days| self.0.clock.wall().checked_sub_days(back(days)));
+        let since = since.map(|day| day.format("%Y-%m-%d").to_string());
+        Ok(self.0.store.usage(since.as_deref(), conversation)?)
+    }
+}

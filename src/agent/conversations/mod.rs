@@ -1,0 +1,190 @@
+//! The handle of all conversations: where a message belongs, and everything that is kept of it.
+//!
+//! Every method is one durable commit at most and may block on it: call from a thread that may.
+//! Arrivals, ends and deletions are decided one after another.
+//!
+//! In reading order: this page (the handle itself), `arriving`, `ending`, `branching`, `looking`,
+//! `error`.
+
+mod arriving;
+mod branching;
+mod ending;
+mod error;
+mod looking;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use super::clock::Clock;
+use super::settings::ConversationSettings;
+use crate::conversation::{
+    Conversation, ConversationId, ItemNumber, Moment, Timeline, TurnId, boundary,
+};
+use crate::store::Store;
+use crate::store::conversations::Order;
+
+pub use arriving::{Arrived, Message, TurnEnd};
+use error::Answer;
+pub use error::ConversationError;
+pub use looking::{Excerpt, Found};
+
+/// The conversations of one vault. Clones share them.
+#[derive(Clone)]
+pub struct Conversations(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    settings: ArcSwap<ConversationSettings>,
+    clock: Arc<dyn Clock>,
+    timeline: Timeline,
+    /// When something was last said in this run; held while it is decided where a message belongs.
+    said: Mutex<HashMap<ConversationId, Moment>>,
+    subscribers: Mutex<Vec<Subscriber>>,
+    /// Woken when a conversation has ended.
+    wake: tokio::sync::Notify,
+}
+
+type Subscriber = Box<dyn Fn(&ConversationEvent) + Send + Sync>;
+
+impl std::fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Conversations").field(&self.0.store).finish()
+    }
+}
+
+/// Something that happened to a conversation as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConversationEvent {
+    /// It began, or goes on again after its end.
+    Began(Conversation),
+    /// It ended; it has a title already.
+    Ended(Conversation),
+    /// A model gave it a better title and summary.
+    Titled(Conversation),
+    /// A look back at it was kept.
+    Noted(ConversationId, ItemNumber),
+    /// It was deleted.
+    Deleted(ConversationId),
+}
+
+impl Conversations {
+    /// The conversations in this store. Touches nothing yet.
+    pub fn new(store: Store, settings: ConversationSettings, clock: Arc<dyn Clock>) -> Self {
+        let timeline = Timeline::begin(clock.wall().timestamp_millis(), clock.running());
+        Self(Arc::new(Inner {
+            store,
+            settings: ArcSwap::from_pointee(settings),
+            clock,
+            timeline,
+            said: Mutex::default(),
+            subscribers: Mutex::default(),
+            wake: tokio::sync::Notify::new(),
+        }))
+    }
+
+    /// For whoever holds the vault alone, before any turn: marks turns that an earlier run left at
+    /// work as interrupted, and lets go of conversations beyond those that are kept. The turns, so
+    /// that their histories can be made whole.
+    ///
+    /// # Errors
+    /// [`ConversationError::Store`].
+    pub fn begin(&self) -> Answer<Vec<(ConversationId, TurnId)>> {
+        let why = "the steward ended while it was at work";
+        let interrupted = self.0.store.interrupt_turns(why, self.wall())?;
+        self.trim()?;
+        Ok(interrupted)
+    }
+
+    /// Gives other settings, from the next message on.
+    pub fn set_settings(&self, settings: ConversationSettings) {
+        self.0.settings.store(Arc::new(settings));
+    }
+
+    /// The settings that hold.
+    pub fn settings(&self) -> Arc<ConversationSettings> {
+        self.0.settings.load_full()
+    }
+
+    /// The clocks that it goes by.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
+    /// Has `hear` told of what happens to conversations, in order. It must be quick, and must not
+    /// change any conversation.
+    pub fn subscribe(&self, hear: Box<dyn Fn(&ConversationEvent) + Send + Sync>) {
+        self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
+    }
+
+    /// The store below, for what else is kept there.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Waits until a conversation has ended after this was called.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + '_ {
+        self.0.wake.notified()
+    }
+
+    /// Tells subscribers.
+    pub(super) fn tell(&self, event: &ConversationEvent) {
+        if let ConversationEvent::Ended(_) = event {
+            self.0.wake.notify_one();
+        }
+        let subscribers = self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+        subscribers.iter().for_each(|hear| hear(event));
+    }
+
+    pub(super) fn wall(&self) -> i64 {
+        self.0.clock.wall().timestamp_millis()
+    }
+
+    fn now(&self) -> Moment {
+        self.0.timeline.at(self.0.clock.running())
+    }
+
+    fn said(&self) -> MutexGuard<'_, HashMap<ConversationId, Moment>> {
+        self.0.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// By the clock that never jumps for what was said in this run, else by the wall clock as it
+    /// was at the start.
+    fn last_activity(
+        &self,
+        said: &HashMap<ConversationId, Moment>,
+        conversation: &Conversation,
+    ) -> Moment {
+        let known = said.get(&conversation.id).copied();
+        known.unwrap_or_else(|| self.0.timeline.earlier(conversation.last_active))
+    }
+
+    fn stored(&self, id: ConversationId) -> Answer<Conversation> {
+        self.0.store.conversation(id)?.ok_or(ConversationError::NotFound { id })
+    }
+
+    fn newest_open(&self) -> Answer<Option<Conversation>> {
+        let order = Order { open: Some(true), limit: 1, before: None };
+        Ok(self.0.store.conversations(&order)?.pop())
+    }
+
+    /// As it is shown: a question that waited too long waits no more.
+    fn seen(&self, mut conversation: Conversation) -> Conversation {
+        if conversation.waiting.is_some() {
+            let since = self.last_activity(&self.said(), &conversation);
+            let limits = self.settings().limits();
+            if !boundary::is_question_fresh(self.now(), since, limits) {
+                conversation.waiting = None;
+            }
+        }
+        conversation
+    }
+
+    fn tell_of(&self, id: ConversationId, event: fn(Conversation) -> ConversationEvent) {
+        match self.stored(id) {
+            Ok(conversation) => self.tell(&event(conversation)),
+            Err(error) => tracing::error!(%error, "nobody could be told of a conversation"),
+        }
+    }
+}
