@@ -13,6 +13,7 @@ mod models;
 
 mod crash;
 mod injection;
+mod kept;
 mod script;
 mod serve;
 mod simulation;

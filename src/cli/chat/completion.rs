@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
@@ -11,12 +11,11 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper};
 
 use super::commands::COMMANDS;
+use super::editor::goes_on;
+use super::names::Names;
 
 /// Names offered at a time.
 const MAX_OFFERED: usize = 50;
-
-/// The vault's notes by path, without `.md`.
-pub type Names = Arc<RwLock<Vec<String>>>;
 
 /// Helps with the line that is being typed.
 #[derive(Debug)]
@@ -111,16 +110,6 @@ impl Validator for Assistant {
     }
 }
 
-/// Whether the next line belongs to it too.
-fn goes_on(text: &str) -> bool {
-    text.len() - text.trim_end_matches('\\').len() == 1
-}
-
-/// What was typed, the marks that made lines go on taken out.
-pub fn joined(typed: &str) -> String {
-    typed.replace("\\\n", "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,12 +134,5 @@ mod tests {
         assert_eq!(offered("[[Inbox]] and"), [] as [&str; 0]);
         assert_eq!(offered("plain words"), [] as [&str; 0]);
         assert_eq!(offered("say /un"), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn a_line_that_ends_with_a_mark_goes_on() {
-        assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
-        assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
-        assert_eq!(joined("a\\\nb"), "a\nb");
     }
 }

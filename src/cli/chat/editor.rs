@@ -2,25 +2,19 @@
 //! a key blocks.
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::path::PathBuf;
+use std::sync::mpsc;
 
-use rustyline::config::{BellStyle, ColorMode, CompletionType};
-use rustyline::error::ReadlineError;
-use rustyline::history::FileHistory;
-use rustyline::{Config, ExternalPrinter as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::completion::{Assistant, Names, joined};
-use crate::server::private;
+use super::names::Names;
 
-/// Lines that are remembered.
-const MAX_REMEMBERED: usize = 1_000;
-
-/// The longest line that is remembered, in bytes.
-const LONGEST_REMEMBERED: usize = 4_096;
+#[cfg(not(unix))]
+#[path = "editor_other.rs"]
+mod system;
+#[cfg(unix)]
+#[path = "editor_unix.rs"]
+mod system;
 
 /// What came of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,12 +22,29 @@ pub enum Typed {
     /// It was entered.
     Line(String),
     /// Ctrl-C; whether there was something in the line.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there it comes as a signal"))]
     Interrupted {
         /// It was not empty.
         had_text: bool,
     },
     /// Ctrl-D, or the terminal is gone.
     End,
+}
+
+/// What the thread that reads lines is given.
+struct Desk {
+    /// A file that remembers what was typed.
+    history: PathBuf,
+    /// What can be completed.
+    names: Names,
+    /// Whether looks may be shown.
+    styled: bool,
+    /// A line is wanted, behind this prompt.
+    prompts: mpsc::Receiver<String>,
+    /// Where it goes.
+    told: UnboundedSender<Typed>,
+    /// Lines to write above it.
+    to_print: mpsc::Receiver<String>,
 }
 
 /// The editor. It reads a line when it is asked to, and never else.
@@ -50,42 +61,10 @@ impl Editor {
     /// # Errors
     /// The terminal cannot be used.
     pub fn start(history: PathBuf, names: Names, styled: bool) -> io::Result<Self> {
-        let config = Config::builder()
-            .max_history_size(MAX_REMEMBERED)
-            .map_err(io::Error::other)?
-            .history_ignore_space(true)
-            .auto_add_history(false)
-            .completion_type(CompletionType::List)
-            .bell_style(BellStyle::None)
-            .color_mode(if styled { ColorMode::Enabled } else { ColorMode::Disabled })
-            .build();
-        let memory = FileHistory::with_config(&config);
-        let mut editor = rustyline::Editor::<Assistant, _>::with_history(config, memory)
-            .map_err(io::Error::other)?;
-        let typed = Arc::new(AtomicBool::new(false));
-        editor.set_helper(Some(Assistant { names, typed: Arc::clone(&typed), styled }));
-        remember(&mut editor, &history);
-
-        let (printer, to_print) = mpsc::channel::<String>();
-        if let Ok(mut printer) = editor.create_external_printer() {
-            // It may have to wait for the editor to look up, and nobody else may with it.
-            thread::Builder::new().name("printer".to_owned()).spawn(move || {
-                for text in to_print {
-                    if printer.print(text).is_err() {
-                        return;
-                    }
-                }
-            })?;
-        }
-        let (wanted, prompts) = mpsc::channel::<String>();
+        let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();
-        thread::Builder::new().name("editor".to_owned()).spawn(move || {
-            for prompt in prompts {
-                if !read(&mut editor, &prompt, &history, &typed, &told) {
-                    return;
-                }
-            }
-        })?;
+        let (printer, to_print) = mpsc::channel();
+        system::start(Desk { history, names, styled, prompts, told, to_print })?;
         Ok(Self { wanted, lines, printer, reading: false })
     }
 
@@ -110,52 +89,29 @@ impl Editor {
 
     /// Writes whole lines above the one that is being typed.
     pub fn print(&self, lines: String) {
-        // Without a printer there is no terminal that would show it.
+        // Where the terminal is gone nobody reads it.
         let _ = self.printer.send(lines);
     }
 }
 
-fn read(
-    editor: &mut rustyline::Editor<Assistant, FileHistory>,
-    prompt: &str,
-    history: &Path,
-    typed: &AtomicBool,
-    told: &UnboundedSender<Typed>,
-) -> bool {
-    typed.store(false, Ordering::Release);
-    let said = match editor.readline(prompt) {
-        Ok(line) => {
-            let keep = !line.trim().is_empty() && line.len() <= LONGEST_REMEMBERED;
-            if keep && editor.add_history_entry(line.as_str()).unwrap_or(false) {
-                // What cannot be remembered is no reason not to say it.
-                if let Err(error) = editor.append_history(history) {
-                    tracing::debug!(%error, "could not remember a line");
-                }
-            }
-            Typed::Line(joined(&line))
-        }
-        Err(ReadlineError::Interrupted) => {
-            Typed::Interrupted { had_text: typed.load(Ordering::Acquire) }
-        }
-        Err(error) => {
-            tracing::debug!(%error, "no more lines are typed");
-            Typed::End
-        }
-    };
-    let ended = said == Typed::End;
-    told.send(said).is_ok() && !ended
+/// What was typed, the marks that made lines go on taken out.
+pub(super) fn joined(typed: &str) -> String {
+    typed.replace("\\\n", "\n")
 }
 
-/// Takes up what was typed in earlier chats; a file that others could read or have written is not
-/// used.
-fn remember(editor: &mut rustyline::Editor<Assistant, FileHistory>, history: &Path) {
-    match private::check_file(history) {
-        Ok(_) => {
-            if let Err(error) = editor.load_history(history) {
-                tracing::debug!(%error, "could not read what was typed earlier");
-            }
-        }
-        Err(private::NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => tracing::warn!(%error, path = %history.display(), "not used"),
+/// Whether the next line belongs to it too.
+pub(super) fn goes_on(text: &str) -> bool {
+    text.len() - text.trim_end_matches('\\').len() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_ends_with_a_mark_goes_on() {
+        assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
+        assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
+        assert_eq!(joined("a\\\nb"), "a\nb");
     }
 }

@@ -135,10 +135,8 @@ impl<'a> Link<'a> {
         Ok(answered.unwrap_or_else(|_| silent())?)
     }
 
-    /// Says something; the answer comes as [`Heard::Answered`]. `name` must be new.
-    ///
-    /// # Errors
-    /// None that a broken connection makes: it is said again when the connection is back.
+    /// Says something under a new name; the answer comes as [`Heard::Answered`]. Where the connection
+    /// broke it is said again when it is back.
     pub async fn say(&mut self, text: &str, to: Option<&str>, name: String) {
         let vault = PromptVaultMeta {
             client_message_id: Some(name),

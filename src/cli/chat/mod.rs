@@ -17,6 +17,7 @@ mod approval;
 mod asking;
 mod calls;
 mod commands;
+#[cfg(unix)]
 mod completion;
 mod editor;
 mod hearing;
@@ -47,10 +48,10 @@ use super::client;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
-use completion::Names;
 use editor::Editor;
 use link::Link;
 use look::Look;
+use names::Names;
 use talk::{Aim, Choices, Talk};
 use terminal::AsFound;
 

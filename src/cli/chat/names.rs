@@ -1,11 +1,14 @@
 //! The names of the vault's notes, for what is being typed.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::json;
 
 use super::talk::Talk;
 use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
+
+/// The vault's notes by path, without `.md`.
+pub type Names = Arc<RwLock<Vec<String>>>;
 
 impl Talk<'_> {
     /// Notes come and go.

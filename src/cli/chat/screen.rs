@@ -69,8 +69,9 @@ impl Screen {
         }
         self.clear_status()?;
         let held = std::mem::take(&mut self.held);
-        self.open = !text.ends_with('\n') && !(held.is_empty() && text.is_empty());
-        self.raw(&(held + text))
+        let whole = held + text;
+        self.open = !whole.is_empty() && !whole.ends_with('\n');
+        self.raw(&whole)
     }
 
     /// Shows what the agent is doing, until something else is shown; only on a terminal, and never

@@ -41,10 +41,15 @@ pub struct Opening {
 /// never matters how much of them is there.
 pub fn open(line: &str, over: bool) -> Option<Opening> {
     if line.len() > LONGEST_MARK {
-        let known = &line[..line.floor_char_boundary(LONGEST_MARK)];
+        let known = &line[..boundary(line, LONGEST_MARK)];
         return Some(read(known, false).unwrap_or_else(|| paragraph(known)));
     }
     read(line, over)
+}
+
+/// The last place at or before `most` where a text of more bytes can be cut.
+pub fn boundary(text: &str, most: usize) -> usize {
+    (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn read(line: &str, over: bool) -> Option<Opening> {

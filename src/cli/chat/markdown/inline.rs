@@ -5,6 +5,7 @@
 //! pieces waits no longer than that. Whatever is decided is decided by the text alone, never by
 //! where a piece ended.
 
+use super::block::boundary;
 use super::style::Style;
 
 /// How far the end of a span is looked for, in bytes.
@@ -36,7 +37,7 @@ impl<'a> Text<'a> {
         if text.len() <= WINDOW {
             return Self { known: text, over };
         }
-        Self { known: &text[..text.floor_char_boundary(WINDOW)], over: true }
+        Self { known: &text[..boundary(text, WINDOW)], over: true }
     }
 
     /// The character at `at`: `Err` where it is not known yet.

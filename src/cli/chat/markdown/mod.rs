@@ -4,7 +4,7 @@
 //! soon as it has ended. Tables and code keep their lines. What is put out depends on the text
 //! alone, never on how it was cut into pieces: a property holds that.
 //!
-//! Reading order: [`style`], [`wrap`], [`inline`], [`block`], then what is here.
+//! Reading order: [`style`], [`wrap`], [`block`], [`inline`], then what is here.
 
 mod block;
 mod inline;
@@ -220,7 +220,7 @@ impl Markdown {
 /// How much of a line that is shown as it is can be put out: all of it, or a piece of fixed length.
 fn whole(line: &str, over: bool) -> Option<usize> {
     match line.len() > CODE_PIECE {
-        true => Some(line.floor_char_boundary(CODE_PIECE)),
+        true => Some(block::boundary(line, CODE_PIECE)),
         false => over.then_some(line.len()),
     }
 }
