@@ -243,7 +243,7 @@ pub struct SearchConversationsParams {
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SearchConversationsResult {
-    /// The newest first.
+    /// First those whose title or summary has the words, then those with the newest words.
     pub found: Vec<FoundConversation>,
 }
 

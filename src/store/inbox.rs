@@ -195,7 +195,8 @@ impl Store {
         })
     }
 
-    /// Says how a message stands, and which turn it began.
+    /// Says how a message stands, and which turn it began. The words of one that is done stand in its
+    /// conversation, so that they go with it; here stays what tells it from another.
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
@@ -209,7 +210,9 @@ impl Store {
         self.with_own(|database| {
             database.change("settle a message", |change| {
                 let changed = change.execute(
-                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4
+                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
+                            text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
+                            body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
                      WHERE id = ?1",
                     params![id, state.word(), turn.map(|turn| turn.0), reason],
                 )?;

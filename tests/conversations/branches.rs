@@ -33,6 +33,8 @@ fn a_branch_goes_on_from_before_the_message_and_the_old_one_is_kept() {
     assert_eq!(open.fork(id, ItemNumber(1)).unwrap(), BranchId(4));
     exchange(&open, &to(id, "A"), "6");
     assert_eq!(said(&open, id), ["A", "6"]);
+    open.fork(id, ItemNumber(1)).unwrap();
+    assert!(exchange(&open, &to(id, "A"), "6").began, "nothing was said before it");
     let branches = open.branches(id).unwrap();
     let shape: Vec<_> = branches
         .iter()
@@ -42,7 +44,13 @@ fn a_branch_goes_on_from_before_the_message_and_the_old_one_is_kept() {
         .collect();
     assert_eq!(
         shape,
-        [(1, None, 6), (2, Some((1, 3)), 2), (3, Some((2, 7)), 2), (4, Some((1, 1)), 2)]
+        [
+            (1, None, 6),
+            (2, Some((1, 3)), 2),
+            (3, Some((2, 7)), 2),
+            (4, Some((1, 1)), 2),
+            (5, Some((1, 1)), 2)
+        ]
     );
     drop(open);
     let open = conversations(folder.path(), &clock);

@@ -3,8 +3,8 @@
 use super::error::{Answer, ConversationError};
 use super::{ConversationEvent, Conversations};
 use crate::conversation::{
-    Boundary, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber, TurnId, TurnState,
-    Waiting, boundary, decide,
+    Boundary, BranchId, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber, TurnId,
+    TurnState, Waiting, boundary, decide,
 };
 use crate::store::conversations::{NewConversation, NewItem, TurnEnd as StoredEnd};
 
@@ -30,7 +30,7 @@ pub struct Arrived {
     pub turn: TurnId,
     /// The message as an item.
     pub item: ItemNumber,
-    /// Whether the conversation begins with it.
+    /// Whether nothing was said before it, on this branch.
     pub began: bool,
     /// The conversation that ended by it.
     pub ended: Option<ConversationId>,
@@ -107,7 +107,7 @@ impl Conversations {
         };
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
-        let began = into.is_none_or(|open| open.items == 0);
+        let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
         let kept = self.0.store.arrive(&new, id, ends.as_ref(), &item)?;
         said.insert(kept.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
@@ -232,4 +232,17 @@ impl Conversations {
         let now = self.now();
         self.said().insert(id, now);
     }
+
+    /// Whether nothing was said on the live branch.
+    fn is_silent(&self, open: &Conversation) -> Answer<bool> {
+        match (open.items, open.branch) {
+            (0, _) => Ok(true),
+            (_, FIRST) => Ok(false),
+            // It may have been forked before its first message.
+            _ => Ok(self.0.store.history(open.id, None)?.is_empty()),
+        }
+    }
 }
+
+/// The branch that every conversation begins with.
+const FIRST: BranchId = BranchId(1);

@@ -8,6 +8,9 @@ use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
 use crate::store::conversations::{Ending, NewItem, Order};
 
+/// How long a message that was heard is known again, in milliseconds: thirty days.
+const HEARD: i64 = 30 * 86_400_000;
+
 /// Conversations looked at in one round of [`Conversations::end_idle`].
 const ROUND: u32 = 10_000;
 
@@ -139,6 +142,7 @@ impl Conversations {
     }
 
     pub(super) fn trim_held(&self) -> Answer<usize> {
+        self.0.store.trim_inbox(self.wall().saturating_sub(HEARD))?;
         match self.settings().kept {
             0 => Ok(0),
             kept => Ok(self.deleted(self.0.store.trim_conversations(kept)?)),

@@ -47,7 +47,10 @@ impl ConversationError {
             Self::NoMessage { id, .. } | Self::NoBranch { id, .. } => {
                 format!("`steward conversations show {id}` shows what there is")
             }
-            Self::TurnRuns { .. } => "wait for its end, or cancel it".to_owned(),
+            Self::TurnRuns { .. } => {
+                "wait for its end, or cancel it; one that a crash left ends when the daemon starts"
+                    .to_owned()
+            }
             Self::Store(error) => error.hint(),
         }
     }

@@ -104,19 +104,17 @@ impl Conversations {
         Ok(listed.into_iter().map(|one| self.seen(one)).collect())
     }
 
-    /// Conversations in which all words of `text` were said in one item, or stand in title and
-    /// summary; those with the newest words first, at most `limit`. What stands in double quotes is
-    /// looked for as a whole.
+    /// Conversations with all words of `text`: first those whose title or summary has them, then
+    /// those in which they were said in one item, the newest first; at most `limit`. What stands in
+    /// double quotes is looked for as a whole.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn search(&self, text: &str, limit: usize) -> Answer<Vec<Found>> {
         let terms = terms(text);
-        // Many hits may lie in one conversation.
-        let most = u32::try_from(limit.saturating_mul(20)).unwrap_or(u32::MAX).max(200);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
         let mut place = HashMap::new();
-        for hit in self.0.store.search_items(&terms, most)? {
+        for hit in self.0.store.search_items(&terms, limit, EXCERPTS)? {
             let id = match &hit {
                 Hit::Title(id) => *id,
                 Hit::Item(item) => item.conversation,
@@ -125,9 +123,7 @@ impl Conversations {
                 found.push((id, Vec::new()));
                 found.len() - 1
             });
-            if let Hit::Item(item) = hit
-                && found[at].1.len() < EXCERPTS
-            {
+            if let Hit::Item(item) = hit {
                 found[at].1.push(Excerpt {
                     item: item.number,
                     branch: item.branch,
@@ -137,7 +133,6 @@ impl Conversations {
                 });
             }
         }
-        found.truncate(limit);
         let mut shown = Vec::with_capacity(found.len());
         for (id, excerpts) in found {
             if let Some(conversation) = self.0.store.conversation(id)? {

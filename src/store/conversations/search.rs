@@ -1,5 +1,8 @@
 //! Looking for words in everything that was ever said.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use rusqlite::types::Value;
 
 use super::rows::{self, ITEM};
@@ -19,46 +22,68 @@ pub enum Hit {
 }
 
 impl Store {
-    /// What holds all these terms, each as it is written but for its case and its accents: items,
-    /// the newest first, at most `limit`; before them conversations whose title or summary does.
+    /// What holds all these terms, each as it is written but for its case and its accents: first
+    /// conversations whose title or summary does, then items, the newest first. At most so many
+    /// `conversations`, and of each so many items.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn search_items(&self, terms: &[String], limit: u32) -> Result<Vec<Hit>, StoreError> {
+    pub fn search_items(
+        &self,
+        terms: &[String],
+        conversations: usize,
+        items: usize,
+    ) -> Result<Vec<Hit>, StoreError> {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
         self.with(|database| {
             let connection = database.read();
             let mut hits = Vec::new();
-            let (met, mut values) = like(terms, "title || ' ' || summary");
-            values.push(limit.into());
+            let (met, values) = like(terms, "title || ' ' || summary");
             let titles = format!(
                 "SELECT id FROM conversation WHERE title IS NOT NULL AND {met}
-                 ORDER BY activity DESC LIMIT ?"
+                 ORDER BY activity DESC"
             );
             let mut statement = connection.prepare(&titles)?;
             let ids = statement.query_map(rusqlite::params_from_iter(values), |row| row.get(0))?;
-            for id in ids {
-                hits.push(Hit::Title(ConversationId(id?)));
+            let mut found: HashMap<i64, usize> = HashMap::new();
+            for id in ids.take(conversations) {
+                let id = id?;
+                found.insert(id, 0);
+                hits.push(Hit::Title(ConversationId(id)));
             }
             let (long, short): (Vec<String>, Vec<String>) =
                 terms.iter().cloned().partition(|term| term.chars().count() >= INDEXED);
             let (mut met, mut values) = like(&short, "item.text");
-            let mut from = "item".to_owned();
+            let (mut from, mut order) = ("item", "item.id");
             if !long.is_empty() {
-                "item_text JOIN item ON item.id = item_text.rowid".clone_into(&mut from);
+                from = "item_text JOIN item ON item.id = item_text.rowid";
+                // In the index's own order: nothing is fetched only to be sorted.
+                order = "item_text.rowid";
                 met = format!("item_text MATCH ? AND {met}");
                 values.insert(0, Value::Text(phrases(&long)));
             }
-            values.push(limit.into());
-            let query =
-                format!("SELECT {ITEM} FROM {from} WHERE {met} ORDER BY item.id DESC LIMIT ?");
+            let query = format!("SELECT {ITEM} FROM {from} WHERE {met} ORDER BY {order} DESC");
             let mut statement = connection.prepare(&query)?;
-            let mut found = statement.query(rusqlite::params_from_iter(values))?;
-            while let Some(row) = found.next()? {
+            let mut lines = statement.query(rusqlite::params_from_iter(values))?;
+            // Many may lie in one conversation: what is not shown of it is stepped over.
+            while let Some(row) = lines.next()? {
+                let conversation: i64 = row.get(1)?;
+                let known = found.len();
+                let shown = match found.entry(conversation) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(_) if known >= conversations => break,
+                    Entry::Vacant(entry) => entry.insert(0),
+                };
+                if *shown >= items {
+                    continue;
+                }
                 match rows::item(row) {
-                    Ok(item) => hits.push(Hit::Item(item)),
+                    Ok(item) => {
+                        *shown += 1;
+                        hits.push(Hit::Item(item));
+                    }
                     Err(error) => tracing::error!(%error, "something said cannot be shown"),
                 }
             }
