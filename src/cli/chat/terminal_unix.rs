@@ -9,7 +9,7 @@ use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetatt
 /// How long a step of the wait is.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Whether [`line`] ends soon after it is told to.
+/// Whether [`line()`] ends soon after it is told to.
 pub const GIVES_UP: bool = true;
 
 /// The longest line that is read, in bytes; what a terminal gives at once.
