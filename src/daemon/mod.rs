@@ -45,6 +45,7 @@ use crate::config::{Config, Environment};
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
+use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
@@ -251,7 +252,16 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 
 /// The one way to the tools that work on `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
-    Calls::new(context, config.policy.clone(), Store::at(state))
+    let calls = Calls::new(context, config.policy.clone(), Store::at(state));
+    calls.policy().guard(instructions(config));
+    calls
+}
+
+/// The note that instructs the agent in the person's name.
+fn instructions(config: &Config) -> Option<VaultPath> {
+    VaultPath::parse(config.agent.instructions_note.trim(), None)
+        .ok()
+        .filter(|note| !note.is_root())
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -390,6 +400,7 @@ fn take(
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
         calls.policy().replace(config.policy.clone());
+        calls.policy().guard(instructions(config));
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
         models.set_settings(&config.models);
