@@ -82,3 +82,18 @@ pub fn off() -> Confinement {
     let lacks = vec!["`[security] landlock` is false".to_owned()];
     Confinement { state: ConfinementState::Off, lacks }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whichever_built_in_provider_is_chosen_can_be_reached() {
+        let ports = ports_out(&Config::default());
+        for name in setup::built_in() {
+            let known = setup::provider(&Config::default().models, name).unwrap();
+            assert!(ports.contains(&known.address.port().unwrap()), "{name}: {ports:?}");
+        }
+        assert_eq!(ports, [443, 1234, 8000, 8080, 11434]);
+    }
+}
