@@ -48,6 +48,10 @@ pub enum Entry {
     Trimmed {
         /// What is said in its place.
         summary: String,
+        /// What the person wanted last, in their own words, where that is no longer told; else
+        /// empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        asked: String,
         /// So many of the messages before this entry are still told, without thinking.
         kept: usize,
     },

@@ -13,7 +13,10 @@ use super::memory::StoredMemory;
 use super::ports::{Memory as _, Models};
 use crate::conversation::title::{self, plain};
 use crate::conversation::{ConversationId, Item, ItemKind, TitleOrigin, Titled};
-use crate::llm::{self, BlockKind, Effort, Provider, ToolChoice, Turn, TurnRequest};
+use crate::llm::{
+    self, BlockKind, Effort, ErrorKind, LlmError, Origin, Provider, ToolChoice, Turn, TurnRequest,
+    Usage,
+};
 use crate::store::conversations::{NewItem, Untitled};
 
 /// Pauses after the first failure, the second and so on; after the last the title stays.
@@ -116,7 +119,10 @@ impl Summaries {
         if ended.is_some_and(|end| self.conversations.wall().saturating_sub(end.at) > STALE) {
             return self.blocking(move |conversations| give_up(conversations, wanted)).await;
         }
-        let Some(model) = self.models.current() else { return Ok(()) };
+        // Keys are read from files for it.
+        let models = Arc::clone(&self.models);
+        let model = self.blocking(move |_| Ok(models.current())).await?;
+        let Some(model) = model else { return Ok(()) };
         let transcript = transcript(&history);
         let mut failure = None;
         if wanted.title {
@@ -212,27 +218,40 @@ impl Summaries {
                 match item {
                     Ok(llm::Item::Event(_)) => {}
                     Ok(llm::Item::Done(turn)) => return Ok(*turn),
-                    Err(error) => return Err(error.to_string()),
+                    Err(error) => return Err(error),
                 }
             }
-            Err("the model's stream ended without an answer".to_owned())
+            Err(LlmError::new(ErrorKind::Truncated, "the answer ended without an end"))
         };
         let turn = tokio::select! {
-            turn = answer => turn?,
+            turn = answer => turn,
             () = self.conversations.clock().sleep(PATIENCE) => {
                 return Err(format!("no answer within {} seconds", PATIENCE.as_secs()));
             }
         };
-        self.count(id, &turn).await;
-        Ok(text_of(&turn))
+        match turn {
+            Ok(turn) => {
+                self.count(id, turn.usage, Some(turn.origin.clone())).await;
+                Ok(text_of(&turn))
+            }
+            Err(error) => {
+                // What failed may have been paid for.
+                if let Some(usage) = error.detail.usage {
+                    self.count(id, Some(usage), None).await;
+                }
+                Err(error.to_string())
+            }
+        }
     }
 
-    async fn count(&self, id: ConversationId, turn: &Turn) {
-        let usage = turn.usage.unwrap_or_default();
-        let (model, cost) = self.models.price(Some(&turn.origin), &usage);
-        // Of tokens that nobody told the cost is not nothing but unknown.
-        let cost = cost.filter(|_| turn.usage.is_some());
+    async fn count(&self, id: ConversationId, usage: Option<Usage>, origin: Option<Origin>) {
+        let models = Arc::clone(&self.models);
         let counted = self.blocking(move |conversations| {
+            let is_told = usage.is_some();
+            let usage = usage.unwrap_or_default();
+            let (model, cost) = models.price(origin.as_ref(), &usage);
+            // Of tokens that nobody told the cost is not nothing but unknown.
+            let cost = cost.filter(|_| is_told);
             StoredMemory::new(conversations.clone()).count(id, &model, &usage, cost);
             Ok(())
         });

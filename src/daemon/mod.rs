@@ -48,6 +48,7 @@ use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
+use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::token::TokenKeeper;
@@ -260,7 +261,16 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks)
+    let calls = Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks);
+    calls.policy().guard(instructions(config));
+    calls
+}
+
+/// The note that instructs the agent in the person's name.
+fn instructions(config: &Config) -> Option<VaultPath> {
+    VaultPath::parse(config.agent.instructions_note.trim(), None)
+        .ok()
+        .filter(|note| !note.is_root())
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -407,6 +417,7 @@ fn take(
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
+        calls.policy().guard(instructions(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
