@@ -11,6 +11,7 @@ mod home;
 #[path = "../support/models.rs"]
 mod models;
 
+mod arrivals;
 mod crash;
 mod injection;
 mod kept;

@@ -115,8 +115,13 @@ impl Watcher {
         }
     }
 
+    /// The answer to a request, which may have come before others that were waited for.
     pub fn answer(&mut self, id: i64) -> Value {
-        self.until(|message| message["id"] == id && message["method"].is_null())
+        let fits = |message: &Value| message["id"] == id && message["method"].is_null();
+        match self.seen.iter().find(|message| fits(message)) {
+            Some(answer) => answer.clone(),
+            None => self.until(fits),
+        }
     }
 
     /// Answers the question that a person is asked.
