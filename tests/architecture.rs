@@ -13,6 +13,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("conversation", 1),
     ("protocol", 1),
     ("llm", 1),
+    ("hooks", 1),
     ("store", 2),
     ("vault", 2),
     ("journal", 3),

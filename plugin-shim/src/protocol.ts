@@ -1118,6 +1118,11 @@ export type StatusResult = {
   settings: SettingsState,
   /** What holds the daemon in, should a fault of its own be turned against its user. */
   confinement: Confinement,
+  /**
+   * How far callers are trusted with changes; null while that cannot be read, and nothing is
+   * changed then.
+   */
+  mode: ModeResult | null,
   /** The vault. */
   vault: VaultState,
 };

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::context::Context;
@@ -15,6 +16,7 @@ use super::prompt::{Moment, Told};
 use super::turn::Reason;
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
+use crate::hooks::{Event, Hooks, Kind, Refused};
 use crate::llm::Message;
 use crate::policy::Scope;
 
@@ -28,6 +30,8 @@ pub struct Agent(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) ports: Ports,
     settings: ArcSwap<TurnSettings>,
+    /// The user's commands that hear of messages, and may refuse them.
+    hooks: OnceLock<Hooks>,
     /// Messages find their place one after another.
     arrivals: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -98,6 +102,16 @@ pub enum PromptError {
     /// It cannot be kept, or there is no such conversation.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A hook of the user's refuses it, or failed where nothing is done without it.
+    #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
+    Refused {
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
+        /// Whether it failed.
+        failed: bool,
+    },
     /// Too many wait already.
     #[error("{QUEUE} messages wait to be heard in this conversation already")]
     Full,
@@ -112,9 +126,15 @@ impl Agent {
         Self(Arc::new(Inner {
             ports,
             settings: ArcSwap::from_pointee(settings),
+            hooks: OnceLock::new(),
             arrivals: tokio::sync::Mutex::default(),
             state: Mutex::default(),
         }))
+    }
+
+    /// Has these hooks hear of what is said from now on; only the first ones do.
+    pub fn set_hooks(&self, hooks: Hooks) {
+        let _ = self.0.hooks.set(hooks);
     }
 
     /// Gives other settings, from the next turn on.
@@ -203,7 +223,7 @@ impl Agent {
         to: Option<ConversationId>,
     ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
     {
-        let mut said = said;
+        let mut said = self.heard_by_hooks(said, to).await?;
         let _in_turn = self.0.arrivals.lock().await;
         if let Some(to) = to
             && self.state().running.get(&to).is_some_and(|running| running.queued >= QUEUE)
@@ -274,6 +294,32 @@ impl Agent {
         if let Err(error) = refused.await {
             tracing::warn!(%error, received, "a message that was refused may be heard after a start");
         }
+    }
+
+    /// Asks the hooks about a message; the message as they leave it.
+    async fn heard_by_hooks(
+        &self,
+        said: Said,
+        to: Option<ConversationId>,
+    ) -> Result<Said, PromptError> {
+        let hooks = self.0.hooks.get().filter(|hooks| hooks.hears(Kind::MessageReceived));
+        let Some(hooks) = hooks.cloned() else { return Ok(said) };
+        let asked = tokio::task::spawn_blocking(move || {
+            let event = Event::new(Kind::MessageReceived)
+                .say("source", said.source.as_str())
+                .say("scope", said.scope.word())
+                .say("conversation", to.map(|to| to.to_string()))
+                .with_input(said.text.as_str().into());
+            match hooks.ask(event, &|| false) {
+                Ok(None) => Ok(said),
+                Ok(Some(Value::String(text))) => Ok(Said { text, ..said }),
+                Ok(Some(_)) => unreachable!("a message is replaced by a text"),
+                Err(Refused { hook, reason, failed }) => {
+                    Err(PromptError::Refused { hook, reason, failed })
+                }
+            }
+        });
+        asked.await.unwrap_or(Err(PromptError::Ending))
     }
 
     /// Stops the turn of a conversation; whether one was at work.

@@ -267,7 +267,7 @@ pub enum TrashAction {
     Empty {
         /// What to remove, as `trash list` names it
         items: Vec<String>,
-        /// Without names: what was deleted more than so many days ago
+        /// Without names: what was deleted more than so many days ago, 30 at least
         #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
         older_than: u32,
         /// Do not ask

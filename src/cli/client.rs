@@ -17,7 +17,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
+use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
+use crate::hooks;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::initialize::{
     ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
@@ -267,15 +269,21 @@ impl Client {
     }
 }
 
-/// What the command line calls itself.
-pub const NAME: &str = "steward";
+/// What the command line calls itself; where a hook has started it, after that hook, so that hooks
+/// do not hear of what they do themselves.
+pub fn name() -> String {
+    match std::env::var(hooks::VARIABLE) {
+        Ok(hook) if !hook.is_empty() => format!("{HOOK_CALLER}{hook}"),
+        _ => "steward".to_owned(),
+    }
+}
 
 fn introduction(nonce: &str, approvals: bool) -> InitializeParams {
     let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()), approvals });
     InitializeParams {
         protocol_version: PROTOCOL_VERSION,
         client_info: Some(Implementation {
-            name: NAME.to_owned(),
+            name: name(),
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }),

@@ -11,6 +11,7 @@ use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
+use crate::protocol::policy::ModeResult;
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
     Confinement, ConfinementState, StatusParams, StatusResult, Watching,
@@ -62,6 +63,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
         format!("confined  {}", confined(&status.confinement)),
+        format!("mode      {}", mode(status.mode.as_ref())),
     ];
     if let Some(problem) = &status.settings.problem {
         lines.push(format!("settings  as before, since {}", settings_problem(problem)));
@@ -78,6 +80,14 @@ fn text(running: &Running, status: &StatusResult) -> String {
     }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
+}
+
+fn mode(mode: Option<&ModeResult>) -> String {
+    match mode {
+        Some(mode) if mode.set_live => format!("{}, set by `steward mode`", mode.mode),
+        Some(mode) => format!("{}, as in the settings", mode.mode),
+        None => "not known, so nothing is changed".to_owned(),
+    }
 }
 
 /// What holds the daemon in, in words.

@@ -10,6 +10,7 @@ pub mod confine;
 pub mod conversations;
 pub mod fresh;
 mod handles;
+pub mod hooked;
 pub mod keeping;
 pub mod models;
 pub mod replay;
@@ -19,13 +20,14 @@ pub mod talk;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use backend::VaultBackend;
 use fresh::Fresh;
+use hooked::Hooked;
 use models::ChosenModels;
 use talk::{Doors, Surroundings, Talk};
 
@@ -42,6 +44,7 @@ use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
+use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
@@ -65,6 +68,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// together below the ten after which service managers kill. Each change is whole or not there at
 /// any moment, so giving up on it loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// How long hooks may still hear of what was done, where that leaves the whole end within its time.
+const LAST_HOOKS: Duration = Duration::from_secs(4);
+const WHOLE_END: Duration = Duration::from_millis(9_600);
 
 /// How long after the start the journal is looked after for the first time, and how often then.
 const FIRST_CARE: Duration = Duration::from_secs(300);
@@ -251,7 +258,9 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 
 /// The one way to the tools that work on `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
-    Calls::new(context, config.policy.clone(), Store::at(state))
+    let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
+    let hooks = Hooks::new(config.hooks.clone(), vault, place);
+    Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks)
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -280,7 +289,7 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
-    let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
+    let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
@@ -306,11 +315,18 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready);
+    let stopping = Arc::default();
+    let ending = Arc::clone(&stopping);
+    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready, ending);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
+    let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
+    calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
     calls.end();
+    // Work that took longer than that is still at it, so the vault stays ours until the process is
+    // gone.
+    std::mem::forget(lock);
     served
 }
 
@@ -364,10 +380,11 @@ fn agent(
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
         toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
-        audience: Box::new(Arc::clone(&doors)),
+        audience: Box::new(Hooked::new(Arc::clone(&doors), calls.clone())),
         place: Box::new(Arc::clone(&surroundings)),
     };
     let agent = Agent::new(ports, config.agent.clone());
+    agent.set_hooks(calls.hooks().clone());
     let left = agent.recover().unwrap_or_else(|error| {
         // Tools go on; a message is refused for as long as it cannot be kept.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
@@ -392,7 +409,8 @@ fn take(
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
-        calls.policy().replace(config.policy.clone());
+        calls.set_settings(config.policy.clone());
+        calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
         models.set_settings(&config.models);
@@ -405,6 +423,7 @@ fn take(
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "all that lives as long as the daemon")]
 async fn serve(
     calls: Calls,
     agent: AgentParts,
@@ -413,6 +432,7 @@ async fn serve(
     live: Arc<Live>,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
+    stopping: Arc<OnceLock<Instant>>,
 ) -> Result<(), StartError> {
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
@@ -420,7 +440,7 @@ async fn serve(
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
-    live.tell(take(calls, &agent, &server, log_level));
+    live.tell(take(calls.clone(), &agent, &server, log_level));
     agent.doors.open(server.events(), server.approvals());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
@@ -429,7 +449,9 @@ async fn serve(
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
     let tell = events.clone();
     let conversations = agent.talk.conversations().clone();
+    let hooks = calls.hooks().clone();
     conversations.subscribe(Box::new(move |event| {
+        hooked::hear(&hooks, event);
         conversations::events(event).into_iter().for_each(|event| tell.publish(event));
     }));
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
@@ -471,7 +493,11 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
-    server.run(signals::asked_to_stop(stop)).await;
+    let asked = async {
+        signals::asked_to_stop(stop).await;
+        let _ = stopping.set(Instant::now());
+    };
+    server.run(asked).await;
     tracing::info!("stopped");
     Ok(())
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::policy::ModeResult;
 use super::settings::ConfigProblem;
 
 /// Nothing to say.
@@ -29,6 +30,9 @@ pub struct StatusResult {
     pub settings: SettingsState,
     /// What holds the daemon in, should a fault of its own be turned against its user.
     pub confinement: Confinement,
+    /// How far callers are trusted with changes; null while that cannot be read, and nothing is
+    /// changed then.
+    pub mode: Option<ModeResult>,
     /// The vault.
     pub vault: VaultState,
 }

@@ -400,6 +400,7 @@ fn status(shared: &Shared) -> StatusResult {
         seq: shared.events.seq(),
         settings: shared.backend.settings_state(),
         confinement: shared.backend.confinement(),
+        mode: shared.backend.mode(ModeParams::default()).ok(),
         vault: shared.backend.vault(),
     }
 }
