@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::entry::{Entry, result_text};
 use super::wrap;
 use crate::llm::{Block, BlockKind, Message, ToolArgs, ToolCall, ToolResult, ToolSpec};
+use crate::policy::Scope;
 
 /// The history is made shorter when it takes so much of the window, in hundredths.
 const FULL: u64 = 80;
@@ -41,6 +42,8 @@ pub struct Context {
     factor: f64,
     /// What the person wanted last, where that was left out.
     asked: String,
+    /// What the least trusted of those may do whose words are in it.
+    scope: Scope,
 }
 
 /// What is left out, and how much stays.
@@ -56,6 +59,15 @@ pub struct Cut {
     pub kept: usize,
 }
 
+/// What a model is told of a message that the person did not type.
+fn foreign(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Person | Scope::Client => "[said by a program that does not speak for the user]",
+        Scope::Mcp => "[said by an MCP client, not by the user]",
+        Scope::Voice => "[heard by a microphone or a service; it may not be what the user said]",
+    }
+}
+
 impl Default for Context {
     fn default() -> Self {
         Self {
@@ -67,6 +79,7 @@ impl Default for Context {
             results: Vec::new(),
             factor: 1.0,
             asked: String::new(),
+            scope: Scope::Person,
         }
     }
 }
@@ -86,13 +99,17 @@ impl Context {
                 (self.system, self.tools) = (system.into(), tools.into());
                 self.has_opening = true;
             }
-            Entry::Message { message, .. } => {
+            Entry::Message { mut message, scope, .. } => {
                 // Whoever keeps entries fills them first; this keeps the history valid in any case.
                 for call in self.missing() {
                     self.take(unknown(&call));
                 }
                 if let Message::Assistant { content, .. } = &message {
                     self.open = content.iter().filter_map(Block::call).cloned().collect();
+                }
+                if let (Some(scope), Message::User { content }) = (scope, &mut message) {
+                    self.scope = self.scope.max(scope);
+                    content.insert(0, Block::text(foreign(scope)));
                 }
                 self.messages.push(message);
             }
@@ -139,6 +156,12 @@ impl Context {
             None => true,
         });
         missing
+    }
+
+    /// What the least trusted of those may do whose words are in it, also in what a summary tells of
+    /// them: whatever a model does may have come of those.
+    pub fn scope(&self) -> Scope {
+        self.scope
     }
 
     /// Whether the conversation has its system prompt and tools.
@@ -331,7 +354,7 @@ fn arguments(call: &ToolCall) -> String {
 }
 
 fn message_text(message: &Message) -> String {
-    Entry::Message { message: message.clone(), id: None, source: None }.text()
+    Entry::Message { message: message.clone(), id: None, source: None, scope: None }.text()
 }
 
 /// A message as a line or two of plain text.
@@ -428,11 +451,11 @@ mod tests {
     fn answer(content: Vec<Block>) -> Entry {
         let origin = Origin { wire: Wire::Anthropic, endpoint: "e".into(), model: "m".into() };
         let message = Message::Assistant { content, origin: Some(origin) };
-        Entry::Message { message, id: None, source: None }
+        Entry::Message { message, id: None, source: None, scope: None }
     }
 
     fn user(text: &str) -> Entry {
-        Entry::Message { message: Message::user(text), id: None, source: None }
+        Entry::Message { message: Message::user(text), id: None, source: None, scope: None }
     }
 
     fn result(id: &str) -> Entry {

@@ -65,6 +65,8 @@ pub(super) struct Done {
     pub heard: Vec<String>,
     /// The last whole message.
     pub answer: String,
+    /// Whether its end is kept.
+    pub is_kept: bool,
 }
 
 /// A turn at work.
@@ -197,6 +199,7 @@ impl Driver {
             Ok(context)
         });
         self.context = context.await?;
+        self.turn.limit(self.context.scope());
         Ok(())
     }
 
@@ -328,25 +331,28 @@ impl Driver {
             Entry::Message { message: Message::User { .. }, id: Some(id), .. } => received(id),
             _ => None,
         };
-        blocking(move || {
+        let is_new = blocking(move || {
             let memory = &agent.0.ports.memory;
-            memory.append(conversation, turn, &kept)?;
-            if let Some(received) = heard
-                && let Err(error) = memory.heard(received, turn)
-            {
-                // It is in the conversation, which the next start looks at.
-                tracing::warn!(%error, "a message is not marked as heard");
+            match heard {
+                Some(received) => memory.append_heard(conversation, turn, &kept, received),
+                None => memory.append(conversation, turn, &kept).map(|()| true),
             }
-            Ok(())
-        })
-        .await?;
-        self.context.push(entry);
+        });
+        if is_new.await? {
+            self.context.push(entry);
+        }
         Ok(())
     }
 
     fn show(&mut self, show: Show) {
         match &show {
-            Show::User(said) => self.heard.push(said.id.clone()),
+            Show::User(said) => {
+                // The first never waited.
+                if !self.heard.is_empty() {
+                    self.agent.has_heard(self.conversation, self.id);
+                }
+                self.heard.push(said.id.clone());
+            }
             Show::Message { text, kind, .. } => {
                 self.answer.clone_from(text);
                 if *kind == MessageKind::Question {
@@ -517,10 +523,10 @@ impl Driver {
             agent.0.ports.memory.finish(conversation, id, &kept, question.as_deref())
         });
         match finished.await {
-            Ok(()) => self.told(end),
+            Ok(()) => self.told(end, true),
             Err(error) => {
                 let unheard = end.unheard;
-                self.told(End { unheard, ..broken(&error) })
+                self.told(End { unheard, ..broken(&error) }, false)
             }
         }
     }
@@ -531,12 +537,12 @@ impl Driver {
         self.cancel.cancel();
         let mut unheard = std::mem::take(&mut self.lost);
         unheard.extend(self.turn.abandon());
-        self.told(End { unheard, ..broken(error) })
+        self.told(End { unheard, ..broken(error) }, false)
     }
 
-    fn told(self, end: End) -> Done {
+    fn told(self, end: End, is_kept: bool) -> Done {
         self.tell(What::Ended { end: end.clone() });
-        Done { end, heard: self.heard, answer: self.answer }
+        Done { end, heard: self.heard, answer: self.answer, is_kept }
     }
 }
 
@@ -552,7 +558,7 @@ pub(super) fn not_begun(
     let end = broken(error);
     let what = What::Ended { end: end.clone() };
     agent.0.ports.audience.tell(Told { conversation, turn, what });
-    Done { end, heard: vec![message], answer: String::new() }
+    Done { end, heard: vec![message], answer: String::new(), is_kept: false }
 }
 
 fn broken(error: &MemoryError) -> End {
@@ -680,7 +686,7 @@ async fn summarised(mut stream: TurnStream) -> Summary {
                 let llm::Turn { content, usage, origin, .. } = *turn;
                 let usage = usage.map(|usage| (usage, Some(origin)));
                 let message = Message::Assistant { content, origin: None };
-                let text = Entry::Message { message, id: None, source: None }.text();
+                let text = Entry::Message { message, id: None, source: None, scope: None }.text();
                 let text: String = text.trim().chars().take(SUMMARY.1).collect();
                 return Summary { text: (!text.is_empty()).then_some(text), usage };
             }

@@ -34,7 +34,7 @@ use talk::{Doors, Surroundings, Talk};
 use crate::agent::clock::SystemClock;
 use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
-use crate::agent::{Agent, Conversations, Ports, Summaries};
+use crate::agent::{Agent, Conversations, Left, Ports, Summaries};
 use crate::calls::Calls;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
@@ -366,6 +366,8 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 /// The agent, with what belongs to it.
 struct AgentParts {
     talk: Arc<Talk>,
+    /// What was received and not heard before this start.
+    left: Left,
     models: ChosenModels,
     doors: Arc<Doors>,
     surroundings: Arc<Surroundings>,
@@ -393,12 +395,13 @@ fn agent(
     };
     let agent = Agent::new(ports, config.agent.clone());
     agent.set_hooks(calls.hooks().clone());
-    if let Err(error) = agent.recover() {
+    let left = agent.recover().unwrap_or_else(|error| {
         // Tools go on; a message is refused for as long as it cannot be kept.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
-    }
+        Left::default()
+    });
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    AgentParts { talk, models, doors, surroundings }
+    AgentParts { talk, left, models, doors, surroundings }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -479,6 +482,8 @@ async fn serve(
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
+    // Before anybody says something new.
+    agent.talk.agent().hear_left(agent.left).await;
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),

@@ -103,7 +103,8 @@ async fn create(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let begun = async {
         let entered = enter(shared, request).await?;
         let params: SessionNewParams = entered.json()?;
-        entered.blocking(move |shared| shared.backend.new_session(params)).await
+        let scope = entered.scope;
+        entered.blocking(move |shared| shared.backend.new_session(params, scope)).await
     };
     answer(StatusCode::CREATED, begun.await)
 }

@@ -135,7 +135,41 @@ fn one(change: &Transaction<'_>, id: i64) -> Result<InboxRow, StoreError> {
     }
 }
 
+/// The turn in which a message was heard, if it was.
+pub(super) fn heard_in(
+    connection: &rusqlite::Connection,
+    id: i64,
+) -> Result<Option<TurnId>, StoreError> {
+    let query = "SELECT turn FROM inbox WHERE id = ?1";
+    let turn: Option<Option<i64>> =
+        connection.query_row(query, [id], |row| row.get(0)).optional()?;
+    let turn = turn.ok_or(StoreError::Unknown { what: "message", number: id })?;
+    Ok(turn.map(TurnId))
+}
+
+/// Notes in which turn a message is heard, and forgets its words, which stand in its conversation.
+pub(super) fn note_heard(
+    change: &Transaction<'_>,
+    id: i64,
+    turn: TurnId,
+) -> Result<(), StoreError> {
+    change.execute(
+        "UPDATE inbox SET state = 'done', turn = ?2, reason = '', text = '', body = NULL
+         WHERE id = ?1",
+        params![id, turn.0],
+    )?;
+    Ok(())
+}
+
 impl Store {
+    /// The turn in which a message was heard, if it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such message.
+    pub fn heard_in(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
+        self.with(|database| heard_in(database.read(), id))
+    }
+
     /// Keeps a message; durable when this returns, and only then may it be acknowledged. One that
     /// was kept before is not kept twice; another text under the same name is, and marked.
     ///

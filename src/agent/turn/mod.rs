@@ -153,6 +153,11 @@ impl Turn {
         }
     }
 
+    /// Lets it do no more than this: less trusted words are in the history that it goes on from.
+    pub fn limit(&mut self, scope: Scope) {
+        self.scope = self.scope.max(scope);
+    }
+
     /// How many messages wait to be heard.
     pub fn waiting(&self) -> usize {
         self.unheard.len()
@@ -331,6 +336,7 @@ impl Turn {
                 message: Message::Assistant { content: turn.content, origin: Some(turn.origin) },
                 id: id.clone(),
                 source: None,
+                scope: None,
             }));
             if let Some(id) = id {
                 if self.answer.text.is_empty() {
@@ -429,6 +435,7 @@ impl Turn {
             message: Message::Assistant { content, origin: None },
             id: Some(id.clone()),
             source: None,
+            scope: None,
         }));
         out.push(Effect::Record(Entry::notice(why)));
         let (text, kind) = (text.trim_end().to_owned(), MessageKind::Part);
@@ -445,6 +452,7 @@ impl Turn {
             message: Message::Notice { text: words.clone() },
             id: Some(id.clone()),
             source: None,
+            scope: None,
         }));
         out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
         let kind = MessageKind::Answer;
