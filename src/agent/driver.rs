@@ -189,14 +189,14 @@ impl Driver {
     /// Drives the turn to its end.
     pub(super) async fn run(
         mut self,
-        said: Said,
+        begins: Event,
         commands: &mut UnboundedReceiver<Command>,
     ) -> Done {
         let minutes = u64::from(self.settings.minutes);
         let deadline = tokio::time::sleep_until(Instant::now() + Duration::from_secs(minutes * 60));
         tokio::pin!(deadline);
         let mut is_late = false;
-        let mut event = Event::Began(said);
+        let mut event = begins;
         loop {
             let effects = self.turn.handle(event);
             match self.perform(effects).await {
@@ -327,7 +327,7 @@ impl Driver {
 
     fn show(&mut self, show: Show) {
         match &show {
-            Show::User(said) => self.heard.push(said.id.clone()),
+            Show::User(said) | Show::Again(said) => self.heard.push(said.id.clone()),
             Show::Message { text, kind, .. } => {
                 self.answer.clone_from(text);
                 if *kind == MessageKind::Question {

@@ -12,7 +12,7 @@ use super::driver::{self, Command, Driver, blocking};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
 use super::prompt::{Moment, Told};
-use super::turn::{End, Reason};
+use super::turn::{End, Event, Reason};
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::Message;
@@ -30,6 +30,8 @@ pub(super) struct Inner {
     /// Messages find their place one after another.
     arrivals: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    /// Woken when a turn is over.
+    over: tokio::sync::Notify,
 }
 
 /// What the agent works with.
@@ -98,6 +100,7 @@ impl Agent {
             settings: ArcSwap::from_pointee(settings),
             arrivals: tokio::sync::Mutex::default(),
             state: Mutex::default(),
+            over: tokio::sync::Notify::new(),
         }))
     }
 
@@ -139,6 +142,11 @@ impl Agent {
                 // It has its place; the end came before that was noted.
                 Some(turn) => memory.heard(received, *turn)?,
                 None => self.put_down(received, &said, to)?,
+            }
+        }
+        for received in left.others {
+            if let Some(turn) = heard.get(&format!("m{received}")) {
+                memory.heard(received, *turn)?;
             }
         }
         Ok(())
@@ -223,6 +231,99 @@ impl Agent {
         Ok(async move { answered.await.map_err(|_| PromptError::Ending) })
     }
 
+    /// Says what is kept in the inbox already, under this number. Else as [`Agent::say`].
+    ///
+    /// # Errors
+    /// [`PromptError`]; the message has no place yet.
+    pub async fn say_kept(
+        &self,
+        said: Said,
+        number: i64,
+    ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
+    {
+        let said = Said { id: format!("m{number}"), ..said };
+        let _in_turn = self.0.arrivals.lock().await;
+        let answered = self.await_answer(&said.id);
+        let id = said.id.clone();
+        if let Err(error) = self.place(said, None, Some(number)).await {
+            self.state().waiting.remove(&id);
+            return Err(error);
+        }
+        Ok(answered)
+    }
+
+    /// Goes on with a message that is kept under this number, and that was said in `conversation` in
+    /// a turn that was cut short or failed: a turn that begins with `notice`, after what was said and
+    /// done by then. Waits for a turn that is at work there.
+    ///
+    /// # Errors
+    /// [`PromptError`]; nothing has begun. [`MemoryError::NotFound`] where the conversation is gone.
+    pub async fn go_on(
+        &self,
+        said: Said,
+        number: i64,
+        conversation: ConversationId,
+        notice: String,
+    ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
+    {
+        let said = Said { id: format!("m{number}"), ..said };
+        let notice = Entry::notice(notice);
+        let answered = loop {
+            let over = self.0.over.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            let in_turn = self.0.arrivals.lock().await;
+            let (agent, notice) = (self.clone(), notice.clone());
+            let arrival = blocking(move || {
+                let memory = &agent.0.ports.memory;
+                let arrival = memory.go_on(conversation, &notice)?;
+                if let Arrival::Began { turn, .. } = arrival {
+                    memory.heard(number, turn)?;
+                }
+                Ok(arrival)
+            });
+            match arrival.await? {
+                Arrival::Began { conversation, turn, .. } => {
+                    let answered = self.await_answer(&said.id);
+                    self.begin(conversation, turn, said, Event::Again);
+                    break answered;
+                }
+                Arrival::Busy { conversation } if self.is_working(conversation) => {
+                    drop(in_turn);
+                    over.await;
+                }
+                Arrival::Busy { conversation } => {
+                    let agent = self.clone();
+                    blocking(move || agent.give_up(conversation)).await?;
+                }
+            }
+        };
+        Ok(answered)
+    }
+
+    /// The end of the turn that hears the message of this name.
+    fn await_answer(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<Answered, PromptError>> + Send + use<> {
+        let (tell, answered) = oneshot::channel();
+        self.state().waiting.entry(id.to_owned()).or_default().push(tell);
+        async move { answered.await.map_err(|_| PromptError::Ending) }
+    }
+
+    /// How the turn of this number ended, as it is kept. Blocks.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; there is no such turn any more.
+    pub fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+        self.0.ports.memory.ended(turn)
+    }
+
+    /// Whether there is a model to ask.
+    pub fn has_model(&self) -> bool {
+        self.0.ports.models.current().is_some()
+    }
+
     /// Stops the turn of a conversation; whether one was at work.
     pub fn cancel(&self, conversation: ConversationId) -> bool {
         let state = self.state();
@@ -262,7 +363,7 @@ impl Agent {
             });
             match arrival.await? {
                 Arrival::Began { conversation, turn, .. } => {
-                    self.begin(conversation, turn, said);
+                    self.begin(conversation, turn, said, Event::Began);
                     return Ok(());
                 }
                 Arrival::Busy { conversation } => {
@@ -292,7 +393,13 @@ impl Agent {
         driver::fill(self, conversation, turn, &mut context)
     }
 
-    fn begin(&self, conversation: ConversationId, turn: TurnId, said: Said) {
+    fn begin(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        said: Said,
+        how: fn(Said) -> Event,
+    ) {
         let (commands, mut heard) = mpsc::unbounded_channel();
         let running = Running { turn, commands, queued: 0 };
         self.state().running.insert(conversation, running);
@@ -300,7 +407,7 @@ impl Agent {
         tokio::spawn(async move {
             let message = said.id.clone();
             let mut done = match Driver::begin(agent.clone(), conversation, turn).await {
-                Ok(driver) => driver.run(said, &mut heard).await,
+                Ok(driver) => driver.run(how(said), &mut heard).await,
                 Err(error) => driver::not_begun(&agent, conversation, turn, message, &error),
             };
             let unheard = agent.over(conversation, turn, &mut done, &mut heard);
@@ -337,6 +444,7 @@ impl Agent {
             hint: done.end.hint.clone(),
             answer: done.answer.clone(),
         };
+        self.0.over.notify_waiters();
         for message in &done.heard {
             for waiting in state.waiting.remove(message).into_iter().flatten() {
                 // Who has gone needs no answer.

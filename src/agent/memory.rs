@@ -18,6 +18,9 @@ use crate::store::usage::Used;
 /// What the inbox knows messages of clients by.
 const SOURCE: &str = "prompt";
 
+/// What the inbox knows messages by that were heard by voice, which the daemon's worker brings.
+pub const VOICE: &str = "voice";
+
 /// Earlier conversations that a new one is told of.
 const EARLIER: usize = 2;
 
@@ -103,8 +106,29 @@ impl Memory for StoredMemory {
         }
     }
 
+    fn go_on(&self, conversation: ConversationId, notice: &Entry) -> Result<Arrival, MemoryError> {
+        let notice = Message {
+            text: notice.text(),
+            body: Some(json(notice)?),
+            source: VOICE.to_owned(),
+            conversation: Some(conversation),
+        };
+        match self.0.go_on(&notice) {
+            Ok(arrived) => Ok(Arrival::Began {
+                conversation: arrived.conversation,
+                turn: arrived.turn,
+                is_first: false,
+            }),
+            Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError> {
-        Ok(self.0.store().settle_message(received, InboxState::Done, Some(turn), "")?)
+        let store = self.0.store();
+        // What a worker brings it settles itself, once the turn has come to its end.
+        let is_done = store.message(received)?.source == SOURCE;
+        Ok(store.hear_message(received, turn, is_done)?)
     }
 
     fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError> {
@@ -206,12 +230,15 @@ impl Memory for StoredMemory {
                     scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
                     from: None,
                     client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
+                    note: None,
                 };
                 let to = envelope.and_then(|one| one.to).map(ConversationId);
                 messages.push((row.id, said, to));
             }
         }
-        Ok(Leftovers { turns, messages })
+        let others = self.0.store().messages(Some(VOICE), InboxState::Taken, LEFT)?;
+        let others = others.into_iter().filter(|row| row.turn.is_none()).map(|row| row.id);
+        Ok(Leftovers { turns, messages, others: others.collect() })
     }
 
     fn earlier(

@@ -92,6 +92,13 @@ pub trait Memory: Send + Sync + 'static {
     /// [`MemoryError`]; nothing has changed.
     fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError>;
 
+    /// Begins a turn in which something that was said in this conversation before is gone on with;
+    /// `notice` says so to the model.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing has changed.
+    fn go_on(&self, conversation: ConversationId, notice: &Entry) -> Result<Arrival, MemoryError>;
+
     /// A message that was received has been heard in this turn.
     ///
     /// # Errors
@@ -176,6 +183,9 @@ pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
     /// Messages that nobody heard: the number, the message, the conversation it is for.
     pub messages: Vec<(i64, Said, Option<ConversationId>)>,
+    /// The numbers of messages that somebody else brings again: only where they were heard is of
+    /// interest.
+    pub others: Vec<i64>,
 }
 
 /// A model that can be asked.

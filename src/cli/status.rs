@@ -11,6 +11,7 @@ use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
+use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
     Confinement, ConfinementState, StatusParams, StatusResult, Watching,
@@ -62,6 +63,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
         format!("confined  {}", confined(&status.confinement)),
+        format!("smarthole {}", smarthole(&status.smarthole)),
     ];
     if let Some(problem) = &status.settings.problem {
         lines.push(format!("settings  as before, since {}", settings_problem(problem)));
@@ -78,6 +80,24 @@ fn text(running: &Running, status: &StatusResult) -> String {
     }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
+}
+
+/// How the connection to SmartHole stands, in words.
+fn smarthole(state: &SmartHoleState) -> String {
+    let mut words = match state.state {
+        SmartHoleConnection::Disabled => "off".to_owned(),
+        SmartHoleConnection::Connecting => "connecting".to_owned(),
+        SmartHoleConnection::Connected => format!("connected, as `{}`", state.name),
+        SmartHoleConnection::Refused => format!("refused: {}", state.reason),
+        SmartHoleConnection::Disconnected => format!("not connected: {}", state.reason),
+    };
+    if state.waiting > 0 {
+        words.push_str(&format!("; {} waiting", state.waiting));
+    }
+    if state.set_aside > 0 {
+        words.push_str(&format!("; {} set aside, see `steward inbox`", state.set_aside));
+    }
+    words
 }
 
 /// What holds the daemon in, in words.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::inbox::SmartHoleState;
 use super::settings::ConfigProblem;
 
 /// Nothing to say.
@@ -29,6 +30,8 @@ pub struct StatusResult {
     pub settings: SettingsState,
     /// What holds the daemon in, should a fault of its own be turned against its user.
     pub confinement: Confinement,
+    /// The connection to SmartHole, which hears what is spoken.
+    pub smarthole: SmartHoleState,
     /// The vault.
     pub vault: VaultState,
 }

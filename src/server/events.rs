@@ -14,6 +14,7 @@ use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
     SubscribeMode, SubscribeParams, SubscribeResult,
 };
+use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
 use crate::protocol::session::{
     MessageKind, MessageParams, SessionEventMeta, SessionEventVaultMeta, SessionState,
     SessionUpdate, SessionUpdateParams, StateParams, StopReason,
@@ -49,6 +50,10 @@ pub enum Event {
         /// What happened.
         kind: ConversationChange,
     },
+    /// A message came by voice, or stands otherwise.
+    Inbox(InboxMessage),
+    /// The connection to SmartHole stands otherwise.
+    SmartHole(SmartHoleState),
     /// New settings hold.
     ConfigReloaded {
         /// What is another value now, by name.
@@ -112,6 +117,10 @@ impl Event {
             }
             Self::ConversationChanged { session_id, kind } => {
                 envelope::notification(&ConversationChangedParams { session_id, kind, meta })
+            }
+            Self::Inbox(message) => envelope::notification(&InboxParams { message, meta }),
+            Self::SmartHole(smarthole) => {
+                envelope::notification(&SmartHoleParams { smarthole, meta })
             }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })

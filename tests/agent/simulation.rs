@@ -91,6 +91,7 @@ fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, kill
                 scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
                 from: None,
                 client_id: Some(name.clone()),
+                note: None,
             };
             if let Ok(answered) = agent.say(said.clone(), None).await {
                 accepted.push(name);

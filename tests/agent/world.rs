@@ -157,6 +157,10 @@ impl Memory for Remembers {
         Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1), is_first })
     }
 
+    fn go_on(&self, _: ConversationId, _: &Entry) -> Result<Arrival, MemoryError> {
+        unreachable!("nothing is brought again in this world")
+    }
+
     fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError> {
         lock(&self.0.kept).inbox[received as usize - 1].2 = Some(turn);
         Ok(())

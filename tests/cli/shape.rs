@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 43] = [
+const COMMANDS: [&[&str]; 48] = [
     &[],
     &["serve"],
     &["tools"],
@@ -19,6 +19,11 @@ const COMMANDS: [&[&str]; 43] = [
     &["conversations", "end"],
     &["conversations", "delete"],
     &["conversations", "clear"],
+    &["inbox"],
+    &["inbox", "list"],
+    &["inbox", "show"],
+    &["inbox", "retry"],
+    &["inbox", "discard"],
     &["usage"],
     &["links"],
     &["links", "check"],

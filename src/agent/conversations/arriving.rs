@@ -70,6 +70,19 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`]: the message is for a conversation in which a turn is at
     /// work, and nothing is recorded; [`ConversationError::NotFound`].
     pub fn arrive(&self, message: &Message) -> Answer<Arrived> {
+        self.arriving(message, ItemKind::User)
+    }
+
+    /// Begins a turn in the conversation that `notice` names, with this notice in the place of
+    /// something said: a turn that was cut short is gone on with. Durable when this returns.
+    ///
+    /// # Errors
+    /// As [`Conversations::arrive`].
+    pub fn go_on(&self, notice: &Message) -> Answer<Arrived> {
+        self.arriving(notice, ItemKind::Notice)
+    }
+
+    fn arriving(&self, message: &Message, kind: ItemKind) -> Answer<Arrived> {
         let mut said = self.said();
         let (now, wall) = (self.now(), self.wall());
         let limits = self.settings().limits();
@@ -100,11 +113,7 @@ impl Conversations {
             boundary::is_question_fresh(now, since, limits).then_some(waiting)
         });
         let new = NewConversation { source: &message.source, began: wall };
-        let item = NewItem {
-            kind: ItemKind::User,
-            text: message.text.clone(),
-            body: message.body.clone(),
-        };
+        let item = NewItem { kind, text: message.text.clone(), body: message.body.clone() };
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;

@@ -57,6 +57,8 @@ pub fn ports_out(config: &Config) -> Vec<u16> {
     let known = named.filter_map(|name| setup::provider(models, &name).ok());
     let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
     ports.push(443);
+    // Also where it is switched off: it can be switched on while the daemon runs.
+    ports.push(config.smarthole.port);
     ports.sort_unstable();
     ports.dedup();
     ports
