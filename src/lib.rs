@@ -15,6 +15,7 @@
 //! | 1 | [`conversation`] | what was said, and where one conversation ends, as values; pure |
 //! | 1 | [`protocol`] | what crosses the socket |
 //! | 1 | [`llm`] | one turn asked of a language model, or of the first in a row that answers |
+//! | 1 | [`hooks`] | commands of the user's own that hear of what happens |
 //! | 2 | [`vault`] | the only room that touches the user's files |
 //! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
@@ -37,6 +38,7 @@ pub mod conversation;
 pub mod daemon;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod hooks;
 pub mod index;
 pub mod journal;
 pub mod llm;

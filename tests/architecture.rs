@@ -13,6 +13,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("conversation", 1),
     ("protocol", 1),
     ("llm", 1),
+    ("hooks", 1),
     ("store", 2),
     ("vault", 2),
     ("journal", 3),
@@ -49,12 +50,15 @@ const HOMES: &[(&str, &[&str])] = &[
     ("reqwest", &["llm"]),
     ("rpassword", &["cli"]),
     ("rustls", &["llm"]),
+    ("rustyline", &["cli"]),
     ("saphyr_parser", &["note"]),
     ("schemars", &["note", "tools"]),
+    ("terminal_size", &["cli"]),
     ("toml_edit", &["config"]),
     ("tokio_tungstenite", &["server", "smarthole", "cli"]),
     ("trash", &["vault"]),
     ("ts_rs", &["protocol"]),
+    ("unicode_width", &["cli"]),
     ("zstd", &["store"]),
 ];
 

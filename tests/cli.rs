@@ -5,14 +5,36 @@
 mod door;
 #[path = "support/machine.rs"]
 mod machine;
+#[cfg(unix)]
+#[path = "support/manual.rs"]
+mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "support/models.rs"]
 mod models;
+#[allow(dead_code, reason = "the tests of the agent use all of it")]
+#[path = "agent/script.rs"]
+mod script;
 #[path = "cli/support.rs"]
 mod support;
+// As the other test programs call it.
+#[cfg(unix)]
+use support as home;
+#[cfg(target_os = "linux")]
+#[path = "support/terminal.rs"]
+mod terminal;
 
+#[cfg(target_os = "linux")]
+#[path = "cli/asking.rs"]
+mod asking;
 #[path = "cli/call.rs"]
 mod call;
+#[path = "cli/chat.rs"]
+mod chat;
+#[path = "cli/chat_http.rs"]
+mod chat_http;
+#[cfg(target_os = "linux")]
+#[path = "cli/chat_terminal.rs"]
+mod chat_terminal;
 #[cfg(target_os = "linux")]
 #[path = "cli/confinement.rs"]
 mod confinement;
@@ -24,6 +46,8 @@ mod conversations;
 mod daemon;
 #[path = "cli/discovery.rs"]
 mod discovery;
+#[path = "cli/doors.rs"]
+mod doors;
 #[cfg(target_os = "linux")]
 #[path = "cli/endurance.rs"]
 mod endurance;
@@ -32,6 +56,9 @@ mod endurance;
 mod handles;
 #[path = "cli/history.rs"]
 mod history;
+#[cfg(unix)]
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/live.rs"]

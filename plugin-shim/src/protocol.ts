@@ -488,6 +488,12 @@ export type FoundConversation = {
   places: Array<ItemInfo>,
 };
 
+/** An event that is not for this client, in whose place this stands, so that numbers have no gaps. */
+export type HiddenParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
 /** A program, as ACP and MCP describe one. */
 export type Implementation = {
   /** Its name for programs. */
@@ -820,7 +826,7 @@ export type SearchConversationsParams = {
 
 /** What was found. */
 export type SearchConversationsResult = {
-  /** The newest first. */
+  /** First those whose title or summary has the words, then those with the newest words. */
   found: Array<FoundConversation>,
 };
 
@@ -1112,6 +1118,11 @@ export type StatusResult = {
   settings: SettingsState,
   /** What holds the daemon in, should a fault of its own be turned against its user. */
   confinement: Confinement,
+  /**
+   * How far callers are trusted with changes; null while that cannot be read, and nothing is
+   * changed then.
+   */
+  mode: ModeResult | null,
   /** The vault. */
   vault: VaultState,
 };
@@ -1419,6 +1430,8 @@ export interface ServerNotifications {
   "session/update": SessionUpdateParams;
   /** A message of a conversation is whole, and kept. */
   "_vault/message": MessageParams;
+  /** Something happened that is not for this client. */
+  "_vault/hidden": HiddenParams;
   /** How a conversation stands. */
   "_vault/state": StateParams;
   /** An answer to a request of the server's is no longer needed. */

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::context::Context;
@@ -12,9 +13,10 @@ use super::driver::{self, Command, Driver, blocking};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
 use super::prompt::{Moment, Told};
-use super::turn::{End, Event, Reason};
+use super::turn::{self, End, Reason};
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
+use crate::hooks::{Event, Hooks, Kind, Refused};
 use crate::llm::Message;
 
 /// Messages that may wait for one turn to hear them.
@@ -27,6 +29,8 @@ pub struct Agent(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) ports: Ports,
     settings: ArcSwap<TurnSettings>,
+    /// The user's commands that hear of messages, and may refuse them.
+    hooks: OnceLock<Hooks>,
     /// Messages find their place one after another.
     arrivals: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -84,6 +88,16 @@ pub enum PromptError {
     /// It cannot be kept, or there is no such conversation.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A hook of the user's refuses it, or failed where nothing is done without it.
+    #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
+    Refused {
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
+        /// Whether it failed.
+        failed: bool,
+    },
     /// Too many wait already.
     #[error("{QUEUE} messages wait to be heard in this conversation already")]
     Full,
@@ -98,10 +112,16 @@ impl Agent {
         Self(Arc::new(Inner {
             ports,
             settings: ArcSwap::from_pointee(settings),
+            hooks: OnceLock::new(),
             arrivals: tokio::sync::Mutex::default(),
             state: Mutex::default(),
             over: tokio::sync::Notify::new(),
         }))
+    }
+
+    /// Has these hooks hear of what is said from now on; only the first ones do.
+    pub fn set_hooks(&self, hooks: Hooks) {
+        let _ = self.0.hooks.set(hooks);
     }
 
     /// Gives other settings, from the next turn on.
@@ -191,7 +211,7 @@ impl Agent {
         to: Option<ConversationId>,
     ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
     {
-        let mut said = said;
+        let mut said = self.heard_by_hooks(said, to).await?;
         let _in_turn = self.0.arrivals.lock().await;
         if let Some(to) = to
             && self.state().running.get(&to).is_some_and(|running| running.queued >= QUEUE)
@@ -241,6 +261,7 @@ impl Agent {
         number: i64,
     ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
     {
+        let said = self.heard_by_hooks(said, None).await?;
         let said = Said { id: format!("m{number}"), ..said };
         let _in_turn = self.0.arrivals.lock().await;
         let answered = self.await_answer(&said.id);
@@ -285,7 +306,7 @@ impl Agent {
             match arrival.await? {
                 Arrival::Began { conversation, turn, .. } => {
                     let answered = self.await_answer(&said.id);
-                    self.begin(conversation, turn, said, Event::Again);
+                    self.begin(conversation, turn, said, turn::Event::Again);
                     break answered;
                 }
                 Arrival::Busy { conversation } if self.is_working(conversation) => {
@@ -322,6 +343,32 @@ impl Agent {
     /// Whether there is a model to ask.
     pub fn has_model(&self) -> bool {
         self.0.ports.models.current().is_some()
+    }
+
+    /// Asks the hooks about a message; the message as they leave it.
+    async fn heard_by_hooks(
+        &self,
+        said: Said,
+        to: Option<ConversationId>,
+    ) -> Result<Said, PromptError> {
+        let hooks = self.0.hooks.get().filter(|hooks| hooks.hears(Kind::MessageReceived));
+        let Some(hooks) = hooks.cloned() else { return Ok(said) };
+        let asked = tokio::task::spawn_blocking(move || {
+            let event = Event::new(Kind::MessageReceived)
+                .say("source", said.source.as_str())
+                .say("scope", said.scope.word())
+                .say("conversation", to.map(|to| to.to_string()))
+                .with_input(said.text.as_str().into());
+            match hooks.ask(event, &|| false) {
+                Ok(None) => Ok(said),
+                Ok(Some(Value::String(text))) => Ok(Said { text, ..said }),
+                Ok(Some(_)) => unreachable!("a message is replaced by a text"),
+                Err(Refused { hook, reason, failed }) => {
+                    Err(PromptError::Refused { hook, reason, failed })
+                }
+            }
+        });
+        asked.await.unwrap_or(Err(PromptError::Ending))
     }
 
     /// Stops the turn of a conversation; whether one was at work.
@@ -363,7 +410,7 @@ impl Agent {
             });
             match arrival.await? {
                 Arrival::Began { conversation, turn, .. } => {
-                    self.begin(conversation, turn, said, Event::Began);
+                    self.begin(conversation, turn, said, turn::Event::Began);
                     return Ok(());
                 }
                 Arrival::Busy { conversation } => {
@@ -398,7 +445,7 @@ impl Agent {
         conversation: ConversationId,
         turn: TurnId,
         said: Said,
-        how: fn(Said) -> Event,
+        how: fn(Said) -> turn::Event,
     ) {
         let (commands, mut heard) = mpsc::unbounded_channel();
         let running = Running { turn, commands, queued: 0 };

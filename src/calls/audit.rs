@@ -42,12 +42,24 @@ pub struct Audit {
 #[derive(Debug)]
 struct Shared {
     store: Store,
-    days: u32,
-    calls: u32,
+    kept: Mutex<Kept>,
     queue: Mutex<Queue>,
     wake: Condvar,
     /// One at a time takes rows and writes them, so that they stay in order.
     writing: Mutex<()>,
+}
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kept {
+    days: u32,
+    calls: u32,
+}
+
+impl Kept {
+    fn of(settings: &Settings) -> Self {
+        Self { days: settings.audit_days, calls: settings.audit_calls }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -61,8 +73,7 @@ impl Audit {
     pub(super) fn new(store: Store, settings: &Settings) -> Self {
         let shared = Shared {
             store,
-            days: settings.audit_days,
-            calls: settings.audit_calls,
+            kept: Mutex::new(Kept::of(settings)),
             queue: Mutex::default(),
             wake: Condvar::new(),
             writing: Mutex::default(),
@@ -80,6 +91,18 @@ impl Audit {
                 Ok(thread) => *writer = Some(thread),
                 Err(error) => tracing::warn!(%error, "the audit is written at the end only"),
             }
+        }
+    }
+
+    /// Keeps as much as these settings say; what is too much by them goes at once where this process
+    /// is the one that writes in the background.
+    pub(super) fn set(&self, settings: &Settings) {
+        let kept = Kept::of(settings);
+        let before = std::mem::replace(&mut *self.shared.kept(), kept);
+        let runs = self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if runs && before != kept {
+            self.shared.flush();
+            self.shared.trim();
         }
     }
 
@@ -137,6 +160,19 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trim(&self) {
+        let Kept { days, calls } = *self.kept();
+        let age = chrono::TimeDelta::days(i64::from(days));
+        let oldest = (chrono::Utc::now() - age).timestamp_millis();
+        if let Err(error) = self.store.trim_audit(oldest, calls) {
+            tracing::warn!(%error, "the audit could not be trimmed");
+        }
+    }
+
     fn flush(&self) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = std::mem::take(&mut self.queue().rows);
@@ -163,11 +199,7 @@ impl Shared {
             }
             if trimmed.is_none_or(|last| last.elapsed() >= TRIM_EVERY) {
                 trimmed = Some(Instant::now());
-                let age = chrono::TimeDelta::days(i64::from(self.days));
-                let oldest = (chrono::Utc::now() - age).timestamp_millis();
-                if let Err(error) = self.store.trim_audit(oldest, self.calls) {
-                    tracing::warn!(%error, "the audit could not be trimmed");
-                }
+                self.trim();
             }
         }
     }

@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::call::{ShownChange, word};
+use super::call::{Request, ShownChange, word};
 use super::{Calls, refused};
 use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::policy::{Call, Caller, Effect, Mode, Permission, Reason, Refusal, layers};
+use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, layers};
 use crate::tools::{Answer, Gate, Proposal, ToolError};
+use crate::vault::Cancel;
 
 /// Changes of which a person is shown the text.
 const MAX_SHOWN: usize = 50;
@@ -112,12 +113,11 @@ pub(super) struct Judge {
     calls: Calls,
     tool: &'static str,
     permission: Permission,
-    caller: Caller,
-    confirmed: bool,
-    dry_run: bool,
+    request: Request,
     mode: Mode,
     write: Option<Vec<VaultPath>>,
     agreed: Option<Agreed>,
+    cancel: Cancel,
     seen: Mutex<Seen>,
 }
 
@@ -131,8 +131,9 @@ impl Judge {
     pub fn new(
         calls: &Calls,
         call: &Call,
-        write: Option<Vec<VaultPath>>,
+        request: &Request,
         agreed: Option<Agreed>,
+        cancel: &Cancel,
     ) -> Self {
         let tools = crate::tools::definitions();
         let tool = tools.iter().find(|tool| tool.name == call.tool).map_or("", |tool| tool.name);
@@ -140,19 +141,18 @@ impl Judge {
             calls: calls.clone(),
             tool,
             permission: call.permission,
-            caller: call.caller.clone(),
-            confirmed: call.confirmed,
-            dry_run: call.dry_run,
+            request: request.clone(),
             mode: call.mode,
-            write,
+            write: call.write.map(<[VaultPath]>::to_vec),
             agreed,
+            cancel: cancel.clone(),
             seen: Mutex::default(),
         }
     }
 
     /// Whether a person has agreed to this call, one way or the other.
     pub fn has_agreement(&self) -> bool {
-        self.agreed.is_some() || (self.confirmed && self.caller.scope.is_person())
+        self.agreed.is_some() || (self.request.confirmed && self.request.caller.scope.is_person())
     }
 
     /// What came of the call, once it is over.
@@ -164,6 +164,21 @@ impl Judge {
             None => result,
         };
         Judged { result, seen, question }
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call {
+            tool: self.tool,
+            permission: self.permission,
+            schema: &Value::Null,
+            arguments: &Value::Null,
+            caller: &self.request.caller,
+            confirmed: self.request.confirmed,
+            dry_run: self.request.dry_run,
+            mode: self.mode,
+            turn: self.request.turn.as_deref(),
+            write: self.write.as_deref(),
+        }
     }
 
     fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
@@ -217,22 +232,18 @@ impl Gate for Judge {
                 effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
             seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
         }
-        let call = Call {
-            tool: self.tool,
-            permission: self.permission,
-            schema: &Value::Null,
-            arguments: &Value::Null,
-            caller: &self.caller,
-            confirmed: self.confirmed,
-            dry_run: self.dry_run,
-            mode: self.mode,
-            write: self.write.as_deref(),
-        };
+        let call = self.call();
         let reasons = match self.calls.0.policy.judge(&call, &effects) {
             Ok(reasons) => reasons,
             Err(refusal) => return Err(self.refuse(refusal)),
         };
-        if self.dry_run {
+        // Before a person is asked for what a rule of theirs refuses.
+        if self.agreed.is_none() {
+            let shown = || self.asked(proposal, &reasons);
+            let asked = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);
+            asked.map_err(|refusal| self.refuse(refusal))?;
+        }
+        if self.request.dry_run {
             let asked = self.asked(proposal, &reasons);
             let mut seen = self.seen();
             (seen.preview, seen.decision) = (Some(asked), Some("dry_run"));
@@ -273,7 +284,13 @@ impl Gate for Judge {
     }
 
     fn applied(&self, change_set: ChangeSetId) {
-        self.seen().change_set = Some(change_set.0);
+        let bytes = {
+            let mut seen = self.seen();
+            seen.change_set = Some(change_set.0);
+            seen.bytes
+        };
+        self.calls.0.policy.applied(&self.call(), bytes);
+        self.calls.tell_applied(&self.request, change_set);
     }
 }
 

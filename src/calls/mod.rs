@@ -8,12 +8,13 @@
 //! there, having done nothing, and is made anew once they have: so nothing waits for a person, no
 //! turn and no thread. Made anew it must come to the same changes, or it is refused.
 //!
-//! In reading order: this page, [`call`] (what is asked and answered), `judge`, [`audit`],
-//! `agreements`.
+//! In reading order: this page, [`call`] (what is asked and answered), `judge`, `hooked` (what
+//! hooks hear of it), [`audit`], `agreements`.
 
 mod agreements;
 pub mod audit;
 pub mod call;
+mod hooked;
 mod judge;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
+use crate::hooks::{self, Hooks};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -34,6 +36,7 @@ use crate::vault::{Cancel, View, Want};
 use agreements::Agreements;
 use audit::Audit;
 pub use call::{Answerer, Decision, Outcome, Question, Request, ShownChange};
+pub use hooked::CALLER as HOOK_CALLER;
 use judge::{Agreed, Judge, Judged};
 
 /// What a person set, under its name in the store.
@@ -51,12 +54,21 @@ struct Inner {
     store: Store,
     audit: Audit,
     agreements: Agreements,
+    hooks: Hooks,
 }
 
 impl Calls {
-    /// The way to the tools that work on `context`. Touches nothing yet.
+    /// The way to the tools that work on `context`, of which no hook hears. Touches nothing yet.
     pub fn new(context: Context, settings: Settings, store: Store) -> Self {
+        let nowhere = context.vault.root().to_owned();
+        let none = Hooks::new(hooks::Settings::default(), nowhere.clone(), nowhere);
+        Self::with_hooks(context, settings, store, none)
+    }
+
+    /// The same with hooks.
+    pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
         Self(Arc::new(Inner {
+            hooks,
             audit: Audit::new(store.clone(), &settings),
             agreements: Agreements::new(store.clone()),
             policy: Policy::new(settings, policy::clock()),
@@ -76,9 +88,20 @@ impl Calls {
         self.0.tool_settings.store(Arc::new(settings));
     }
 
-    /// What holds and can be replaced.
+    /// Takes other settings of what may run, from the next call on.
+    pub fn set_settings(&self, settings: Settings) {
+        self.0.audit.set(&settings);
+        self.0.policy.replace(settings);
+    }
+
+    /// What holds.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
+    }
+
+    /// The user's commands that hear of what happens.
+    pub fn hooks(&self) -> &Hooks {
+        &self.0.hooks
     }
 
     /// For whoever holds the vault alone: counts questions that an earlier run left open as
@@ -149,17 +172,23 @@ impl Calls {
         self.run(request, None, cancel)
     }
 
-    fn run(&self, request: Request, agreed: Option<Agreed>, cancel: &Cancel) -> Outcome {
+    fn run(&self, mut request: Request, agreed: Option<Agreed>, cancel: &Cancel) -> Outcome {
         let begun = Instant::now();
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
         row.answered_by = agreed.as_ref().map(|agreed| agreed.by.clone());
-        let settle = |mut row: AuditRow, result: &Result<Answer<Value>, ToolError>| {
+        let end = |row: &mut AuditRow, result: &Result<Answer<Value>, ToolError>| {
             row.microseconds = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
-            audit::result(&mut row, result);
+            audit::result(row, result);
+        };
+        let record = |row: AuditRow| {
             if self.0.policy.is_on(layers::AUDIT) {
                 self.0.audit.record(row);
             }
+        };
+        let settle = |mut row: AuditRow, result: &Result<Answer<Value>, ToolError>| {
+            end(&mut row, result);
+            record(row);
         };
         let Some(tool) = tools::definitions().iter().find(|tool| tool.name == request.tool) else {
             let error = unknown(&self.0.context, &request.tool);
@@ -168,13 +197,16 @@ impl Calls {
             settle(row, &result);
             return Outcome::Answered(result);
         };
-        let judged = self.judge(tool, &request, agreed, cancel);
+        let judged = self.judge(tool, &mut request, agreed, cancel);
         let Judged { result, seen, question } = judged;
         audit::judged(&mut row, &request, &seen);
         let Some(question) = question else {
-            settle(row, &result);
+            end(&mut row, &result);
+            self.tell_after_call(&request, &row, &seen, &result);
+            record(row);
             return Outcome::Answered(result);
         };
+        row.layer = Some(question.layer.to_owned());
         // A person's own program asks by itself and calls again with their agreement.
         if request.caller.scope.is_person() {
             let error = Err(question.needed());
@@ -199,43 +231,41 @@ impl Calls {
     fn judge(
         &self,
         tool: &'static Definition,
-        request: &Request,
+        request: &mut Request,
         agreed: Option<Agreed>,
         cancel: &Cancel,
     ) -> Judged {
         let policy = &self.0.policy;
-        let permission = permission(tool, &request.arguments);
         let settings = policy.settings();
-        // Who only looks need not wait for the database.
-        let mode = match permission {
-            Permission::None | Permission::Read => Ok(settings.mode),
-            _ => self.mode().map(|(mode, _)| mode),
+        let mut standing = match self.admit(tool, request, &settings) {
+            Ok(standing) => standing,
+            Err(judged) => return *judged,
         };
-        let mode = match mode {
-            Ok(mode) => mode,
-            Err(error) => {
-                let text = format!("it cannot be told what may be changed: {error}");
-                let error = ToolError::new(ErrorCode::IoError, text, error.hint());
-                return Judged::refused_early(Err(error));
+        // What a person agreed to has been before the hooks, and is done as it was shown.
+        if agreed.is_none() {
+            let asked = self.ask_before_call(request, cancel);
+            if !matches!(asked, Ok(None)) {
+                policy.give_back(&standing.call(tool, request));
             }
-        };
-        let (view, write) = self.places(&settings, request);
-        let call = Call {
-            tool: tool.name,
-            permission,
-            schema: &tool.input_schema,
-            arguments: &request.arguments,
-            caller: &request.caller,
-            confirmed: request.confirmed,
-            dry_run: request.dry_run,
-            mode,
-            write: write.as_deref(),
-        };
-        if let Err(refusal) = policy.admit(&call) {
-            let error = refused(&refusal);
-            return Judged::refused(refusal, error);
+            match asked {
+                Ok(None) => {}
+                Ok(Some(arguments)) => {
+                    // Judged like any other arguments.
+                    request.arguments = arguments;
+                    standing = match self.admit(tool, request, &settings) {
+                        Ok(standing) => standing,
+                        Err(judged) => return *judged,
+                    };
+                }
+                Err(refusal) => {
+                    let error = refused(&refusal);
+                    return Judged::refused(refusal, error);
+                }
+            }
         }
-        let judge = Arc::new(Judge::new(self, &call, write.clone(), agreed));
+        let request = &*request;
+        let (call, view) = (standing.call(tool, request), standing.view.clone());
+        let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
         context.gate = Some(Arc::clone(&judge) as Arc<dyn tools::Gate>);
@@ -271,6 +301,35 @@ impl Calls {
         judged
     }
 
+    /// Lets the layers decide that look at a call before it runs.
+    fn admit(
+        &self,
+        tool: &'static Definition,
+        request: &Request,
+        settings: &Settings,
+    ) -> Result<Standing, Box<Judged>> {
+        let permission = permission(tool, &request.arguments);
+        // Who only looks need not wait for the database.
+        let mode = match permission {
+            Permission::None | Permission::Read => Ok(settings.mode),
+            _ => self.mode().map(|(mode, _)| mode),
+        };
+        let mode = mode.map_err(|error| {
+            let text = format!("it cannot be told what may be changed: {error}");
+            let error = ToolError::new(ErrorCode::IoError, text, error.hint());
+            Box::new(Judged::refused_early(Err(error)))
+        })?;
+        let (view, write) = self.places(settings, request);
+        let standing = Standing { permission, mode, view, write };
+        match self.0.policy.admit(&standing.call(tool, request)) {
+            Ok(()) => Ok(standing),
+            Err(refusal) => {
+                let error = refused(&refusal);
+                Err(Box::new(Judged::refused(refusal, error)))
+            }
+        }
+    }
+
     /// What the caller may see, and what it may change; `None` for all.
     fn places(
         &self,
@@ -298,6 +357,31 @@ impl Calls {
             false => real(&settings.write).iter().flat_map(|one| seen.parts(one)).collect(),
         };
         (view, Some(write))
+    }
+}
+
+/// What holds for one call with these arguments.
+struct Standing {
+    permission: Permission,
+    mode: Mode,
+    view: Option<View>,
+    write: Option<Vec<VaultPath>>,
+}
+
+impl Standing {
+    fn call<'a>(&'a self, tool: &'a Definition, request: &'a Request) -> Call<'a> {
+        Call {
+            tool: tool.name,
+            permission: self.permission,
+            schema: &tool.input_schema,
+            arguments: &request.arguments,
+            caller: &request.caller,
+            confirmed: request.confirmed,
+            dry_run: request.dry_run,
+            mode: self.mode,
+            turn: request.turn.as_deref(),
+            write: self.write.as_deref(),
+        }
     }
 }
 

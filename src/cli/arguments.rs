@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, 
 use clap_complete::Shell;
 
 use super::call::CallArguments;
+use super::chat::ChatArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
 use super::inbox::InboxArguments;
@@ -79,6 +80,8 @@ pub enum Command {
     Tools,
     /// Call a tool, through the running daemon or directly
     Call(CallArguments),
+    /// Talk to the agent: a chat on the terminal, or one message and its answer
+    Chat(ChatArguments),
     /// Show what the steward changed, newest first
     Log(LogArguments),
     /// Take a change set back, or one change of it; without a number the last one
@@ -267,7 +270,7 @@ pub enum TrashAction {
     Empty {
         /// What to remove, as `trash list` names it
         items: Vec<String>,
-        /// Without names: what was deleted more than so many days ago
+        /// Without names: what was deleted more than so many days ago, 30 at least
         #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
         older_than: u32,
         /// Do not ask

@@ -1,4 +1,5 @@
-//! A client of the running daemon: one connection, one question at a time.
+//! A client of the running daemon: one connection. Most commands ask one thing and leave;
+//! `steward chat` stays and hears what happens.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,7 +17,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
+use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
+use crate::hooks;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::initialize::{
     ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
@@ -74,6 +77,8 @@ pub struct Client {
     max_frame: usize,
     /// How long an answer may take.
     patience: Duration,
+    /// The run of the daemon, and its last event when it was asked.
+    stands: (String, u64),
 }
 
 impl Client {
@@ -82,13 +87,25 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; after [`ClientError::NotTheDaemon`] nothing of the user's was sent.
     pub async fn connect(running: &Running, token: &Token) -> Result<Self, ClientError> {
+        Self::connect_as(running, token, false).await
+    }
+
+    /// As [`Client::connect`]; with `approvals` it is asked what a person must agree to.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn connect_as(
+        running: &Running,
+        token: &Token,
+        approvals: bool,
+    ) -> Result<Self, ClientError> {
         let port = running.port;
-        tokio::time::timeout(HANDSHAKE, Self::introduce(port, token))
+        tokio::time::timeout(HANDSHAKE, Self::introduce(port, token, approvals))
             .await
             .unwrap_or(Err(ClientError::Broken("it does not answer".to_owned())))
     }
 
-    async fn introduce(port: u16, token: &Token) -> Result<Self, ClientError> {
+    async fn introduce(port: u16, token: &Token, approvals: bool) -> Result<Self, ClientError> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
         let stream = stream.map_err(|error| match error.kind() {
             io::ErrorKind::ConnectionRefused => ClientError::NobodyThere { port },
@@ -110,11 +127,17 @@ impl Client {
                     _ => ClientError::NotTheDaemon { port },
                 }
             })?;
-        let mut client = Self { socket, next_id: 1, max_frame: FIRST_FRAME, patience: HANDSHAKE };
+        let mut client = Self {
+            socket,
+            next_id: 1,
+            max_frame: FIRST_FRAME,
+            patience: HANDSHAKE,
+            stands: (String::new(), 0),
+        };
 
         // A fresh random text: an answer heard earlier proves nothing.
         let nonce = Token::generate().map_err(broken)?.reveal();
-        let answer = client.call(&introduction(&nonce)).await?;
+        let answer = client.call(&introduction(&nonce, approvals)).await?;
         let daemon = answer.agent_capabilities.meta.vault;
         let proof = daemon.proof.unwrap_or_default();
         if proof != token.prove(&nonce) {
@@ -124,7 +147,18 @@ impl Client {
             .map_or(FIRST_FRAME, |most| most.clamp(1, 1 << 20));
         let deadline = Duration::from_secs(u64::from(daemon.limits.request_seconds));
         client.patience = deadline + GRACE;
+        client.stands = (daemon.epoch, daemon.seq);
         Ok(client)
+    }
+
+    /// The run of the daemon, and the number of its last event when the connection was made.
+    pub fn stands(&self) -> (&str, u64) {
+        (&self.stands.0, self.stands.1)
+    }
+
+    /// How long an answer may take.
+    pub fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Asks and waits for the answer; what the daemon tells meanwhile is not for us.
@@ -132,16 +166,43 @@ impl Client {
     /// # Errors
     /// [`ClientError::Answer`] or [`ClientError::Broken`].
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, ClientError> {
+        let id = self.ask(params).await?;
+        let answer = tokio::time::timeout(self.patience, self.answer(id))
+            .await
+            .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
+        serde_json::from_value(answer).map_err(broken)
+    }
+
+    /// Asks without waiting; the id of the answer, which comes by [`Client::next`].
+    ///
+    /// # Errors
+    /// [`ClientError::Broken`].
+    pub async fn ask<P: MethodParams>(&mut self, params: &P) -> Result<i64, ClientError> {
         let id = self.next_id;
         self.next_id += 1;
         let request = json!({
             "jsonrpc": "2.0", "id": id, "method": P::METHOD, "params": params,
         });
         self.send(request.to_string()).await?;
-        let answer = tokio::time::timeout(self.patience, self.answer(id))
-            .await
-            .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
-        serde_json::from_value(answer).map_err(broken)
+        Ok(id)
+    }
+
+    /// Tells the daemon something that has no answer.
+    ///
+    /// # Errors
+    /// [`ClientError::Broken`].
+    pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
+        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.send(told.to_string()).await
+    }
+
+    /// Answers what the daemon asked under `id`.
+    ///
+    /// # Errors
+    /// [`ClientError::Broken`].
+    pub async fn reply(&mut self, id: &Value, result: Value) -> Result<(), ClientError> {
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        self.send(answer.to_string()).await
     }
 
     async fn send(&mut self, text: String) -> Result<(), ClientError> {
@@ -160,7 +221,11 @@ impl Client {
         Ok(())
     }
 
-    async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
+    /// The next message of the daemon's, whatever it is. Given up in between, it loses nothing.
+    ///
+    /// # Errors
+    /// [`ClientError::Broken`], once there is no connection any more.
+    pub async fn next(&mut self) -> Result<Value, ClientError> {
         loop {
             let message = match self.socket.next().await {
                 Some(message) => message.map_err(broken)?,
@@ -177,7 +242,13 @@ impl Client {
                 }
                 _ => continue,
             };
-            let mut answer: Value = serde_json::from_str(&text).map_err(broken)?;
+            return serde_json::from_str(&text).map_err(broken);
+        }
+    }
+
+    async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
+        loop {
+            let mut answer = self.next().await?;
             // An error without an id answers the one question there is.
             let ours =
                 answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
@@ -198,15 +269,21 @@ impl Client {
     }
 }
 
-/// What the command line calls itself.
-pub const NAME: &str = "steward";
+/// What the command line calls itself; where a hook has started it, after that hook, so that hooks
+/// do not hear of what they do themselves.
+pub fn name() -> String {
+    match std::env::var(hooks::VARIABLE) {
+        Ok(hook) if !hook.is_empty() => format!("{HOOK_CALLER}{hook}"),
+        _ => "steward".to_owned(),
+    }
+}
 
-fn introduction(nonce: &str) -> InitializeParams {
-    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()), approvals: false });
+fn introduction(nonce: &str, approvals: bool) -> InitializeParams {
+    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()), approvals });
     InitializeParams {
         protocol_version: PROTOCOL_VERSION,
         client_info: Some(Implementation {
-            name: NAME.to_owned(),
+            name: name(),
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }),

@@ -12,6 +12,7 @@
 
 mod arguments;
 mod call;
+mod chat;
 mod client;
 mod completions;
 mod config;
@@ -71,6 +72,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => serve::run(&session()?, arguments, output),
         Command::Tools => tools::run(output),
         Command::Call(arguments) => call::run(&session()?, arguments, output),
+        Command::Chat(arguments) => chat::run(&session()?, arguments, output),
         Command::Log(arguments) => history::log(&session()?, arguments, output),
         Command::Undo(arguments) => history::undo(&session()?, arguments, output),
         Command::Restore(arguments) => history::restore(&session()?, arguments, output),

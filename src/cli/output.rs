@@ -50,6 +50,11 @@ impl Output {
         self.json
     }
 
+    /// Colours on stdout.
+    pub fn color_stdout(&self) -> bool {
+        self.color_stdout
+    }
+
     /// Colours on stderr, for the log.
     pub fn color_stderr(&self) -> bool {
         self.color_stderr

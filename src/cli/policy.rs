@@ -173,10 +173,13 @@ fn line(call: &AuditedCall) -> String {
     for path in &call.paths {
         line.push_str(&format!("  `{path}`"));
     }
-    if let Some(layer) = &call.layer {
-        line.push_str(&format!("  [{layer}"));
-        line.push_str(&call.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default());
-        line.push(']');
+    let why = [call.layer.as_deref(), call.reason.as_deref()];
+    let why: Vec<&str> = why.into_iter().flatten().collect();
+    if !why.is_empty() {
+        line.push_str(&format!("  [{}]", why.join(": ")));
+    }
+    if let Some(by) = &call.answered_by {
+        line.push_str(&format!("  answered by {by}"));
     }
     if let Some(set) = call.change_set {
         line.push_str(&format!("  change set {set}"));

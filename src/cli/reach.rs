@@ -200,7 +200,7 @@ fn directly(
         let request = Request {
             tool: name.to_owned(),
             arguments: Value::Object(arguments.clone()),
-            caller: Caller { scope: Scope::Person, name: client::NAME.to_owned() },
+            caller: Caller { scope: Scope::Person, name: client::name() },
             confirmed: way.confirmed,
             dry_run: way.dry_run,
             ..Request::default()

@@ -12,6 +12,7 @@ use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
+use crate::protocol::policy::ModeResult;
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
     Confinement, ConfinementState, StatusParams, StatusResult, Watching,
@@ -64,6 +65,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("clients   {}", status.connections),
         format!("confined  {}", confined(&status.confinement)),
         format!("smarthole {}", smarthole(&status.smarthole)),
+        format!("mode      {}", mode(status.mode.as_ref())),
     ];
     if let Some(problem) = &status.settings.problem {
         lines.push(format!("settings  as before, since {}", settings_problem(problem)));
@@ -100,10 +102,20 @@ fn smarthole(state: &SmartHoleState) -> String {
     words
 }
 
+fn mode(mode: Option<&ModeResult>) -> String {
+    match mode {
+        Some(mode) if mode.set_live => format!("{}, set by `steward mode`", mode.mode),
+        Some(mode) => format!("{}, as in the settings", mode.mode),
+        None => "not known, so nothing is changed".to_owned(),
+    }
+}
+
 /// What holds the daemon in, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
-        ConfinementState::Full => "writes to its vault and its own folders only, connects nowhere",
+        ConfinementState::Full => {
+            "writes to its vault and its own folders only, connects to the ports of models only"
+        }
         ConfinementState::Partial => "in part",
         ConfinementState::Off => "no",
         ConfinementState::NotPossible => "not possible here",

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::config::{log, security};
 use crate::index::search;
-use crate::{agent, journal, llm, policy, server, smarthole, vault};
+use crate::{agent, hooks, journal, llm, policy, server, smarthole, tools, vault};
 
 /// The largest file that is taken for settings, in bytes; more is a mistaken path.
 const MAX_BYTES: u64 = 1 << 20;
@@ -35,6 +35,8 @@ pub struct Config {
     pub journal: journal::Settings,
     /// `[policy]`.
     pub policy: policy::Settings,
+    /// `[hooks]`.
+    pub hooks: hooks::Settings,
     /// `[agent]`.
     pub agent: agent::TurnSettings,
     /// `[conversation]`.
@@ -185,6 +187,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "search" => loaded.config.search = source.section("search", value)?,
             "journal" => loaded.config.journal = source.section("journal", value)?,
             "policy" => loaded.config.policy = source.section("policy", value)?,
+            "hooks" => loaded.config.hooks = source.hooks(value)?,
             "agent" => loaded.config.agent = source.section("agent", value)?,
             "conversation" => {
                 loaded.config.conversation = source.section("conversation", value)?;
@@ -206,6 +209,7 @@ const SECTIONS: &[&str] = &[
     "search",
     "journal",
     "policy",
+    "hooks",
     "agent",
     "conversation",
     "models",
@@ -241,6 +245,7 @@ fn known_keys() -> Vec<(&'static str, Vec<String>)> {
         ("search", keys(search::Settings::default())),
         ("journal", keys(journal::Settings::default())),
         ("policy", keys(policy::Settings::default())),
+        ("hooks", keys(hooks::Settings::default())),
         ("agent", keys(agent::TurnSettings::default())),
         ("models", keys(llm::Settings::default())),
         ("smarthole", keys(smarthole::Settings::default())),
@@ -277,6 +282,25 @@ impl Source<'_> {
                 }
             }
         })
+    }
+
+    /// `[hooks]`, in which every tool that is named must be there: one that is spelt wrongly would
+    /// guard nothing.
+    fn hooks(&self, value: Spanned<DeValue<'_>>) -> Result<hooks::Settings, ConfigError> {
+        let span = value.span();
+        let settings: hooks::Settings = self.section("hooks", value)?;
+        let known: Vec<&str> = tools::definitions().iter().map(|tool| tool.name).collect();
+        for (name, hook) in &settings.commands {
+            if let Some(wrong) = hook.tools.iter().find(|tool| !known.contains(&tool.as_str())) {
+                let message = format!("in [hooks]: the hook `{name}`: there is no tool `{wrong}`");
+                let hint = nearest(wrong, &known).map_or_else(
+                    || "`steward tools` lists them".to_owned(),
+                    |right| format!("did you mean `{right}`?"),
+                );
+                return Err(self.fault(span, message, Some(hint)));
+            }
+        }
+        Ok(settings)
     }
 
     /// `vault = "path"`, or a `[vault]` section with `path` beside the room's own settings.

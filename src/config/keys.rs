@@ -85,10 +85,13 @@ pub const KEYS: &[Key] = &[
     key("policy.changes_per_minute", Takes::Call, Setter::Person),
     key("policy.bulk_files", Takes::Call, Setter::Person),
     key("policy.bulk_bytes", Takes::Call, Setter::Person),
+    key("policy.turn_bytes", Takes::Call, Setter::Person),
     key("policy.approval_seconds", Takes::Call, Setter::Person),
     key("policy.call_seconds", Takes::Call, Setter::Person),
-    key("policy.audit_days", Takes::Restart, Setter::Person),
-    key("policy.audit_calls", Takes::Restart, Setter::Person),
+    key("policy.audit_days", Takes::Call, Setter::Person),
+    key("policy.audit_calls", Takes::Call, Setter::Person),
+    // Commands that the steward runs.
+    key("hooks.commands", Takes::Call, Setter::Person),
     key("conversation.idle_minutes", Takes::Call, Setter::Client),
     // Fewer deletes what was said.
     key("conversation.kept", Takes::Call, Setter::Person),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Whether the daemon confines itself at start, where the system can (Linux): it may then write
-    /// to its vault and its own folders only, and open no connections.
+    /// to its vault and its own folders only, and connect to the ports of models only.
     pub landlock: bool,
 }
 

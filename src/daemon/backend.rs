@@ -221,6 +221,7 @@ impl Backend for VaultBackend {
                 .cloned()
                 .chain(unreadable.take(20))
                 .chain(status.warnings)
+                .chain(self.calls.hooks().complaints())
                 .collect(),
         }
     }

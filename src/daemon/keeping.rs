@@ -9,13 +9,14 @@ use crate::protocol::keeping::{
 };
 use crate::tools::Context;
 
-/// How old a deletion must be to be removed without being named, in days.
+/// How old a deletion must at least be to be removed without being named, in days.
 const OLD: u32 = 30;
 
 /// Removes things from the trash for good, or says what it would remove.
 ///
 /// # Errors
-/// Kind `failed`: a name that is not in the trash, or lies in the system's; what the journal says.
+/// Kind `invalid_params`: what is younger than 30 days and not named. Kind `failed`: a name that is
+/// not in the trash, or lies in the system's; what the journal says.
 pub fn empty_trash(
     context: &Context,
     params: &TrashEmptyParams,
@@ -51,6 +52,12 @@ pub fn empty_trash(
 fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, ErrorObject> {
     if params.items.is_empty() {
         let days = params.older_than_days.unwrap_or(OLD);
+        if days < OLD {
+            let message =
+                format!("what is younger than {OLD} days is not removed unless it is named");
+            return Err(ErrorObject::new(Kind::InvalidParams, message)
+                .hint("name each thing as `list_trash` and `steward trash list` do"));
+        }
         let time = Utc::now().checked_sub_days(Days::new(days.into()));
         return Ok(Empty::Older(time.unwrap_or_default()));
     }

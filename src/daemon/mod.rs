@@ -10,6 +10,7 @@ pub mod confine;
 pub mod conversations;
 pub mod fresh;
 mod handles;
+pub mod hooked;
 pub mod inbox;
 pub mod keeping;
 pub mod models;
@@ -21,13 +22,14 @@ pub mod voice;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use backend::VaultBackend;
 use fresh::Fresh;
+use hooked::Hooked;
 use models::ChosenModels;
 use talk::{Doors, Surroundings, Talk};
 use voice::Voice;
@@ -45,6 +47,7 @@ use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
+use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
@@ -71,9 +74,17 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// any moment, so giving up on it loses nothing.
 const LAST_WORK: Duration = Duration::from_millis(500);
 
+/// How long hooks may still hear of what was done, where that leaves the whole end within its time.
+const LAST_HOOKS: Duration = Duration::from_secs(4);
+const WHOLE_END: Duration = Duration::from_millis(9_600);
+
 /// How long after the start the journal is looked after for the first time, and how often then.
 const FIRST_CARE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How long it is known that a message was heard, in milliseconds: a client that sends it again later
+/// is heard again.
+const RECEIPTS: i64 = 30 * 86_400_000;
 
 /// Why a daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -252,7 +263,9 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 
 /// The one way to the tools that work on `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
-    Calls::new(context, config.policy.clone(), Store::at(state))
+    let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
+    let hooks = Hooks::new(config.hooks.clone(), vault, place);
+    Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks)
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -281,7 +294,7 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
     let state = folders.prepare(root)?;
-    let _lock = lock(folders, root, &state, LOCK_PATIENCE)?;
+    let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
@@ -296,7 +309,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, conversations, &config, folders, environment, tape)?;
+    let agent = agent(&calls, conversations, &config, folders, environment, tape);
     let mut backend =
         VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
     backend.hear(Arc::clone(&agent.voice));
@@ -308,11 +321,18 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .max_blocking_threads(QUICK_THREADS + cores + 1)
         .build()
         .context("could not start the threads")?;
-    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready);
+    let stopping = Arc::default();
+    let ending = Arc::clone(&stopping);
+    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready, ending);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
+    let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
+    calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
     calls.end();
+    // Work that took longer than that is still at it, so the vault stays ours until the process is
+    // gone.
+    std::mem::forget(lock);
     served
 }
 
@@ -356,7 +376,7 @@ fn agent(
     folders: &Folders,
     environment: Environment,
     tape: Tape,
-) -> Result<AgentParts, StartError> {
+) -> AgentParts {
     let root = calls.context().vault.root();
     let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
     let doors = Arc::new(Doors::new(root));
@@ -365,10 +385,11 @@ fn agent(
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
         toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
-        audience: Box::new(Arc::clone(&doors)),
+        audience: Box::new(Hooked::new(Arc::clone(&doors), calls.clone())),
         place: Box::new(Arc::clone(&surroundings)),
     };
     let agent = Agent::new(ports, config.agent.clone());
+    agent.set_hooks(calls.hooks().clone());
     if let Err(error) = agent.recover() {
         // Tools go on; a message is refused for as long as it cannot be kept.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
@@ -378,7 +399,7 @@ fn agent(
     let hears = Arc::clone(&voice);
     doors.tell_too(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    Ok(AgentParts { talk, models, doors, surroundings, voice })
+    AgentParts { talk, models, doors, surroundings, voice }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -398,7 +419,8 @@ fn take(
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
-        calls.policy().replace(config.policy.clone());
+        calls.set_settings(config.policy.clone());
+        calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
         models.set_settings(&config.models);
@@ -413,6 +435,7 @@ fn take(
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "all that lives as long as the daemon")]
 async fn serve(
     calls: Calls,
     agent: AgentParts,
@@ -421,6 +444,7 @@ async fn serve(
     live: Arc<Live>,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
     ready: &dyn Fn(&Ready),
+    stopping: Arc<OnceLock<Instant>>,
 ) -> Result<(), StartError> {
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
@@ -431,7 +455,7 @@ async fn serve(
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
-    live.tell(take(calls, &agent, &server, smarthole.clone(), log_level));
+    live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
     let _listening = listen(&agent.voice, &smarthole, &server.events());
     let voice = Arc::clone(&agent.voice);
@@ -442,7 +466,9 @@ async fn serve(
     vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
     let tell = events.clone();
     let conversations = agent.talk.conversations().clone();
+    let hooks = calls.hooks().clone();
     conversations.subscribe(Box::new(move |event| {
+        hooked::hear(&hooks, event);
         conversations::events(event).into_iter().for_each(|event| tell.publish(event));
     }));
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
@@ -461,7 +487,7 @@ async fn serve(
     let hears = Arc::clone(&fresh);
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
-    tokio::spawn(look_after(journal));
+    tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),
@@ -484,6 +510,7 @@ async fn serve(
     // Bounded by itself: requests in flight have some seconds to finish.
     let asked = async move {
         signals::asked_to_stop(stop).await;
+        let _ = stopping.set(Instant::now());
         smarthole.stop();
         let _ = tokio::task::spawn_blocking(move || voice.stop()).await;
     };
@@ -527,7 +554,7 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
 }
 
 /// Copies the journal's database and lets old texts go, once a day.
-async fn look_after(journal: Journal) {
+async fn look_after(journal: Journal, conversations: Conversations) {
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
     // After a night asleep once is enough.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -537,6 +564,13 @@ async fn look_after(journal: Journal) {
         match tokio::task::spawn_blocking(move || journal.daily()).await {
             Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
             Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
+            Err(_) => return,
+        }
+        let store = conversations.store().clone();
+        let old = conversations.clock().wall().timestamp_millis() - RECEIPTS;
+        match tokio::task::spawn_blocking(move || store.trim_inbox(old)).await {
+            Ok(Ok(messages)) => tracing::debug!(messages, "receipts were let go"),
+            Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked after"),
             Err(_) => return,
         }
     }

@@ -492,6 +492,13 @@ fn refused(error: PromptError) -> ErrorObject {
         PromptError::Full => {
             ErrorObject::new(Kind::Overloaded, error.to_string()).retry_after_ms(1_000)
         }
+        PromptError::Refused { failed, .. } => {
+            let hint = match failed {
+                false => "it is a rule of the user's; the message is not kept",
+                true => "`steward status` says what went wrong; the message is not kept",
+            };
+            ErrorObject::new(Kind::NotPermitted, error.to_string()).hint(hint)
+        }
         PromptError::Ending => ending(),
     }
 }

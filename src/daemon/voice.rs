@@ -265,6 +265,9 @@ impl Voice {
                 self.failed(&row, &words).await;
             }
             Ok(Answered { answer, .. }) => self.answered(&row, &answer).await,
+            Err(error @ PromptError::Refused { failed: false, .. }) => {
+                self.set_aside(&row, &error.to_string()).await;
+            }
             Err(error) => self.failed(&row, &error.to_string()).await,
         }
         *lock(&self.at_work) = None;
@@ -354,8 +357,8 @@ impl Voice {
         tracing::error!(message = row.id, reason = words, "a message is set aside");
         self.settle(row.id, InboxState::SetAside, words).await;
         let text = format!(
-            "{}, {ATTEMPTS} times, so I set your message aside. It is kept: `steward inbox retry \
-             {}` has it tried again.",
+            "{}, so I set your message aside. It is kept: `steward inbox retry {}` has it tried \
+             again.",
             plain(words),
             row.id
         );

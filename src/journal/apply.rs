@@ -223,8 +223,8 @@ impl Journal {
         let (mut deleted, mut moved) = (0, 0);
         for step in steps {
             match &step.act {
-                Act::Delete(deletion) => deleted += deletion.notes,
-                Act::Move { notes, .. } => moved += notes,
+                Act::Delete(deletion) => deleted += deletion.counted,
+                Act::Move { counted, .. } => moved += counted,
                 _ => {}
             }
         }

@@ -47,6 +47,8 @@ pub enum Change {
         path: VaultPath,
         /// For a file, what must be there now.
         before: Before,
+        /// Whether it goes past the trash, into our own keeping alone.
+        past_trash: bool,
     },
 }
 

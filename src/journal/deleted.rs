@@ -8,6 +8,7 @@ use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
 use super::follow::Follow;
 use super::opposite::Undoing;
+use super::prospect::Review;
 use super::step::{Deed, Place, Recorded, Thing};
 use crate::note::path::VaultPath;
 use crate::vault::{InTrash, Kind, Trashed};
@@ -177,19 +178,21 @@ impl Journal {
         to: Option<&VaultPath>,
         origin: &Origin,
     ) -> Result<Restored, UndoError> {
-        self.restore_with(item, to, origin, &mut |_| Vec::new())
+        self.restore_with(item, to, origin, &mut |_| Vec::new(), &mut |_| true)
     }
 
-    /// As [`Self::restore`], and writes with it what `follow` gives, in the same change set.
+    /// As [`Self::restore`], and writes with it what `follow` gives, in the same change set, if
+    /// `review` lets it.
     ///
     /// # Errors
-    /// As [`Self::restore`].
+    /// As [`Self::restore`], and [`UndoError::Refused`].
     pub fn restore_with(
         &self,
         item: &str,
         to: Option<&VaultPath>,
         origin: &Origin,
         follow: Follow<'_>,
+        review: Review<'_>,
     ) -> Result<Restored, UndoError> {
         let _alone = self.alone();
         self.ready()?;
@@ -225,8 +228,11 @@ impl Journal {
             }
             (None, None) => return Err(unknown()),
         };
-        undoing.follow(follow)?;
+        let following = undoing.follow(follow)?;
         let (steps, notes) = undoing.finish()?;
+        if !review(self.prospects(&steps, following)) {
+            return Err(UndoError::Refused);
+        }
         let title = match &item.was {
             Some(was) => format!("restore `{was}`"),
             None => format!("restore `{}`", item.id),

@@ -26,9 +26,9 @@ pub enum JournalError {
     /// The journal could not record it; everything is as it was.
     #[error("the change was not made, because it could not be recorded: {0}")]
     Store(#[from] StoreError),
-    /// More notes than one turn may delete or move without a person's agreement; everything is as
-    /// it was.
-    #[error("this would {action} {count} notes in one turn; the limit is {limit}")]
+    /// More notes and attachments than one turn may delete or move without a person's agreement;
+    /// everything is as it was.
+    #[error("this would {action} {count} files in one turn; the limit is {limit}")]
     Limit {
         /// `delete`, `move`, or `delete or move` for the share of the vault.
         action: &'static str,
@@ -143,6 +143,9 @@ pub enum UndoError {
         /// What was deleted.
         path: VaultPath,
     },
+    /// Whoever looked at what would be done said no; everything is as it was.
+    #[error("it was refused before anything was done")]
+    Refused,
     /// The undo could not be made; everything is as it was, as far as the error says.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -177,6 +180,7 @@ impl UndoError {
             Self::Changed { .. } => ErrorCode::StaleRevision,
             Self::Taken { .. } => ErrorCode::AlreadyExists,
             Self::NotKept { .. } => ErrorCode::IoError,
+            Self::Refused => ErrorCode::Denied,
             Self::Journal(error) => error.code(),
         }
     }
@@ -198,7 +202,9 @@ impl UndoError {
                 json!({ "path": path.as_str(), "taken": taken.as_str() })
             }
             Self::Journal(error) => return error.data(),
-            Self::Unknown(_) | Self::NotKept { .. } | Self::NotInTrash { .. } => return None,
+            Self::Unknown(_) | Self::NotKept { .. } | Self::NotInTrash { .. } | Self::Refused => {
+                return None;
+            }
         })
     }
 
@@ -230,6 +236,7 @@ impl UndoError {
                  `steward journal verify` tells what is damaged"
                     .to_owned()
             }
+            Self::Refused => "nothing was done".to_owned(),
             Self::NotInTrash { .. } => "it was emptied or taken out of the trash".to_owned(),
             Self::Journal(error) => return error.hint(),
         })

@@ -51,11 +51,11 @@ impl NameStep {
 pub type Follow<'f> = &'f mut dyn FnMut(&[NameStep]) -> Vec<Change>;
 
 impl Undoing<'_> {
-    /// Asks what is to be written with it, and puts it first.
-    pub(super) fn follow(&mut self, follow: Follow<'_>) -> Result<(), JournalError> {
+    /// Asks what is to be written with it, and puts it first; how many changes that is.
+    pub(super) fn follow(&mut self, follow: Follow<'_>) -> Result<usize, JournalError> {
         let changes = follow(&self.names);
         if changes.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let set = ChangeSet { title: String::new(), changes };
         let mut steps: Vec<Step> = plan::steps(self.journal, &set, &mut self.texts)?;
@@ -68,7 +68,7 @@ impl Undoing<'_> {
         }
         steps.append(&mut self.steps);
         self.steps = steps;
-        Ok(())
+        Ok(set.changes.len())
     }
 }
 

@@ -14,7 +14,7 @@
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
 //! `recovery`, `standing` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
-//! `follow`, `deleted`, `listing`, `keeping`.
+//! `follow`, `prospect` (what an undo is about to do), `deleted`, `listing`, `keeping`.
 
 mod apply;
 mod change;
@@ -28,6 +28,7 @@ mod obstacle;
 mod opposite;
 mod picture;
 mod plan;
+mod prospect;
 mod recovery;
 mod rollback;
 mod settings;
@@ -45,6 +46,7 @@ pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use keeping::{Freed, Verified};
 pub use listing::{Action, Difference, ListedChange, ListedSet, Query, SetKind};
+pub use prospect::{Prospect, Prospected, Review, Text};
 pub use recovery::Recovered;
 pub use settings::Settings;
 pub use undo::Undone;

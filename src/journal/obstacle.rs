@@ -7,10 +7,10 @@ use super::change::{ChangeId, ChangeSetId};
 use super::error::UndoError;
 use super::listing::{Difference, difference};
 use super::opposite::Undoing;
-use super::step::{DELETE, Deed, MOVE, Place, Recorded, Thing, WRITE};
+use super::step::{Act, DELETE, Deed, MOVE, Place, Recorded, Thing, WRITE};
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use crate::store::BlobHash;
-use crate::vault::{FileId, Keeping, Kind, Meta, Trashed};
+use crate::vault::{FileId, Keeping, Kind, Meta, Revision, Trashed};
 
 impl Undoing<'_> {
     /// `name.md` in its folder however that is spelt by now, else `name (restored).md`, `name (restored 2).md`, …
@@ -46,13 +46,19 @@ impl Undoing<'_> {
         &mut self,
         step: &Recorded,
         after: BlobHash,
+        found: Revision,
         disk: Option<&VaultPath>,
     ) -> Result<Option<BlobHash>, UndoError> {
         let path = &step.path;
         let by = self.later(step, WRITE)?;
-        let now = disk.map(|disk| self.journal.vault().read(disk)).transpose();
-        if let (true, Ok(Some(now))) = (self.force, &now) {
-            let text = self.texts.keep(now.bytes.clone())?;
+        let now = match disk {
+            Some(disk) => self.journal.vault().read(disk).ok().map(|now| now.bytes),
+            // What this same undo will have put there by then: somebody wrote between two changes
+            // of one turn.
+            None => self.planned(found),
+        };
+        if let (true, Some(now)) = (self.force, &now) {
+            let text = self.texts.keep(now.clone())?;
             self.notes.push(format!(
                 "the newer text of `{path}` is kept; undo this undo to have it back"
             ));
@@ -60,7 +66,7 @@ impl Undoing<'_> {
         }
         let then = self.journal.store().blobs().get(after);
         let diff = match (then, now) {
-            (Ok(then), Ok(Some(now))) => match difference(&then, &now.bytes, path) {
+            (Ok(then), Some(now)) => match difference(&then, &now, path) {
                 Difference::Text(diff) => diff,
                 _ => "the file is not text".to_owned(),
             },
@@ -68,6 +74,18 @@ impl Undoing<'_> {
         };
         let by = by.map(|by| by.set);
         Err(UndoError::Changed { path: path.clone(), diff, by })
+    }
+
+    /// The text of this revision that a step planned so far writes or brings back.
+    fn planned(&self, found: Revision) -> Option<Vec<u8>> {
+        self.steps.iter().rev().find_map(|step| match &step.act {
+            Act::Write { content, .. } if Revision::of(content) == found => Some(content.clone()),
+            Act::Restore { from, .. } => {
+                let bytes = self.journal.vault().writer().read_trashed(from)?;
+                (Revision::of(&bytes) == found).then_some(bytes)
+            }
+            _ => None,
+        })
     }
 
     pub(super) fn text(&self, step: &Recorded, text: BlobHash) -> Result<Vec<u8>, UndoError> {

@@ -102,7 +102,7 @@ impl<'a> Undoing<'a> {
             There::File { revision: found, disk } => {
                 let text = match found == revision(after) {
                     true => Some(after),
-                    false => self.changed(step, after, disk.as_ref())?,
+                    false => self.changed(step, after, found, disk.as_ref())?,
                 };
                 self.delete(step, text)
             }
@@ -124,7 +124,7 @@ impl<'a> Undoing<'a> {
             thing,
             text,
             files: Vec::new(),
-            notes: 0,
+            counted: 0,
             keeping: Keeping::new(),
         };
         self.add(Act::Delete(Box::new(deletion)), Some(step.row.id), Vec::new());
@@ -147,7 +147,7 @@ impl<'a> Undoing<'a> {
         }
         let old = match found == revision(after) {
             true => after,
-            false => self.changed(step, after, disk.as_ref())?.expect("a file has a text"),
+            false => self.changed(step, after, found, disk.as_ref())?.expect("a file has a text"),
         };
         let content = self.text(step, before)?;
         let in_place = step.detail.in_place;
@@ -187,7 +187,7 @@ impl<'a> Undoing<'a> {
         };
         let thing = self.picture.meta(to).map_or(thing, |meta| Thing::of(&meta));
         let (from, to) = (to.clone(), from.clone());
-        let act = Act::Move { from, to, thing, text, notes: 0 };
+        let act = Act::Move { from, to, thing, text, counted: 0 };
         self.add(act, Some(step.row.id), Vec::new());
         Ok(())
     }
@@ -289,7 +289,7 @@ impl<'a> Undoing<'a> {
             (There::File { revision: found, disk }, Kind::File) => {
                 let text = match step.row.after {
                     Some(after) if found != revision(after) => {
-                        self.changed(step, after, disk.as_ref())?
+                        self.changed(step, after, found, disk.as_ref())?
                     }
                     after => after,
                 };
@@ -298,7 +298,7 @@ impl<'a> Undoing<'a> {
             (There::Folder, Kind::Folder) => {
                 let plan = deletion(self.journal, &step.path, Before::Any, &mut self.texts);
                 let mut deletion = plan?;
-                deletion.notes = 0;
+                deletion.counted = 0;
                 let act = Act::Delete(Box::new(deletion));
                 self.add(act, Some(step.row.id), Vec::new());
                 Ok(())

@@ -113,23 +113,24 @@ pub(super) fn steps(
                 };
                 first.extend(folders.make_parent(to).into_iter().map(step));
                 moved.insert(to, thing);
-                let notes = notes(journal, from, thing.kind());
+                let counted = files(journal, from, thing.kind());
                 let (from, to) = (from.clone(), to.clone());
-                moves.push(step(Act::Move { from, to, thing, text, notes }));
+                moves.push(step(Act::Move { from, to, thing, text, counted }));
             }
-            Change::Delete { path, before } => {
-                let deletion = match written.get(path) {
+            Change::Delete { path, before, past_trash } => {
+                let mut deletion = match written.get(path) {
                     Some((text, size)) => Deletion {
                         path: path.clone(),
                         before: *before,
                         thing: Thing::written(*size),
                         text: Some(*text),
                         files: Vec::new(),
-                        notes: notes(journal, path, Kind::File),
+                        counted: files(journal, path, Kind::File),
                         keeping: Keeping::new(),
                     },
                     None => deletion(journal, path, *before, texts)?,
                 };
+                deletion.keeping.past_trash = *past_trash;
                 deletions.push(step(Act::Delete(Box::new(deletion))));
             }
         }
@@ -178,8 +179,8 @@ pub(super) fn deletion(
         before,
         thing: Thing::of(&meta),
         text,
+        counted: self::files(journal, path, meta.kind),
         files,
-        notes: notes(journal, path, meta.kind),
         keeping: Keeping::new(),
     })
 }
@@ -214,16 +215,14 @@ fn keep_old(
     }
 }
 
-/// How many notes something is, or holds.
-pub(super) fn notes(journal: &Journal, path: &VaultPath, kind: Kind) -> usize {
+/// How many notes and attachments something is, or holds: what the limits of a turn count.
+pub(super) fn files(journal: &Journal, path: &VaultPath, kind: Kind) -> usize {
     match kind {
         Kind::Folder => {
             let catalogue = journal.vault().catalogue();
-            let inside = catalogue.within(path);
-            inside.filter(|entry| entry.kind == Kind::File && entry.path().is_note()).count()
+            catalogue.within(path).filter(|entry| entry.kind != Kind::Folder).count()
         }
-        Kind::File => usize::from(path.is_note()),
-        Kind::Link | Kind::Other => 0,
+        Kind::File | Kind::Link | Kind::Other => 1,
     }
 }
 

@@ -8,7 +8,7 @@ use super::step::{Deed, Recorded, Thing, revision};
 use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Kind, Revision, Trashed, VaultError, Writer, temp_name};
+use crate::vault::{Before, Kind, Meta, Revision, Trashed, VaultError, Writer, temp_name};
 
 /// Taking back what a crash left.
 pub(super) struct Rollback<'a> {
@@ -132,7 +132,10 @@ impl Rollback<'_> {
         after: BlobHash,
         temp: &str,
     ) -> Result<(), VaultError> {
-        if let (Some(before), Some(now)) = (before, self.bytes(path))
+        let vault = self.journal.vault();
+        let is_read_whole = |meta: Meta| meta.size <= vault.max_file_bytes();
+        let now = vault.stat(path).is_ok_and(is_read_whole).then(|| self.bytes(path)).flatten();
+        if let (Some(before), Some(now)) = (before, now)
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && let Some(theirs) = merge::without(&after, &before, &now)
         {
@@ -265,7 +268,7 @@ impl Rollback<'_> {
             return Some(found);
         }
         let text = step.row.before?;
-        let alike = |meta: &crate::vault::Meta| {
+        let alike = |meta: &Meta| {
             meta.kind == Kind::File && thing.kind() == Kind::File && meta.size == thing.size
         };
         let found = self.writer().find_trashed(&step.path, &step.keeping(), &alike)?;

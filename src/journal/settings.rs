@@ -8,12 +8,12 @@ use crate::store::journal::Limits;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Notes that one turn may delete before a person has to agree. 0: no limit.
+    /// Notes and attachments that one turn may delete before a person has to agree. 0: no limit.
     pub max_deleted: usize,
-    /// Notes that one turn may move before a person has to agree. 0: no limit.
+    /// Notes and attachments that one turn may move before a person has to agree. 0: no limit.
     pub max_moved: usize,
-    /// Percent of the vault's notes that one turn may delete or move before a person has to agree,
-    /// where that is more than ten notes. 0: no limit.
+    /// Notes and attachments that one turn may delete or move before a person has to agree, in percent
+    /// of the vault's notes, where that is more than ten. 0: no limit.
     pub max_percent: usize,
     /// Versions kept of each file.
     pub versions: usize,

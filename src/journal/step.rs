@@ -28,7 +28,7 @@ pub(super) enum Act {
     /// Writes a file.
     Write { path: VaultPath, old: Option<Old>, content: Vec<u8>, temp: String },
     /// Moves something. `text`: what the file holds by then, where that is known.
-    Move { from: VaultPath, to: VaultPath, thing: Thing, text: Option<BlobHash>, notes: usize },
+    Move { from: VaultPath, to: VaultPath, thing: Thing, text: Option<BlobHash>, counted: usize },
     /// Deletes something.
     Delete(Box<Deletion>),
     /// Brings something back from a trash.
@@ -45,7 +45,8 @@ pub(super) struct Deletion {
     pub text: Option<BlobHash>,
     /// The files of a folder, below it.
     pub files: Vec<(String, Option<BlobHash>)>,
-    pub notes: usize,
+    /// What the limits of a turn count of it.
+    pub counted: usize,
     pub keeping: Keeping,
 }
 
@@ -217,18 +218,18 @@ impl Step {
                 detail.in_place = old.is_some_and(|old| old.in_place);
                 path
             }
-            Act::Move { from, to, thing, text, notes } => {
+            Act::Move { from, to, thing, text, counted } => {
                 row.kind = MOVE;
                 row.other = Some(to.as_str().to_owned());
                 row.after = *text;
-                row.notes = *notes;
+                row.notes = *counted;
                 detail.thing = Some(*thing);
                 from
             }
             Act::Delete(deletion) => {
                 row.kind = DELETE;
                 row.before = deletion.text;
-                row.notes = deletion.notes;
+                row.notes = deletion.counted;
                 row.files.clone_from(&deletion.files);
                 detail.thing = Some(deletion.thing);
                 detail.temp = Some(deletion.keeping.aside.clone());
@@ -314,6 +315,7 @@ impl Recorded {
         Keeping {
             folder: self.detail.keeping.clone().unwrap_or_default(),
             aside: self.detail.temp.clone().unwrap_or_default(),
+            past_trash: false,
         }
     }
 

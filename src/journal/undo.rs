@@ -10,6 +10,7 @@ use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
 use super::error::UndoError;
 use super::follow::Follow;
 use super::opposite::Undoing;
+use super::prospect::Review;
 use super::step::{Act, Recorded};
 use crate::store::StoreError;
 use crate::store::journal::StepRow;
@@ -34,19 +35,21 @@ impl Journal {
     /// # Errors
     /// [`UndoError`]; nothing was changed then.
     pub fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
-        self.undo_with(target, force, origin, &mut |_| Vec::new())
+        self.undo_with(target, force, origin, &mut |_| Vec::new(), &mut |_| true)
     }
 
-    /// As [`Self::undo`], and writes with it what `follow` gives, in the same change set.
+    /// As [`Self::undo`], and writes with it what `follow` gives, in the same change set, if
+    /// `review` lets it.
     ///
     /// # Errors
-    /// As [`Self::undo`].
+    /// As [`Self::undo`], and [`UndoError::Refused`].
     pub fn undo_with(
         &self,
         target: Target,
         force: bool,
         origin: &Origin,
         follow: Follow<'_>,
+        review: Review<'_>,
     ) -> Result<Undone, UndoError> {
         let _alone = self.alone();
         self.ready()?;
@@ -74,7 +77,7 @@ impl Journal {
                 undoing.take_back(&step)?;
             }
         }
-        undoing.follow(follow)?;
+        let following = undoing.follow(follow)?;
         let title = match self.store().set(set.0.cast_signed())? {
             Some(row) => format!("undo {target}: {}", row.title),
             None => format!("undo {target}"),
@@ -82,6 +85,9 @@ impl Journal {
         let (steps, mut notes) = undoing.finish()?;
         if steps.is_empty() {
             return Err(UndoError::Nothing { target, notes });
+        }
+        if !review(self.prospects(&steps, following)) {
+            return Err(UndoError::Refused);
         }
         let job = Job {
             kind: "undo",

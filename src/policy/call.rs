@@ -26,6 +26,8 @@ pub struct Call<'a> {
     pub dry_run: bool,
     /// The mode that holds.
     pub mode: Mode,
+    /// The turn it belongs to.
+    pub turn: Option<&'a str>,
     /// The folders it may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
 }

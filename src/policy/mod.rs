@@ -108,6 +108,11 @@ impl Policy {
         Ok(reasons)
     }
 
+    /// Says that what was judged has been done, and how many bytes it wrote.
+    pub fn applied(&self, call: &Call, bytes: u64) {
+        self.state().layers.iter().for_each(|layer| layer.applied(call, bytes));
+    }
+
     /// Says that a call that was admitted did nothing after all, so that it counts for nothing.
     pub fn give_back(&self, call: &Call) {
         self.state().layers.iter().for_each(|layer| layer.give_back(call));

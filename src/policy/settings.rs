@@ -78,6 +78,7 @@ pub enum Switch {
     Input,
     Paths,
     BlastRadius,
+    Hooks,
     Approval,
     Audit,
     TimeLimit,
@@ -92,6 +93,7 @@ impl Switch {
             Self::Input => "input",
             Self::Paths => "paths",
             Self::BlastRadius => "blast_radius",
+            Self::Hooks => "hooks",
             Self::Approval => "approval",
             Self::Audit => "audit",
             Self::TimeLimit => "time_limit",
@@ -127,6 +129,8 @@ pub struct Settings {
     pub bulk_files: usize,
     /// Bytes that one call may write before a person is asked. 0: no limit.
     pub bulk_bytes: u64,
+    /// Bytes that one turn may write before a person is asked. 0: no limit.
+    pub turn_bytes: u64,
     /// Seconds that a question waits for a person's answer before it counts as refused.
     pub approval_seconds: u32,
     /// Seconds that a tool may work. 0: no limit but the server's own.
@@ -151,6 +155,7 @@ impl Default for Settings {
             changes_per_minute: 600,
             bulk_files: 10,
             bulk_bytes: 4 << 20,
+            turn_bytes: 32 << 20,
             approval_seconds: 120,
             call_seconds: 60,
             audit_days: 90,

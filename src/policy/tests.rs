@@ -32,6 +32,7 @@ struct Asked {
     confirmed: bool,
     dry_run: bool,
     mode: Mode,
+    turn: Option<String>,
     write: Option<Vec<VaultPath>>,
 }
 
@@ -45,6 +46,7 @@ impl Asked {
             confirmed: false,
             dry_run: false,
             mode: Mode::Auto,
+            turn: None,
             write: None,
         }
     }
@@ -59,6 +61,7 @@ impl Asked {
             confirmed: self.confirmed,
             dry_run: self.dry_run,
             mode: self.mode,
+            turn: self.turn.as_deref(),
             write: self.write.as_deref(),
         }
     }
@@ -230,6 +233,34 @@ fn a_person_is_asked_for_more_than_a_single_change() {
     assert_eq!(reasons(&with_links), [], "the links to one moved note are part of its move");
     let moved = Effect { folder: true, files: 11, ..effect(Action::Move, "B") };
     assert_eq!(reasons(&[moved])[0].layer, "blast_radius");
+}
+
+#[test]
+fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
+    let settings = Settings { bulk_bytes: 100, turn_bytes: 250, ..Settings::default() };
+    let policy = policy(settings);
+    let of = |turn: Option<&str>| Asked {
+        turn: turn.map(str::to_owned),
+        ..Asked::new(Scope::Client, Permission::Write)
+    };
+    let text = [Effect { bytes: 100, ..effect(Action::Write, "a.md") }];
+    let (one, other, none) = (of(Some("one")), of(Some("other")), of(None));
+    for _ in 0..2 {
+        assert_eq!(policy.judge(&one.call(), &text), Ok(vec![]));
+        policy.applied(&one.call(), 100);
+        policy.applied(&none.call(), 100);
+    }
+    let reasons = policy.judge(&one.call(), &text).expect("not refused");
+    assert_eq!(reasons[0].text, "this turn would have written 300 bytes");
+    assert!(!reasons[0].lasting, "a tool in a folder cannot be agreed to for that");
+    // What writes nothing, another turn and what belongs to none are not asked about.
+    assert_eq!(policy.judge(&one.call(), &[effect(Action::Delete, "a.md")]), Ok(vec![]));
+    assert_eq!(policy.judge(&other.call(), &text), Ok(vec![]));
+    assert_eq!(policy.judge(&none.call(), &text), Ok(vec![]));
+    // Without end it is no memory leak.
+    for number in 0..5_000 {
+        policy.applied(&of(Some(&format!("turn {number}"))).call(), 1);
+    }
 }
 
 #[test]

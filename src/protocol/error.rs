@@ -49,7 +49,8 @@ pub enum Kind {
     Failed,
     /// No setting has that name, or it cannot have that value.
     InvalidSetting,
-    /// The setting is for whoever can write the settings file, not for clients.
+    /// The setting is for whoever can write the settings file, not for clients; or a hook of the
+    /// user's refuses the message.
     NotPermitted,
     /// Only a person's own program may ask for this; the token shown is another's.
     Forbidden,

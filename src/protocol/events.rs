@@ -140,6 +140,14 @@ pub struct ChangeInfo {
     pub from: Option<String>,
 }
 
+/// An event that is not for this client, in whose place this stands, so that numbers have no gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HiddenParams {
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
+}
+
 /// What every event carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct EventMeta {

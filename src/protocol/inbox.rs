@@ -58,7 +58,7 @@ pub struct InboxResult {
 pub struct InboxMessage {
     /// Its number; the order in which they came.
     pub id: u64,
-    /// What was said, as it was heard.
+    /// What was said, as it was heard; empty once it is done, since its conversation has it then.
     pub text: String,
     /// How it stands.
     pub state: InboxMessageState,

@@ -9,7 +9,7 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
@@ -18,6 +18,7 @@ pub mod envelope;
 pub mod error;
 pub mod events;
 pub mod fuzz;
+pub mod http;
 pub mod inbox;
 pub mod initialize;
 pub mod keeping;
@@ -39,7 +40,7 @@ use conversations::{
     SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
     SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
 };
-use events::{ChangedParams, ChangesParams, SubscribeParams, SubscribeResult};
+use events::{ChangedParams, ChangesParams, HiddenParams, SubscribeParams, SubscribeResult};
 use inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxParams, InboxResult,
     InboxRetryParams, SmartHoleParams,
@@ -167,6 +168,8 @@ notifications! {
         SessionUpdate => "session/update" { SessionUpdateParams },
         /// A message of a conversation is whole, and kept.
         VaultMessage => "_vault/message" { MessageParams },
+        /// Something happened that is not for this client.
+        VaultHidden => "_vault/hidden" { HiddenParams },
         /// How a conversation stands.
         VaultState => "_vault/state" { StateParams },
         /// An answer to a request of the server's is no longer needed.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::inbox::SmartHoleState;
+use super::policy::ModeResult;
 use super::settings::ConfigProblem;
 
 /// Nothing to say.
@@ -32,6 +33,9 @@ pub struct StatusResult {
     pub confinement: Confinement,
     /// The connection to SmartHole, which hears what is spoken.
     pub smarthole: SmartHoleState,
+    /// How far callers are trusted with changes; null while that cannot be read, and nothing is
+    /// changed then.
+    pub mode: Option<ModeResult>,
     /// The vault.
     pub vault: VaultState,
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
+use super::http::{self, LetIn};
 use super::tracker::Guard;
 use super::{Shared, connection};
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
@@ -71,20 +73,24 @@ fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/v1", routing::get(upgrade))
         .route("/healthz", routing::get(health))
+        .merge(http::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(shared), gate::check))
         .with_state(Arc::clone(shared))
 }
 
 /// One HTTP request on one connection. Holds its place among the pending handshakes until it has
-/// been answered or upgraded.
-async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, _place: Guard) {
+/// been answered, upgraded or let in.
+async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: Guard) {
     // Answers are small and wanted now.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "could not set TCP_NODELAY");
     }
     let router = TowerToHyperService::new(router);
+    let let_in = LetIn::default();
+    let told = let_in.clone();
     let service = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
         request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(told.clone());
         let response = router.call(request);
         async move { Ok::<Response, Infallible>(response.await.into_response()) }
     });
@@ -95,10 +101,21 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, _place: 
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    match tokio::time::timeout(HANDSHAKE_DEADLINE, connection).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
-        Err(_) => tracing::debug!("a handshake took too long"),
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = let_in.0.notified() => {
+            // It has its place among the connections now, and its answer may take minutes.
+            drop(place);
+            connection.await
+        }
+        () = tokio::time::sleep(HANDSHAKE_DEADLINE) => {
+            tracing::debug!("a handshake took too long");
+            return;
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a handshake failed");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::protocol::conversations::{ConversationChange, ConversationChangedPara
 use crate::protocol::envelope;
 use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
-    SubscribeMode, SubscribeParams, SubscribeResult,
+    HiddenParams, SubscribeMode, SubscribeParams, SubscribeResult,
 };
 use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
 use crate::protocol::session::{
@@ -179,14 +179,36 @@ struct Inner {
 struct State {
     seq: u64,
     /// The texts of the last events; the last one has the number `seq`.
-    ring: VecDeque<Utf8Bytes>,
+    ring: VecDeque<Kept>,
     bytes: usize,
     subscribers: HashMap<u64, Subscriber>,
+}
+
+/// The text of an event, and the one in its place for who may not hear it.
+#[derive(Debug)]
+struct Kept {
+    text: Utf8Bytes,
+    instead: Option<Utf8Bytes>,
+}
+
+impl Kept {
+    fn for_whom(&self, is_person: bool) -> &Utf8Bytes {
+        match &self.instead {
+            Some(instead) if !is_person => instead,
+            _ => &self.text,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.len() + self.instead.as_ref().map_or(0, |text| text.len())
+    }
 }
 
 #[derive(Debug)]
 struct Subscriber {
     outbox: Arc<Outbox>,
+    /// It speaks for a person: what is said in conversations may quote any note.
+    is_person: bool,
     /// It asked for all events; else it hears what happens in conversations, as every client does
     /// that talks in one.
     hears_all: bool,
@@ -222,26 +244,33 @@ impl Events {
             subscriber.hears_all || event.is_for_speaker(**connection)
         };
         let hearers = state.subscribers.iter().filter(hears);
-        let hearers: Vec<_> = hearers.map(|(_, one)| Arc::clone(&one.outbox)).collect();
-        let text = Utf8Bytes::from(event.tell(meta));
-        state.bytes += text.len();
-        state.ring.push_back(text.clone());
+        let hearers: Vec<_> =
+            hearers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
+        let instead = matches!(event, Event::Session { .. }).then(|| {
+            // The numbers go on without gaps for everybody.
+            Utf8Bytes::from(envelope::notification(&HiddenParams { meta }))
+        });
+        let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
+        for (outbox, is_person) in hearers {
+            outbox.push(kept.for_whom(is_person).clone());
+        }
+        state.bytes += kept.bytes();
+        state.ring.push_back(kept);
         while state.ring.len() > RING_EVENTS || state.bytes > RING_BYTES {
             let dropped = state.ring.pop_front().expect("the ring is not empty");
-            state.bytes -= dropped.len();
-        }
-        for outbox in hearers {
-            outbox.push(text.clone());
+            state.bytes -= dropped.bytes();
         }
     }
 
-    /// Tells a connection what happens in conversations from now on, unless it hears all already.
+    /// Tells a person's connection what happens in conversations from now on, unless it hears all
+    /// already.
     pub fn listen(&self, connection: u64, outbox: &Arc<Outbox>) {
         let mut state = lock(&self.0.state);
-        state
-            .subscribers
-            .entry(connection)
-            .or_insert_with(|| Subscriber { outbox: Arc::clone(outbox), hears_all: false });
+        state.subscribers.entry(connection).or_insert_with(|| Subscriber {
+            outbox: Arc::clone(outbox),
+            is_person: true,
+            hears_all: false,
+        });
     }
 
     /// Makes `outbox` a subscriber: first `answer` of the result is put into it, then what it
@@ -251,6 +280,7 @@ impl Events {
         &self,
         connection: u64,
         outbox: &Arc<Outbox>,
+        is_person: bool,
         params: &SubscribeParams,
         answer: impl FnOnce(&SubscribeResult) -> String,
     ) {
@@ -268,8 +298,9 @@ impl Events {
         let result = SubscribeResult { mode, epoch: self.0.epoch.clone(), seq: state.seq };
         outbox.push(Utf8Bytes::from(answer(&result)));
         let skip = state.ring.len() - usize::try_from(missed).unwrap_or(0).min(state.ring.len());
-        outbox.push_replay(state.ring.iter().skip(skip).cloned());
-        let subscriber = Subscriber { outbox: Arc::clone(outbox), hears_all: true };
+        let missed = state.ring.iter().skip(skip).map(|kept| kept.for_whom(is_person).clone());
+        outbox.push_replay(missed);
+        let subscriber = Subscriber { outbox: Arc::clone(outbox), is_person, hears_all: true };
         state.subscribers.insert(connection, subscriber);
     }
 
@@ -303,7 +334,9 @@ mod tests {
     fn subscribe(events: &Events, epoch: &str, after: u64) -> Arc<Outbox> {
         let outbox = Arc::new(Outbox::new(10, 1000));
         let params = SubscribeParams { epoch: Some(epoch.into()), after: Some(after) };
-        events.subscribe(1, &outbox, &params, |result| format!("{:?} {}", result.mode, result.seq));
+        events.subscribe(1, &outbox, true, &params, |result| {
+            format!("{:?} {}", result.mode, result.seq)
+        });
         outbox
     }
 
@@ -324,5 +357,42 @@ mod tests {
             let outbox = subscribe(&events, epoch, after);
             assert_eq!(take(&outbox).await, format!("Snapshot {}", total + 1));
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_said_is_for_persons_and_the_numbers_are_for_all() {
+        let events = Events::new("e".into());
+        let told = || SessionTold::Message {
+            id: "m".into(),
+            kind: MessageKind::Answer,
+            text: "secret".into(),
+        };
+        let said = |from| Event::Session { session: "1".into(), turn: None, told: told(), from };
+        events.publish(said(None));
+        let hear = |connection, is_person| {
+            let outbox = Arc::new(Outbox::new(10, 10_000));
+            let params = SubscribeParams { epoch: Some("e".into()), after: Some(0) };
+            events.subscribe(connection, &outbox, is_person, &params, |_| String::new());
+            outbox
+        };
+        let (person, other) = (hear(1, true), hear(2, false));
+        let speaker = Arc::new(Outbox::new(10, 10_000));
+        events.listen(3, &speaker);
+        events.publish(event(2));
+        events.publish(said(Some(3)));
+        events.publish(said(Some(4)));
+        for outbox in [&person, &other] {
+            assert_eq!(take(outbox).await, "");
+        }
+        for seq in 1..=4 {
+            let (theirs, hidden) = (take(&person).await, take(&other).await);
+            for text in [&theirs, &hidden] {
+                assert!(text.contains(&format!("\"seq\":{seq}}}")), "{text}");
+            }
+            assert_eq!(theirs.contains("secret"), seq != 2);
+            assert!(!hidden.contains("secret"), "{hidden}");
+        }
+        let heard = take(&speaker).await;
+        assert!(heard.contains("\"seq\":4") && heard.contains("secret"), "{heard}");
     }
 }

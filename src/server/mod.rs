@@ -1,5 +1,5 @@
 //! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
-//! the token.
+//! the token; beside it HTTP for scripts.
 //!
 //! Imports `protocol`, of `vault` what cancels a call, of `policy` and `calls` the kinds of callers
 //! and of a person's decisions. What it opens onto is handed to it
@@ -12,7 +12,7 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
-//! [`session`], [`calls`], [`approvals`], [`events`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`session`], [`calls`], [`approvals`], [`events`], [`http`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
@@ -23,6 +23,7 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
+pub mod http;
 pub mod meter;
 pub mod outbox;
 pub mod pace;

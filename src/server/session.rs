@@ -194,9 +194,14 @@ impl Session {
                 self.keep::<JournalGcParams>(id, work, |backend| backend.free_journal(params))?;
             }
             Request::VaultSubscribe(params) => {
-                self.shared.events.subscribe(self.number, &self.outbox, &params, |result| {
-                    envelope::answer(id, result)
-                })
+                let is_person = self.scope.is_person();
+                self.shared.events.subscribe(
+                    self.number,
+                    &self.outbox,
+                    is_person,
+                    &params,
+                    |result| envelope::answer(id, result),
+                )
             }
             Request::VaultMode(params) => {
                 self.only_a_person()?;
@@ -275,13 +280,13 @@ impl Session {
                 self.of_conversations::<UsageParams>(id, Work::Read, |kept| kept.usage(params))?;
             }
             Request::SessionNew(params) => {
-                self.shared.events.listen(self.number, &self.outbox);
+                self.listen();
                 self.keep::<SessionNewParams>(id, Work::Setting, |backend| {
                     backend.new_session(params)
                 })?;
             }
             Request::SessionPrompt(params) => {
-                self.shared.events.listen(self.number, &self.outbox);
+                self.listen();
                 let speaker = Speaker {
                     name: self.client.clone(),
                     scope: self.scope,
@@ -297,6 +302,13 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// From now on the client is told what happens in conversations.
+    fn listen(&self) {
+        if self.scope.is_person() {
+            self.shared.events.listen(self.number, &self.outbox);
+        }
     }
 
     /// Lets nobody pass whose token is not that of a person's own programs.
@@ -403,6 +415,7 @@ fn status(shared: &Shared) -> StatusResult {
         settings: shared.backend.settings_state(),
         confinement: shared.backend.confinement(),
         smarthole: shared.backend.smarthole(),
+        mode: shared.backend.mode(ModeParams::default()).ok(),
         vault: shared.backend.vault(),
     }
 }

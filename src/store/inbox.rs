@@ -196,7 +196,7 @@ impl Store {
     }
 
     /// Notes the turn in which a message is heard; with it a message of a source whose messages
-    /// nobody works through is done.
+    /// nobody works through is done, and its words stand in its conversation alone.
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
@@ -205,7 +205,10 @@ impl Store {
             database.change("note where a message is heard", |change| {
                 let state = is_done.then_some(InboxState::Done.word());
                 let changed = change.execute(
-                    "UPDATE inbox SET turn = ?2, state = coalesce(?3, state) WHERE id = ?1",
+                    "UPDATE inbox SET turn = ?2, state = coalesce(?3, state),
+                            text = CASE ?3 WHEN 'done' THEN '' ELSE text END,
+                            body = CASE ?3 WHEN 'done' THEN NULL ELSE body END
+                     WHERE id = ?1",
                     params![id, turn.0, state],
                 )?;
                 match changed {
@@ -322,7 +325,8 @@ impl Store {
         })
     }
 
-    /// Says how a message stands, and which turn it began.
+    /// Says how a message stands, and which turn it began. The words of one that is done stand in its
+    /// conversation, so that they go with it; here stays what tells it from another.
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
@@ -336,7 +340,9 @@ impl Store {
         self.with_own(|database| {
             database.change("settle a message", |change| {
                 let changed = change.execute(
-                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4
+                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
+                            text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
+                            body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
                      WHERE id = ?1",
                     params![id, state.word(), turn.map(|turn| turn.0), reason],
                 )?;

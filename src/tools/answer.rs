@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::clock::Clock;
 use super::conversations::ConversationView;
 use super::gate::{self, Gate};
+use super::history;
 use super::relink::{self, Relinked};
 use crate::index::{Index, search};
 use crate::journal::{
-    Applied, Change, ChangeSet, Journal, JournalError, Origin, Restored, Target, TrashItem,
-    UndoError, Undone,
+    Applied, Change, ChangeSet, Follow, Journal, JournalError, Origin, Restored, Review, Target,
+    TrashItem, UndoError, Undone,
 };
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -82,13 +83,16 @@ impl Context {
         target: Target,
         force: bool,
     ) -> Result<(Undone, Relinked), ToolError> {
-        let title = format!("undo {target}");
-        let work = || {
-            relink::following(self, |follow| {
-                self.journal.undo_with(target, force, &self.origin, follow)
-            })
+        // What stands in the way is told with its text, so it is only looked for where it may be
+        // seen.
+        let set = self.journal.change_set(target.set())?;
+        if set.is_some_and(|set| !history::is_seen(self, &set)) {
+            return Err(UndoError::Unknown(target).into());
+        }
+        let run = |follow: Follow<'_>, review: Review<'_>| {
+            self.journal.undo_with(target, force, &self.origin, follow, review)
         };
-        self.pass(|| gate::undoing(self, &title, target), work, |done| &done.0.applied)
+        self.reviewed(&format!("undo {target}"), run, |done| &done.applied)
     }
 
     /// Brings a deleted thing back, in the caller's name, and lets links follow.
@@ -98,33 +102,42 @@ impl Context {
         to: Option<&VaultPath>,
     ) -> Result<(Restored, Relinked), ToolError> {
         let place = to.or(item.was.as_ref()).cloned().unwrap_or_else(VaultPath::root);
-        let title = format!("restore `{place}`");
-        let work = || {
-            relink::following(self, |follow| {
-                self.journal.restore_with(&item.id, to, &self.origin, follow)
-            })
+        let run = |follow: Follow<'_>, review: Review<'_>| {
+            self.journal.restore_with(&item.id, to, &self.origin, follow, review)
         };
-        self.pass(|| gate::restoring(&title, &place), work, |done| &done.0.applied)
+        self.reviewed(&format!("restore `{place}`"), run, |done| &done.applied)
     }
 
-    fn pass<'a, T>(
+    /// Runs an undo or a restoration whose plan, with the texts that follow, is judged like any
+    /// other change before anything is done.
+    fn reviewed<T>(
         &self,
-        proposal: impl FnOnce() -> gate::Proposal<'a>,
-        work: impl FnOnce() -> Result<T, UndoError>,
+        title: &str,
+        mut run: impl FnMut(Follow<'_>, Review<'_>) -> Result<T, UndoError>,
         applied: impl FnOnce(&T) -> &Applied,
-    ) -> Result<T, ToolError> {
-        let Some(gate) = &self.gate else { return Ok(work()?) };
-        let proposal = proposal();
-        gate.check(&proposal)?;
-        let done = work();
-        match &done {
-            Ok(done) => gate.applied(applied(done).change_set),
-            Err(UndoError::Journal(limit @ JournalError::Limit { .. })) => {
-                gate.limited(&proposal, limit);
+    ) -> Result<(T, Relinked), ToolError> {
+        let (mut proposal, mut refused) = (None, None);
+        let done = relink::following(self, |follow| {
+            run(follow, &mut |prospects| {
+                let Some(gate) = &self.gate else { return true };
+                let proposed = proposal.insert(gate::prospects(self, title, prospects));
+                refused = gate.check(proposed).err();
+                refused.is_none()
+            })
+        });
+        if let (Some(gate), Some(proposal)) = (&self.gate, &proposal) {
+            match &done {
+                Ok((done, _)) => gate.applied(applied(done).change_set),
+                Err(UndoError::Journal(limit @ JournalError::Limit { .. })) => {
+                    gate.limited(proposal, limit);
+                }
+                Err(_) => {}
             }
-            Err(_) => {}
         }
-        Ok(done?)
+        match (done, refused) {
+            (Err(UndoError::Refused), Some(refused)) => Err(refused),
+            (done, _) => Ok(done?),
+        }
     }
 }
 

@@ -173,7 +173,10 @@ fn plan(
             let result = result(&path, "modified", Some(&content));
             (Change::Write { path: path.clone(), content, before }, result)
         }
-        None => (Change::Delete { path: path.clone(), before }, result(&path, "deleted", None)),
+        None => (
+            Change::Delete { path: path.clone(), before, past_trash: false },
+            result(&path, "deleted", None),
+        ),
     };
     Ok((path, change, result))
 }

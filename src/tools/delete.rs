@@ -19,7 +19,8 @@ pub(super) struct Delete;
 pub struct Input {
     /// What to delete, from the vault's root.
     path: String,
-    /// Delete for good, without trash. This needs a person's approval.
+    /// Delete past the trash: nothing of it stays in the vault or in the system's trash. A person
+    /// has to agree. The steward's own keeping has it until it is emptied.
     #[serde(default)]
     permanent: bool,
 }
@@ -35,7 +36,7 @@ pub struct Output {
     /// Files that went with it, itself included.
     files: usize,
     /// `system` (the system's trash), `local` (the vault's `.trash`), `kept` (the steward's own
-    /// keeping, where the vault has no trash).
+    /// keeping: the vault has no trash, or it was to go past it).
     trash: &'static str,
     /// Where it is now: below `.trash/`, or a path on this machine; none in the system's trash.
     location: Option<String>,
@@ -64,7 +65,8 @@ impl Tool for Delete {
                 "name a file or folder in it",
             ));
         }
-        if input.permanent {
+        // Who agreed is decided behind the gate; where there is none, nobody could have.
+        if input.permanent && context.gate.is_none() {
             return Err(ToolError::new(
                 ErrorCode::Denied,
                 format!("deleting `{}` for good needs a person's approval", found.path),
@@ -79,10 +81,12 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let changes = vec![Change::Delete { path: found.path.clone(), before: Before::Any }];
+        let (path, before, past_trash) = (found.path.clone(), Before::Any, input.permanent);
+        let changes = vec![Change::Delete { path, before, past_trash }];
         graph::refresh(context)?;
         let lost = context.index.links.lost(&relink::names(context, &changes));
-        let applied = context.apply(format!("delete `{}`", found.path), changes)?;
+        let past = if past_trash { " past the trash" } else { "" };
+        let applied = context.apply(format!("delete `{}`{past}", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")
         };
@@ -95,7 +99,10 @@ impl Tool for Delete {
             }
             Trashed::Kept { place } => {
                 let place = place.display();
-                let whereto = format!("`{place}`, since the vault keeps no trash");
+                let whereto = match past_trash {
+                    true => format!("`{place}`, until `steward trash empty` removes it for good"),
+                    false => format!("`{place}`, since the vault keeps no trash"),
+                };
                 ("kept", Some(place.to_string()), whereto)
             }
         };

@@ -1,10 +1,9 @@
 //! What a call is about to change, shown to whoever decides before it is done.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use crate::journal::{
-    Action as Was, Change, ChangeSetId, Difference, JournalError, ListedChange, Target,
-};
+use crate::journal::{Change, ChangeSetId, JournalError, Prospect, Prospected};
 use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::policy::{Action, Effect, remote};
@@ -47,8 +46,7 @@ pub struct Proposed<'a> {
 #[derive(Debug)]
 enum Text<'a> {
     None,
-    Whole { old: Option<Vec<u8>>, new: &'a [u8] },
-    Diff(String),
+    Whole { old: Option<Vec<u8>>, new: Cow<'a, [u8]> },
 }
 
 impl Proposed<'_> {
@@ -59,7 +57,6 @@ impl Proposed<'_> {
             Text::Whole { old, new } => {
                 diff::unified(old.as_deref().unwrap_or_default(), new, self.effect.path.as_str())
             }
-            Text::Diff(diff) => diff.clone(),
         }
     }
 
@@ -79,9 +76,6 @@ impl Proposed<'_> {
             Text::Whole { old, new } => {
                 hash.update(blake3::hash(old.as_deref().unwrap_or_default()).as_bytes());
                 hash.update(blake3::hash(new).as_bytes());
-            }
-            Text::Diff(diff) => {
-                hash.update(diff.as_bytes());
             }
         }
     }
@@ -103,7 +97,7 @@ pub(super) fn changes<'a>(
                 remote: remote::added(&before, &text(content)),
                 ..effect(Action::Write, path)
             };
-            Proposed { effect, text: Text::Whole { old, new: content } }
+            Proposed { effect, text: Text::Whole { old, new: content.into() } }
         }
         Change::CreateFolder { path } => Proposed {
             effect: Effect { files: 0, ..effect(Action::CreateFolder, path) },
@@ -124,34 +118,52 @@ pub(super) fn changes<'a>(
     Proposal { title, changes: changes.iter().map(one).collect() }
 }
 
-/// What taking `target` back would do, as far as the journal tells.
-pub(super) fn undoing<'a>(context: &Context, title: &'a str, target: Target) -> Proposal<'a> {
-    let set = context.journal.change_set(target.set()).ok().flatten();
-    let meant = |change: &ListedChange| match target {
-        Target::Set(_) => true,
-        Target::Change(id) => change.id == id,
-    };
-    let changes = set.into_iter().flat_map(|set| set.changes).filter(meant).map(|change| {
-        let diff = match context.journal.diff(change.id) {
-            Ok(Difference::Text(diff)) => Text::Diff(reversed(&diff)),
-            _ => Text::None,
-        };
-        let effect = match (change.action, change.from) {
-            (Was::Moved, Some(from)) => {
-                let (folder, files) = size(context, &change.path);
-                Effect { from: Some(change.path), folder, files, ..effect(Action::Restore, &from) }
-            }
-            _ => effect(Action::Restore, &change.path),
-        };
-        Proposed { effect, text: diff }
-    });
-    Proposal { title, changes: changes.collect() }
+/// What an undo or a restoration would do, as the journal has planned it.
+pub(super) fn prospects<'a>(
+    context: &Context,
+    title: &'a str,
+    prospects: Vec<Prospect>,
+) -> Proposal<'a> {
+    let changes = prospects.into_iter().map(|one| prospect(context, one)).collect();
+    Proposal { title, changes }
 }
 
-/// What bringing something back to `path` would do.
-pub(super) fn restoring<'a>(title: &'a str, path: &VaultPath) -> Proposal<'a> {
-    let change = Proposed { effect: effect(Action::Restore, path), text: Text::None };
-    Proposal { title, changes: vec![change] }
+fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
+    let journal = &context.journal;
+    // The links that follow are a part of it, like those of a move.
+    let action = if one.follows { Action::Write } else { Action::Restore };
+    let base = effect(action, &one.path);
+    let effect = match one.deed {
+        Prospected::Write | Prospected::BringBack => Effect { folder: one.folder, ..base },
+        Prospected::Folder | Prospected::RemoveFolder => Effect { files: 0, ..base },
+        Prospected::Move => {
+            let (folder, files) = one.from.as_ref().map_or((false, 1), |from| size(context, from));
+            Effect { from: one.from, folder, files, ..base }
+        }
+        Prospected::Delete => {
+            let (folder, files) = size(context, &one.path);
+            Effect { folder, files, ..base }
+        }
+    };
+    let old = one.old.and_then(|text| text.load(journal));
+    let before = old.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+    let (mut remote, mut bytes, mut text) = (None, 0, Text::None);
+    for (path, new) in &one.new {
+        let Some(new) = new.load(journal) else {
+            // What Obsidian would show and nobody could look at may hold anything.
+            if remote.is_none() && (path.is_note() || one.folder) {
+                remote = Some("a text that could not be looked at".to_owned());
+            }
+            continue;
+        };
+        bytes += new.len() as u64;
+        remote = remote.or_else(|| remote::added(&before, &String::from_utf8_lossy(&new)));
+        if !one.folder {
+            text = Text::Whole { old: old.clone(), new: new.into() };
+        }
+    }
+    let files = if one.folder { one.new.len().max(effect.files) } else { effect.files };
+    Proposed { effect: Effect { remote, bytes, files, ..effect }, text }
 }
 
 fn effect(action: Action, path: &VaultPath) -> Effect {
@@ -175,15 +187,4 @@ fn size(context: &Context, path: &VaultPath) -> (bool, usize) {
     let seen = context.vault.catalogue();
     let whole: &crate::vault::Catalogue = &seen;
     (true, whole.within(path).filter(|entry| entry.kind == Kind::File).count())
-}
-
-/// The diff the other way round.
-fn reversed(diff: &str) -> String {
-    let turned = diff.lines().map(|line| match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => line.to_owned(),
-        [b'+', ..] => format!("-{}", &line[1..]),
-        [b'-', ..] => format!("+{}", &line[1..]),
-        _ => line.to_owned(),
-    });
-    turned.collect::<Vec<_>>().join("\n")
 }

@@ -97,15 +97,35 @@ pub(super) fn apply(
         let merged = merge(changes.clone(), plan.rewrites);
         match context.try_apply(title.clone(), merged)? {
             Ok(applied) => return Ok((applied, relinked)),
-            Err(JournalError::Change(
-                VaultError::Stale { path, .. } | VaultError::Renamed { path, .. },
-            )) if ours.contains(&path) && !writes(&changes, &path) => {}
+            Err(JournalError::Change(error))
+                if met(&error)
+                    .is_some_and(|path| ours.contains(path) && !writes(&changes, path)) =>
+            {
+                look_again(context, &error);
+            }
             Err(error) => return Err(error.into()),
         }
     }
     let (change, plan) = plan(context, &changes)?;
     let relinked = tell(context, &change, &plan);
     Ok((context.apply(title, merge(changes, plan.rewrites))?, relinked))
+}
+
+/// The file that somebody changed, or took away, since it was looked at.
+fn met(error: &VaultError) -> Option<&VaultPath> {
+    match error {
+        VaultError::Stale { path, .. } | VaultError::Renamed { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+/// Finds what is not where it was: where no watcher tells, nobody knows its new name yet.
+fn look_again(context: &Context, error: &VaultError) {
+    if matches!(error, VaultError::Stale { current: None, .. } | VaultError::Renamed { .. })
+        && let Err(error) = context.vault.rescan()
+    {
+        tracing::warn!(%error, "the vault could not be looked through again");
+    }
 }
 
 /// Runs an undo or a restoration, and with it the rewriting of every link that would lead
@@ -126,9 +146,11 @@ pub(super) fn following<T>(
             merge(Vec::new(), plan.rewrites)
         };
         match run(&mut follow) {
-            Err(UndoError::Journal(JournalError::Change(
-                VaultError::Stale { path, .. } | VaultError::Renamed { path, .. },
-            ))) if attempt < ATTEMPTS && ours.contains(&path) => {}
+            Err(UndoError::Journal(JournalError::Change(error)))
+                if attempt < ATTEMPTS && met(&error).is_some_and(|path| ours.contains(path)) =>
+            {
+                look_again(context, &error);
+            }
             result => return Ok((result?, relinked)),
         }
     }

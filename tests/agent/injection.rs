@@ -105,9 +105,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
     let answered = loop {
         let message = client.next();
         if message["method"] == "session/request_permission" {
-            let outcome = json!({"outcome": {"outcome": "selected", "optionId": "reject_once"}});
-            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome});
-            client.client.send(&answer.to_string());
+            client.choose(&message, "reject_once");
             questions.push(message["params"]["toolCall"]["title"].as_str().unwrap().to_owned());
         }
         if message["id"] == asked && message["method"].is_null() {

@@ -7,14 +7,23 @@ mod door;
 #[allow(dead_code, reason = "the tests of the command line use all of it")]
 #[path = "../cli/support.rs"]
 mod home;
+#[path = "../support/machine.rs"]
+mod machine;
+#[cfg(unix)]
+#[path = "../support/manual.rs"]
+mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "../support/models.rs"]
 mod models;
 
 mod crash;
+#[cfg(unix)]
+mod hooks;
 mod injection;
+mod kept;
 mod script;
 mod serve;
 mod simulation;
+mod stored;
 mod turns;
 mod world;

@@ -116,16 +116,26 @@ impl Watcher {
     }
 
     pub fn answer(&mut self, id: i64) -> Value {
-        self.until(|message| message["id"] == id && message["method"].is_null())
+        let fits = |message: &Value| message["id"] == id && message["method"].is_null();
+        // Two answers may come in either order.
+        match self.seen.iter().find(|message| fits(message)) {
+            Some(answer) => answer.clone(),
+            None => self.until(fits),
+        }
     }
 
     /// Answers the question that a person is asked.
     pub fn decide(&mut self, option: &str) -> Value {
         let asked = self.until(|message| message["method"] == "session/request_permission");
+        self.choose(&asked, option);
+        asked
+    }
+
+    /// Answers a question that was heard.
+    pub fn choose(&mut self, asked: &Value, option: &str) {
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome});
         self.client.send(&answer.to_string());
-        asked
     }
 
     pub fn tool(&mut self, name: &str, arguments: Value) -> Value {

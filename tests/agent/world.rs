@@ -61,12 +61,17 @@ pub struct World {
     /// The last request of each conversation, and how many trimmings there had been.
     pub requests: Mutex<HashMap<String, (Vec<Message>, usize)>>,
     pub asked: Mutex<u32>,
+    /// What is kept is kept elsewhere.
+    pub is_elsewhere: bool,
 }
+
+/// Why a turn ended, and in which words.
+type Ended = (Option<Reason>, String);
 
 #[derive(Default)]
 pub struct State {
     pub conversations: Vec<Conversation>,
-    pub turns: Vec<(usize, Option<(Option<Reason>, String)>)>,
+    pub turns: Vec<(usize, Option<Ended>)>,
     pub inbox: Vec<(Said, Option<ConversationId>, Option<TurnId>)>,
     pub fails: bool,
     /// It has, at some time.
@@ -437,6 +442,9 @@ fn check(world: &World, request: &TurnRequest) {
     }
     if request.system.is_empty() || request.tools.is_empty() {
         world.fault("the opening is missing");
+    }
+    if world.is_elsewhere {
+        return;
     }
     // Only added to, but where the beginning was replaced.
     let id: ConversationId = request.conversation.parse().unwrap();

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Outcome, Request};
+use vault_steward::index::search;
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::settings::Permission;
 use vault_steward::policy::{Caller, Mode, Scope, Settings};
 use vault_steward::store::Store;
 use vault_steward::store::audit::{AuditRow, AuditWanted};
-use vault_steward::tools::{Answer, Tier, ToolError, definitions};
+use vault_steward::tools::{self, Answer, Tier, ToolError, definitions};
 use vault_steward::vault::Cancel;
 
 use crate::vault::{TestVault, vault};
@@ -32,6 +33,25 @@ pub fn answered(outcome: Outcome) -> Result<Answer<Value>, ToolError> {
     }
 }
 
+/// One call of each tool, on [`ground`]: a single one that can be undone, where it changes something.
+///
+/// # Panics
+/// A tool that nobody has decided on here.
+pub fn arguments(tool: &str) -> Value {
+    if let Some(arguments) = change(tool) {
+        return arguments;
+    }
+    match tool {
+        "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "get_conversation" => json!({"list_recent": 3}),
+        "search_files" => json!({"pattern": "one"}),
+        "list_links" => json!({"kind": "unresolved"}),
+        "directory_tree" | "get_active_note" | "list_changes" | "list_files" | "list_tags"
+        | "list_trash" => json!({}),
+        _ => panic!("`{tool}` has no call here yet: add one, so that the tables drive it"),
+    }
+}
+
 /// One call of each tool that changes something, on [`ground`].
 fn change(tool: &str) -> Option<Value> {
     Some(match tool {
@@ -44,7 +64,7 @@ fn change(tool: &str) -> Option<Value> {
         "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
         "move" => json!({"source": "a.md", "destination": "b.md"}),
         "rename_tag" => json!({"from": "garden", "to": "plot"}),
-        "restore" => json!({"item": "a.md"}),
+        "restore" => json!({"item": "deleted.md"}),
         "set_properties" => json!({"path": "a.md", "set": {"x": 1}}),
         "undo" => json!({}),
         "write_file" => json!({"path": "c.md", "content": "three"}),
@@ -52,8 +72,19 @@ fn change(tool: &str) -> Option<Value> {
     })
 }
 
-fn ground() -> TestVault {
-    vault(&[("a.md", "one\n"), ("t.md", "#garden\n"), ("Folder/x.md", "x"), ("Folder/y.md", "y")])
+/// A vault in which every tool has something to do: a change to undo and a thing to restore, too.
+pub fn ground() -> TestVault {
+    let vault = vault(&[
+        ("a.md", "one\n"),
+        ("t.md", "#garden\n"),
+        ("Folder/x.md", "x"),
+        ("Folder/y.md", "y"),
+        ("deleted.md", "deleted\n"),
+        ("changed.md", "before\n"),
+    ]);
+    vault.ok("delete", json!({"path": "deleted.md"}));
+    vault.ok("write_file", json!({"path": "changed.md", "content": "after\n"}));
+    vault
 }
 
 #[test]
@@ -84,10 +115,6 @@ fn in_read_only_nothing_changes_for_anybody() {
 #[test]
 fn in_ask_every_change_asks_and_does_nothing_by_itself() {
     for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
-        // What takes a change back needs one to take back.
-        if matches!(tool.name, "undo" | "restore") {
-            continue;
-        }
         for scope in Scope::ALL {
             let vault = ground();
             let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
@@ -131,9 +158,6 @@ fn a_kind_of_caller_that_may_only_read_changes_nothing() {
 #[test]
 fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
-        if matches!(tool.name, "undo" | "restore") {
-            continue;
-        }
         let vault = ground();
         let calls = calls(&vault, Settings::default());
         let before = vault.snapshot();
@@ -221,8 +245,30 @@ fn every_call_is_written_down_and_never_what_a_note_says() {
 #[test]
 fn a_tool_that_takes_too_long_is_ended() {
     let vault = ground();
+    // Lines in which the pattern nearly matches everywhere: some seconds for any machine.
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 63 == 0 { 'a' } else { 'b' }
+    };
+    let mut line = || (0..4_000).map(|_| letter()).chain(['\n']).collect::<String>();
+    let text: String = (0..1_000).map(|_| line()).collect();
+    for number in 0..4 {
+        vault.put(&format!("slow{number}.md"), &text);
+    }
+    vault.context.vault.rescan().unwrap();
     let slow = Settings { call_seconds: 1, ..Settings::default() };
     let calls = calls(&vault, slow);
+    calls.set_tool_settings(tools::Settings {
+        search: search::Settings { deadline_milliseconds: 60_000 },
+    });
+    let search = json!({"pattern": "[ab]*a[ab]{60}a[ab]{60}c"});
+    let begun = std::time::Instant::now();
+    let late = request(Scope::Client, "search_files", search);
+    let error = answered(calls.call(late, &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Timeout, "{error} after {:?}", begun.elapsed());
+    assert!(error.message.contains("took longer than 1 seconds"), "{error}");
+    assert_eq!(audited(&calls).pop().unwrap().outcome.as_deref(), Some("timeout"));
     // Withdrawn by its caller is another thing.
     let cancel = Cancel::default();
     cancel.cancel();

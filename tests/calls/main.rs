@@ -7,4 +7,8 @@ mod vault;
 
 mod approvals;
 mod doors;
+#[cfg(unix)]
+mod hooks;
 mod places;
+mod table;
+mod taking_back;

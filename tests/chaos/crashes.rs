@@ -21,7 +21,7 @@ const RUNS: u64 = 20_000;
 const PLACES: u64 = 300;
 
 /// How a child ended.
-enum End {
+pub enum End {
     /// It passed so many places.
     Passed(u64),
     Killed,
@@ -128,7 +128,8 @@ fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String
     Ok((both.settle(&place, Must::Either)?, end))
 }
 
-fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {
+/// Runs an errand to its end.
+pub fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {
     let arguments = arguments.iter().map(u64::to_string);
     let output = child::start(errand, place).args(arguments).output().expect("it runs");
     let told = || {

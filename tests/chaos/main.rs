@@ -22,6 +22,7 @@ mod daemons;
 mod disk;
 mod editors;
 mod faults;
+mod meanwhile;
 mod model;
 mod operation;
 mod place;
@@ -57,6 +58,7 @@ const PARTS: &[Part] = &[
     Part { name: "model", run: model::run },
     Part { name: "caseless", run: caseless::run },
     Part { name: "crashes", run: crashes::run },
+    Part { name: "meanwhile", run: meanwhile::run },
     Part { name: "faults", run: faults::run },
     Part { name: "power", run: power::run },
     Part { name: "daemons", run: daemons::run },

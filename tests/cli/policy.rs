@@ -5,14 +5,20 @@ use serde_json::{Value, json};
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
-struct Ground {
-    home: Home,
-    vault: std::path::PathBuf,
-    daemon: Daemon,
+/// A vault with a daemon that serves it.
+pub struct Ground {
+    pub home: Home,
+    pub vault: std::path::PathBuf,
+    pub daemon: Daemon,
 }
 
 impl Ground {
     fn new() -> Self {
+        Self::with(|_, _| ())
+    }
+
+    /// The same, after `prepare` has seen to the home and the vault.
+    pub fn with(prepare: impl FnOnce(&Home, &std::path::Path)) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
         std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
@@ -20,12 +26,13 @@ impl Ground {
             std::fs::create_dir_all(vault.join(path).parent().unwrap()).unwrap();
             std::fs::write(vault.join(path), "text\n").unwrap();
         }
+        prepare(&home, &vault);
         let daemon = home.serve(&vault);
         Self { home, vault, daemon }
     }
 
     /// A client with the token for this kind of caller, which can ask a person or cannot.
-    fn client(&self, scope: &str, approvals: bool) -> Client {
+    pub fn client(&self, scope: &str, approvals: bool) -> Client {
         let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
         let token = run.expect(0).stdout;
         let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
@@ -166,8 +173,12 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     assert_eq!(steward(&["mode", "read-only", "--json"]).expect(0).json()["mode"], "read-only");
     let run = steward(&["call", "delete", "--path", "old", "--yes", "--json"]).expect(1);
     assert_eq!(run.json()["data"]["layer"], "paths");
-    steward(&["trash", "empty", "--older-than", "0", "--yes"]);
+    let run = steward(&["trash", "empty", "--older-than", "29", "--yes"]).expect(1);
+    assert!(run.stderr.contains("younger than 30 days"), "{run:?}");
+    steward(&["trash", "empty", "--yes"]).expect(0);
     assert!(steward(&["mode"]).expect(0).stdout.starts_with("read-only (set"));
+    let status = steward(&["status"]).expect(0).stdout;
+    assert!(status.contains("mode      read-only, set by `steward mode`"), "{status}");
     steward(&["mode", "settings"]).expect(0);
     steward(&["call", "delete", "--path", "old", "--yes"]).expect(0);
     assert!(!ground.vault.join("Old").exists());
@@ -196,4 +207,80 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     steward(&["approvals", "revoke", &id]).expect(0);
     steward(&["approvals", "revoke", &id]).expect(1);
     assert!(steward(&["approvals", "list"]).expect(0).stdout.contains("nothing"));
+}
+
+#[test]
+fn a_question_that_nobody_answers_is_refused_in_its_time_and_both_sides_hear_of_it() {
+    let ground = Ground::with(|home, _| home.write_config("[policy]\napproval_seconds = 1\n"));
+    let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
+    let asked = agent.ask("tools/call", delete("Old"));
+    let question = person.read();
+    assert_eq!(question["params"]["_meta"]["vault"]["seconds"], 1);
+    let begun = std::time::Instant::now();
+    let answer = agent.answer(asked);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+    let said = answer["result"]["structuredContent"]["message"].as_str().unwrap();
+    assert!(said.contains("nobody answered in time"), "{said}");
+    let told = person.read();
+    assert_eq!(told["method"], "$/cancel_request");
+    assert_eq!(told["params"]["requestId"], question["id"]);
+    // Too late is no answer.
+    person.send(&choose(&question["id"], "allow_once"));
+    assert!(person.call("_vault/ping", json!({}))["result"]["epoch"].is_string());
+    assert!(ground.vault.join("Old/a.md").exists());
+    let audit = ground.home.run_in(&ground.vault, &["audit", "--tool", "delete"]).expect(0).stdout;
+    assert!(audit.contains("refused") && audit.contains("nobody answered in time"), "{audit}");
+
+    // Another time holds from the next question on, without a restart.
+    person.call("_vault/subscribe", json!({}));
+    ground.home.write_config("");
+    ground.home.write_config("# as it comes\n");
+    while person.read()["method"] != "_vault/config_reloaded" {}
+    let asked = agent.ask("tools/call", delete("Old"));
+    let question = person.read();
+    assert_eq!(question["params"]["_meta"]["vault"]["seconds"], 120);
+    person.send(&choose(&question["id"], "reject_once"));
+    agent.answer(asked);
+}
+
+#[test]
+fn what_is_asked_when_the_daemon_is_killed_stays_refused() {
+    let mut ground = Ground::new();
+    let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
+    agent.ask("tools/call", delete("Old"));
+    let question = person.read();
+    ground.daemon.kill();
+    let daemon = ground.home.serve(&ground.vault);
+    ground.daemon = daemon;
+    let mut person = ground.client("person", true);
+    person.send(&choose(&question["id"], "allow_once"));
+    person.call("_vault/ping", json!({}));
+    assert!(ground.vault.join("Old/a.md").exists());
+    let audit = ground.home.run_in(&ground.vault, &["audit", "--tool", "delete"]).expect(0).stdout;
+    assert!(audit.contains("the steward ended before anyone answered"), "{audit}");
+}
+
+#[test]
+fn the_audit_is_followed_as_it_grows() {
+    use std::io::BufRead as _;
+    let ground = Ground::new();
+    let mut agent = ground.client("client", false);
+    let read = |path: &str| json!({"name": "read_file", "arguments": {"path": path}});
+    agent.call("tools/call", read("Inbox/x.md"));
+    let mut command = ground.home.steward(&["audit", "--follow", "--json", "--tool", "read_file"]);
+    let mut child = command.current_dir(&ground.vault).spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || {
+        let line = lines.next().expect("it goes on").unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    assert_eq!(next()["paths"], json!(["Inbox/x.md"]), "what was there");
+    for path in ["Old/a.md", "Old/b.md"] {
+        agent.call("tools/call", read(path));
+        agent.call("tools/call", json!({"name": "list_tags", "arguments": {}}));
+        let call = next();
+        assert_eq!((&call["paths"], &call["tool"]), (&json!([path]), &json!("read_file")));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 48] = [
+const COMMANDS: [&[&str]; 49] = [
     &[],
     &["serve"],
     &["tools"],
@@ -25,6 +25,7 @@ const COMMANDS: [&[&str]; 48] = [
     &["inbox", "retry"],
     &["inbox", "discard"],
     &["usage"],
+    &["chat"],
     &["links"],
     &["links", "check"],
     &["mode"],

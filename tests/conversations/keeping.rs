@@ -48,7 +48,7 @@ fn all_that_was_said_is_there_after_a_crash() {
         text: "I will look".into(),
         body: Some("{\"kept\": \"as it is \u{1f980}\", \"n\": 1.50}".into()),
     };
-    open.append(arrived.conversation, Some(arrived.turn), &[call.clone()]).unwrap();
+    open.append(arrived.conversation, Some(arrived.turn), std::slice::from_ref(&call)).unwrap();
     let history = open.history(arrived.conversation).unwrap();
     // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
     std::mem::forget(open);
@@ -144,4 +144,26 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
     assert_eq!(open.get(id).unwrap().title.as_deref(), Some("the topic of it"));
     open.delete(id).unwrap();
     assert!(matches!(open.get(id), Err(ConversationError::NotFound { .. })));
+}
+
+#[test]
+fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    store.keep_setting("mode", Some("ask")).unwrap();
+    drop(store);
+    let outside = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
+    outside
+        .execute_batch(
+            "DROP TABLE item_text; DROP TABLE item; DROP TABLE turn; DROP TABLE branch;
+             DROP TABLE conversation; DROP TABLE usage; DROP TABLE inbox;
+             PRAGMA user_version = 3;",
+        )
+        .unwrap();
+    drop(outside);
+    let clock = Set::at(NOON);
+    let open = conversations(folder.path(), &clock);
+    let id = exchange(&open, &message("hello there"), "hello").conversation;
+    assert_eq!(open.search("there", 9).unwrap()[0].conversation.id, id);
+    assert_eq!(open.store().setting("mode").unwrap().as_deref(), Some("ask"));
 }

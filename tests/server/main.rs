@@ -10,6 +10,7 @@ mod calls;
 mod events;
 mod frames;
 mod handshake;
+mod http;
 mod load;
 mod messages;
 mod secrets;

@@ -24,8 +24,8 @@ use vault_steward::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
 use vault_steward::protocol::session::{
-    SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionUpdateParams,
+    PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
+    SessionNewResult, SessionPromptParams, SessionPromptResult, SessionUpdateParams, StopReason,
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
@@ -169,8 +169,30 @@ impl Backend for Fake {
         Ok(SessionNewResult { session_id: "1".to_owned() })
     }
 
-    fn prompt(&self, _: SessionPromptParams, _: Speaker) -> Later<SessionPromptResult> {
-        Box::pin(async { Err(ErrorObject::new(Kind::Failed, "nobody is there")) })
+    /// Answers with what was said and by which kind of caller; `wait` is never answered, `fail` not
+    /// well.
+    fn prompt(&self, params: SessionPromptParams, by: Speaker) -> Later<SessionPromptResult> {
+        let began = self.began.lock().unwrap().clone();
+        Box::pin(async move {
+            let [PromptContent::Text { text }] = &params.prompt[..] else {
+                return Err(ErrorObject::new(Kind::InvalidParams, "one text"));
+            };
+            let _ = began.send("prompt".to_owned());
+            match text.as_str() {
+                "wait" => std::future::pending().await,
+                "fail" => Err(ErrorObject::new(Kind::ModelFailed, "nobody is there")),
+                text => {
+                    let vault = PromptResultVaultMeta {
+                        session_id: params.session_id.unwrap_or_else(|| "9".to_owned()),
+                        turn: "1".to_owned(),
+                        answer: format!("{text}, {} {}", by.name, by.scope.word()),
+                        waiting: false,
+                    };
+                    let meta = PromptResultMeta { vault };
+                    Ok(SessionPromptResult { stop_reason: StopReason::EndTurn, meta })
+                }
+            }
+        })
     }
 
     fn cancel_turn(&self, _: &SessionCancelParams) {}

@@ -22,7 +22,7 @@ pub fn mv(from: &str, to: &str) -> Change {
 }
 
 pub fn delete(at: &str) -> Change {
-    Change::Delete { path: path(at), before: Before::Any }
+    Change::Delete { path: path(at), before: Before::Any, past_trash: false }
 }
 
 pub fn folder(at: &str) -> Change {

@@ -192,6 +192,60 @@ fn barrier_free(vault: &TestVault, arguments: &serde_json::Value) {
     assert!(tried.is_some(), "the others have long ended");
 }
 
+/// In the middle of a move, between two of the notes whose links follow it, somebody does something
+/// to the second (case 75): all is planned anew on what is there then.
+#[test]
+fn a_note_that_changes_in_the_middle_of_a_move_is_planned_anew() {
+    type Meanwhile = fn(&std::path::Path);
+    let cases: [(&str, Meanwhile, &str, Option<&str>); 4] = [
+        (
+            "written",
+            |place| std::fs::write(place.join("n2.md"), "mine\n[[Old]]\n").expect("written"),
+            "n2.md",
+            Some("mine\n[[New]]\n"),
+        ),
+        (
+            "its link rewritten already, as Obsidian does",
+            |place| std::fs::write(place.join("n2.md"), "[[New]] by Obsidian\n").expect("written"),
+            "n2.md",
+            Some("[[New]] by Obsidian\n"),
+        ),
+        (
+            "renamed",
+            |place| std::fs::rename(place.join("n2.md"), place.join("m2.md")).expect("renamed"),
+            "m2.md",
+            Some("[[New]]\n"),
+        ),
+        (
+            "deleted",
+            |place| std::fs::remove_file(place.join("n2.md")).expect("removed"),
+            "n2.md",
+            None,
+        ),
+    ];
+    for watched in [true, false] {
+        for (name, meanwhile, path, holds) in cases {
+            let vault = vault(&[("Old.md", ""), ("n1.md", "[[Old]]\n"), ("n2.md", "[[Old]]\n")]);
+            if watched {
+                vault.context.vault.watch();
+            }
+            let (place, once) = (vault.place.clone(), std::sync::Once::new());
+            vault.context.vault.subscribe(Box::new(move |change| {
+                if change.path.as_str() == "n1.md" {
+                    once.call_once(|| meanwhile(&place));
+                }
+            }));
+            let moved = vault.ok("move", json!({"source": "Old.md", "destination": "b/New.md"}));
+            assert_eq!(vault.content("n1.md"), "[[New]]\n", "{name}: {moved}");
+            let now = vault.exists(path).then(|| vault.content(path));
+            assert_eq!(now.as_deref(), holds, "{name}, watched: {watched}: {moved}");
+            assert_eq!(vault.exists("n2.md"), path == "n2.md" && holds.is_some(), "{name}");
+            let undone = vault.ok("undo", json!({}));
+            assert!(vault.exists("Old.md"), "{name}: {undone}");
+        }
+    }
+}
+
 /// In a process of its own, in which few files may be open.
 #[cfg(target_os = "linux")]
 #[test]

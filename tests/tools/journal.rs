@@ -170,6 +170,38 @@ fn what_was_changed_since_is_shown_and_kept() {
 }
 
 #[test]
+fn what_somebody_wrote_in_the_middle_of_a_turn_is_kept_when_it_is_undone_by_force() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let origin = in_turn("turn");
+    let apply = |text: &str| {
+        let set = ChangeSet { title: "edit".into(), changes: vec![write("a.md", text)] };
+        vault.journal().apply(&set, &origin).expect("applied").change_set
+    };
+    let set = apply("two\n");
+    vault.put("a.md", "by hand\n");
+    assert_eq!(apply("three\n"), set, "one turn is one change set");
+    match vault.undo_error(&set.to_string()) {
+        UndoError::Changed { diff, .. } => assert!(diff.contains("-two\n+by hand\n"), "{diff}"),
+        other => panic!("{other}"),
+    }
+    assert_eq!(vault.content("a.md"), "three\n", "nothing was done");
+    let forced = vault.journal().undo(Target::Set(set), true, &Origin::default());
+    let forced = forced.expect("forced");
+    assert_eq!(vault.content("a.md"), "one\n");
+    assert!(forced.notes.iter().any(|note| note.contains("newer text")), "{:?}", forced.notes);
+    let first = forced.applied.change_set;
+    // Change by change it can all be had back, the text of others among it.
+    let undo = |change: &str| {
+        let target = format!("{first}.{change}").parse().expect("a target");
+        vault.journal().undo(target, false, &Origin::default()).expect("undone");
+    };
+    undo("2");
+    assert_eq!(vault.content("a.md"), "by hand\n");
+    undo("1");
+    assert_eq!(vault.content("a.md"), "three\n");
+}
+
+#[test]
 fn what_is_in_the_way_is_said_or_gone_around() {
     let vault = vault(&[("a.md", "a"), ("m.md", "m"), ("x.md", "x")]);
     // A deleted note whose name is taken comes back beside it, twice.
@@ -422,6 +454,15 @@ fn one_turn_moves_and_deletes_only_so_much() {
         Err(JournalError::Limit { action: "delete or move", count: 11, limit: 10 })
     ));
     share.apply(&set(ten), &Origin::default()).expect("ten");
+    // Attachments count like notes.
+    let pictures: Vec<String> = (0..11).map(|n| format!("p/{n}.png")).collect();
+    pictures.iter().for_each(|name| vault.put(name, "x"));
+    vault.context.vault.rescan().expect("looked through");
+    let eleven = pictures.iter().map(|name| delete(name)).collect();
+    assert!(matches!(
+        share.apply(&set(eleven), &Origin::default()),
+        Err(JournalError::Limit { action: "delete or move", count: 11, .. })
+    ));
     // The tools say it with the word for it.
     let denied = vault.err("delete", json!({ "path": "n" }), ErrorCode::Denied);
     assert!(denied.hint.expect("a hint").contains("person"));

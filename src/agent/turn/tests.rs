@@ -55,11 +55,11 @@ fn done(id: &str) -> Event {
 }
 
 fn runs(effects: &[Effect]) -> Vec<&str> {
-    let run = |effect| match effect {
-        &Effect::Run { ref call, .. } => Some(call.id.as_str()),
+    let runs = effects.iter().filter_map(|effect| match effect {
+        Effect::Run { call, .. } => Some(call.id.as_str()),
         _ => None,
-    };
-    effects.iter().filter_map(run).collect()
+    });
+    runs.collect()
 }
 
 fn end(effects: &[Effect]) -> Option<&End> {

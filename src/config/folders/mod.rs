@@ -127,6 +127,11 @@ pub fn token_file(state: &Path) -> PathBuf {
     state.join("token")
 }
 
+/// The folder in which hooks run and may leave things, in a vault's state folder.
+pub fn hooks_folder(state: &Path) -> PathBuf {
+    state.join("hooks")
+}
+
 /// Whether the vault of this state folder has once been seen with Obsidian's settings in it.
 pub fn has_been_seen(state: &Path) -> bool {
     seen_file(state).exists()

@@ -44,7 +44,10 @@ impl Bounds {
         // Programs that are started have it for what they print.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
         writable.dedup();
-        Self { writable, connect: ports_out(config), listen: config.server.port }
+        let mut connect = ports_out(config);
+        // The daemon's own, for hooks that call it; one that the system gives is not known yet.
+        connect.extend(Some(config.server.port).filter(|port| *port > 0));
+        Self { writable, connect, listen: config.server.port }
     }
 }
 

@@ -15,7 +15,7 @@ impl Layer for Approval {
         let ask =
             |text: String, lasting| Verdict::Ask(Reason { layer: super::APPROVAL, text, lasting });
         if call.permission == Permission::Permanent {
-            return ask("it deletes for good".to_owned(), false);
+            return ask("it deletes past the trash".to_owned(), false);
         }
         // Obsidian loads it whenever the note is shown: what a model writes there, told to by some
         // other note, carries texts out of the vault.

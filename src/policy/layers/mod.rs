@@ -26,12 +26,18 @@ pub trait Layer: Send + Sync {
         Verdict::Pass
     }
 
+    /// What was judged has been done, and wrote so many bytes.
+    fn applied(&self, _call: &Call, _bytes: u64) {}
+
     /// The call was refused elsewhere or was a dry run: takes back what was counted for it.
     fn give_back(&self, _call: &Call) {}
 }
 
 /// The name of the layer that finds the tool, in `calls`.
 pub const EXISTS: &str = "exists";
+/// The name of the layer that asks the user's own commands, in `calls`: about the call after
+/// `input`, about what it would change after `blast_radius`.
+pub const HOOKS: &str = "hooks";
 /// The name of the layer that asks a person.
 pub const APPROVAL: &str = "approval";
 /// The name of the layer that writes down what was decided, in `calls`.
@@ -41,13 +47,14 @@ pub const TIME_LIMIT: &str = "time_limit";
 
 /// The names of all layers in their order. `calls` carries out those that act and do not only
 /// decide.
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
     EXISTS,
     "permission",
     "rate",
     "input",
     "paths",
     "blast_radius",
+    HOOKS,
     "dry_run",
     APPROVAL,
     AUDIT,
@@ -61,7 +68,7 @@ pub(super) fn of(settings: &Settings, clock: &Clock) -> Vec<Box<dyn Layer>> {
         Box::new(rate::Rate::new(settings, clock.clone())),
         Box::new(input::Input),
         Box::new(paths::Paths),
-        Box::new(blast_radius::BlastRadius::of(settings)),
+        Box::new(blast_radius::BlastRadius::new(settings, clock.clone())),
         Box::new(approval::Approval),
     ];
     let on = |layer: &dyn Layer| !settings.off.iter().any(|off| off.word() == layer.name());

@@ -18,13 +18,15 @@ pub struct Keeping {
     pub folder: String,
     /// The hidden name that it has in the vault while it is carried to another disk.
     pub aside: String,
+    /// Whether it comes here whatever trash the vault's settings name.
+    pub past_trash: bool,
 }
 
 impl Keeping {
     /// Names that nothing has.
     pub fn new() -> Self {
         let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
-        Self { folder: format!("{time}-{}", random_tag()), aside: temp_name() }
+        Self { folder: format!("{time}-{}", random_tag()), aside: temp_name(), past_trash: false }
     }
 }
 

@@ -80,8 +80,8 @@ impl Trashed {
 }
 
 impl Writer<'_> {
-    /// Deletes a file, link or folder the way the vault's `trashOption` says. A link itself goes,
-    /// never what it leads to.
+    /// Deletes a file, link or folder the way the vault's `trashOption` says, or into our own keeping
+    /// where `keeping` says so. A link itself goes, never what it leads to.
     ///
     /// # Errors
     /// [`VaultError::Stale`] if `before` names a revision that the file does not have;
@@ -109,6 +109,9 @@ impl Writer<'_> {
         let place =
             || path.components().fold(self.vault.root().to_owned(), |at, name| at.join(name));
         let trashed = match self.vault.obsidian().trash {
+            _ if keeping.past_trash => {
+                Trashed::Kept { place: self.keep(path, &folder, name, keeping)? }
+            }
             TrashOption::Local => self.to_local(path, &folder, name, None)?,
             TrashOption::System => match system::put(&folder, name, &place()) {
                 Ok(place) => Trashed::System { place },

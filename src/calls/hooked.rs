@@ -1,0 +1,174 @@
+//! What hooks are shown of a call, and what comes of what they say.
+
+use serde_json::{Value, json};
+
+use super::Calls;
+use super::call::Request;
+use super::judge::{Asked, Seen};
+use crate::hooks::{Event, Kind, Refused};
+use crate::journal::ChangeSetId;
+use crate::note::code::ErrorCode;
+use crate::policy::{Effect, Refusal, layers};
+use crate::store::audit::AuditRow;
+use crate::tools::{Answer, ToolError};
+use crate::vault::Cancel;
+
+/// How the command line calls itself where a hook has started it; the hook's name follows.
+pub const CALLER: &str = "hook ";
+
+/// Bytes of an answer that a hook is shown.
+const MAX_ANSWER: usize = 64 << 10;
+
+/// Changes that are told one by one of a set that was made.
+const MAX_CHANGES: usize = 1_000;
+
+impl Request {
+    /// Whether a hook made this call: it would hear of itself without end. Taken for true only of
+    /// a person's own program, or anybody could say so to be spared.
+    fn is_by_hook(&self) -> bool {
+        self.caller.scope.is_person() && self.caller.name.starts_with(CALLER)
+    }
+
+    fn event(&self, kind: Kind) -> Event {
+        Event::new(kind)
+            .of_tool(&self.tool)
+            .say("caller", self.caller.name.as_str())
+            .say("scope", self.caller.scope.word())
+            .say("conversation", self.conversation.as_deref())
+            .say("turn", self.turn.as_deref())
+            .say("dryRun", self.dry_run)
+    }
+}
+
+impl Calls {
+    pub(super) fn hears(&self, request: &Request, kind: Kind) -> bool {
+        self.0.hooks.hears(kind) && !request.is_by_hook() && self.0.policy.is_on(layers::HOOKS)
+    }
+
+    /// Asks the hooks about a call whose arguments fit; other arguments where one replaced them.
+    pub(super) fn ask_before_call(
+        &self,
+        request: &Request,
+        cancel: &Cancel,
+    ) -> Result<Option<Value>, Refusal> {
+        if !self.hears(request, Kind::BeforeToolCall) {
+            return Ok(None);
+        }
+        let named = ["path", "source", "destination", "item"];
+        let named = named.iter().filter_map(|name| request.arguments[*name].as_str());
+        let event = request
+            .event(Kind::BeforeToolCall)
+            .place("named", named.collect::<Vec<_>>())
+            .with_input(request.arguments.clone());
+        self.0.hooks.ask(event, &|| cancel.is_cancelled()).map_err(refusal)
+    }
+
+    /// Asks the hooks about what a call is about to change.
+    pub(super) fn ask_before_change(
+        &self,
+        request: &Request,
+        effects: &[Effect],
+        shown: impl FnOnce() -> Asked,
+        cancel: &Cancel,
+    ) -> Result<(), Refusal> {
+        if !self.hears(request, Kind::BeforeChange) {
+            return Ok(());
+        }
+        let change = |effect: &Effect| {
+            json!({
+                "action": super::call::word(effect.action),
+                "path": effect.path.as_str(),
+                "from": effect.from.as_ref().map(|from| from.as_str()),
+                "folder": effect.folder,
+                "files": effect.files,
+                "bytes": effect.bytes,
+            })
+        };
+        let shown = shown();
+        let diffs: Vec<Value> = shown
+            .changes
+            .iter()
+            .filter(|change| !change.diff.is_empty())
+            .map(|change| json!({"path": change.path, "diff": change.diff}))
+            .collect();
+        let event = request
+            .event(Kind::BeforeChange)
+            .place("title", shown.title)
+            .place("changes", effects.iter().map(change).collect::<Vec<_>>())
+            .text("diffs", diffs);
+        let asked = self.0.hooks.ask(event, &|| cancel.is_cancelled());
+        asked.map(drop).map_err(refusal)
+    }
+
+    /// Tells the hooks of what was changed.
+    pub(super) fn tell_applied(&self, request: &Request, set: ChangeSetId) {
+        if !self.hears(request, Kind::ChangeApplied) {
+            return;
+        }
+        let Ok(Some(listed)) = self.0.context.journal.change_set(set) else { return };
+        let changes: Vec<Value> = listed
+            .changes
+            .iter()
+            .take(MAX_CHANGES)
+            .map(|change| {
+                json!({
+                    "action": change.action.word(),
+                    "path": change.path.as_str(),
+                    "from": change.from.as_ref().map(|from| from.as_str()),
+                })
+            })
+            .collect();
+        let event = request
+            .event(Kind::ChangeApplied)
+            .say("changeSet", set.0)
+            .say("total", listed.changes.len())
+            .place("title", listed.title)
+            .place("changes", changes);
+        self.0.hooks.tell(event);
+    }
+
+    /// Tells the hooks what came of a call.
+    pub(super) fn tell_after_call(
+        &self,
+        request: &Request,
+        row: &AuditRow,
+        seen: &Seen,
+        result: &Result<Answer<Value>, ToolError>,
+    ) {
+        if seen.refusal.is_some() || !self.hears(request, Kind::AfterToolCall) {
+            return;
+        }
+        let text = match result {
+            Ok(answer) => answer.text.clone(),
+            Err(error) => error.text(),
+        };
+        let whole = |at: &usize| text.is_char_boundary(*at);
+        let end = (0..=MAX_ANSWER.min(text.len())).rev().find(whole).unwrap_or_default();
+        let event = request
+            .event(Kind::AfterToolCall)
+            .say("decision", row.decision.as_str())
+            .say("outcome", row.outcome.as_deref())
+            .say("microseconds", row.microseconds)
+            .say("bytes", row.bytes)
+            .say("changeSet", row.change_set)
+            .place("paths", seen.paths.clone())
+            .text("input", request.arguments.clone())
+            .text("answer", &text[..end]);
+        self.0.hooks.tell(event);
+    }
+}
+
+fn refusal(refused: Refused) -> Refusal {
+    let Refused { hook, reason, failed } = refused;
+    let (reason, hint) = match failed {
+        false => (
+            format!("the hook `{hook}` refuses: {reason}"),
+            "it is a rule of the user's; do not try it again in another way",
+        ),
+        true => (
+            format!("the hook `{hook}` failed, and nothing is done without it: {reason}"),
+            "`[hooks]` in the user's settings has it; `steward status` says what went wrong",
+        ),
+    };
+    Refusal { layer: layers::HOOKS, code: ErrorCode::Denied, reason, hint: Some(hint.to_owned()) }
+}

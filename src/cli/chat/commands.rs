@@ -1,0 +1,192 @@
+//! What can be typed beside messages: `/new` and its like.
+
+use strsim::damerau_levenshtein;
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Begin a new conversation.
+    New,
+    /// End this one.
+    End,
+    /// Take back what the last turn changed.
+    Undo,
+    /// Say which model is asked, or ask another one from now on.
+    Model(Option<String>),
+    /// Show the tool calls of the last turn, or one of them, whole.
+    Tools(Option<usize>),
+    /// List conversations, or go on with one of them.
+    Conversations(Option<String>),
+    /// Say what was used.
+    Usage,
+    /// Agree to what is asked.
+    Yes,
+    /// Agree to it for good.
+    Always,
+    /// Refuse it.
+    No,
+    /// Leave.
+    Quit,
+    /// Say what can be typed.
+    Help,
+}
+
+/// Why what was typed is no command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// None is called so.
+    #[error("there is no command `/{name}`{}", near(near_names))]
+    Unknown {
+        /// What was typed.
+        name: String,
+        /// Those that are called alike.
+        near_names: Vec<&'static str>,
+    },
+    /// It takes something else.
+    #[error("`/{name}` {takes}")]
+    Wrong {
+        /// The command.
+        name: &'static str,
+        /// What it takes.
+        takes: &'static str,
+    },
+}
+
+fn near(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`/{name}`")).collect();
+    match &names[..] {
+        [] => "; `/help` names them all".to_owned(),
+        names => format!("; did you mean {}?", names.join(" or ")),
+    }
+}
+
+/// Each command, what it takes, and what it does.
+pub const COMMANDS: [(&str, &str, &str); 12] = [
+    ("new", "", "begin a new conversation"),
+    ("end", "", "end this conversation; the next message begins a new one"),
+    ("undo", "", "take back what the last turn changed"),
+    ("model", "[PROVIDER/MODEL]", "say which model is asked, or ask another one from now on"),
+    ("tools", "[N]", "show the tool calls of the last turn, or one of them, whole"),
+    ("conversations", "[N]", "list conversations, or go on with one of them"),
+    ("usage", "", "say how many tokens were used, and what they cost"),
+    ("yes", "", "agree to what you are asked"),
+    ("always", "", "agree to it for good, where that is offered"),
+    ("no", "", "refuse it"),
+    ("quit", "", "leave; so do Ctrl-D, and Ctrl-C twice"),
+    ("help", "", "say what can be typed"),
+];
+
+/// Reads a line; `None` where it is a message.
+///
+/// # Errors
+/// [`CommandError`].
+pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
+    let rest = line.trim().strip_prefix('/')?;
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // A path such as `/home/ana` is no command.
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let argument = Some(argument.trim()).filter(|argument| !argument.is_empty());
+    Some(command(name, argument))
+}
+
+fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> {
+    let lower = name.to_ascii_lowercase();
+    let Some((name, takes, _)) = COMMANDS.iter().find(|(known, ..)| *known == lower) else {
+        return Err(CommandError::Unknown { name: lower.clone(), near_names: near_names(&lower) });
+    };
+    if argument.is_some() && takes.is_empty() {
+        return Err(CommandError::Wrong { name, takes: "takes nothing more" });
+    }
+    let number = |argument: &str| {
+        let wrong = CommandError::Wrong { name, takes: "takes a number" };
+        argument.parse::<usize>().map_err(|_| wrong)
+    };
+    Ok(match *name {
+        "new" => Command::New,
+        "end" => Command::End,
+        "undo" => Command::Undo,
+        "model" => Command::Model(argument.map(str::to_owned)),
+        "tools" => Command::Tools(argument.map(number).transpose()?),
+        "conversations" => {
+            Command::Conversations(argument.map(number).transpose()?.map(|n| n.to_string()))
+        }
+        "usage" => Command::Usage,
+        "yes" => Command::Yes,
+        "always" => Command::Always,
+        "no" => Command::No,
+        "quit" => Command::Quit,
+        _ => Command::Help,
+    })
+}
+
+/// Those that begin alike, else those that are two slips away.
+fn near_names(name: &str) -> Vec<&'static str> {
+    let names = || COMMANDS.iter().map(|(known, ..)| *known);
+    let begun: Vec<_> = names().filter(|known| known.starts_with(name)).collect();
+    if !begun.is_empty() {
+        return begun;
+    }
+    let most = (name.len() / 3).max(1);
+    let mut near: Vec<_> = names().map(|known| (damerau_levenshtein(known, name), known)).collect();
+    near.sort_unstable();
+    near.into_iter().filter(|(slips, _)| *slips <= most).take(3).map(|(_, known)| known).collect()
+}
+
+/// What `/help` says.
+pub fn help() -> String {
+    let heads: Vec<String> =
+        COMMANDS.iter().map(|(name, takes, _)| format!("/{name} {takes}")).collect();
+    let width = heads.iter().map(String::len).max().unwrap_or(0);
+    let lines =
+        heads.iter().zip(COMMANDS).map(|(head, (.., does))| format!("{head:width$}  {does}"));
+    let lines: Vec<String> = lines.collect();
+    format!(
+        "{}\nAnything else is a message. A line that ends with \\ goes on; Tab completes commands \
+         and, after [[, the names of notes.",
+        lines.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_messages() {
+        assert_eq!(read("/new"), Some(Ok(Command::New)));
+        assert_eq!(read("  /Tools 3 "), Some(Ok(Command::Tools(Some(3)))));
+        assert_eq!(read("/conversations 12"), Some(Ok(Command::Conversations(Some("12".into())))));
+        assert_eq!(read("/model a/b"), Some(Ok(Command::Model(Some("a/b".into())))));
+        for message in ["hello", "/home/ana/Notes is full", "/", "/ new", "and /new", "/2"] {
+            assert_eq!(read(message), None, "{message}");
+        }
+        for (name, ..) in COMMANDS {
+            assert!(matches!(read(&format!("/{name}")), Some(Ok(_))), "{name}");
+            assert!(help().contains(&format!("/{name}")));
+        }
+    }
+
+    #[test]
+    fn every_command_stands_in_the_reference() {
+        let reference = include_str!("../../../docs/cli.md");
+        for (name, ..) in COMMANDS {
+            assert!(reference.contains(&format!("`/{name}`")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_told_what_is_near() {
+        for (typed, says) in [
+            ("/udno", "there is no command `/udno`; did you mean `/undo`?"),
+            ("/conv", "there is no command `/conv`; did you mean `/conversations`?"),
+            ("/ne", "there is no command `/ne`; did you mean `/new`?"),
+            ("/frobnicate", "there is no command `/frobnicate`; `/help` names them all"),
+            ("/new x", "`/new` takes nothing more"),
+            ("/tools all", "`/tools` takes a number"),
+        ] {
+            assert_eq!(read(typed).unwrap().unwrap_err().to_string(), says);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the line editor knows: commands, the names of notes, lines that go on.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Context, Helper};
+
+use super::commands::COMMANDS;
+use super::editor::goes_on;
+use super::names::Names;
+
+/// Names offered at a time.
+const MAX_OFFERED: usize = 50;
+
+/// Helps with the line that is being typed.
+#[derive(Debug)]
+pub struct Assistant {
+    /// What can be completed after `[[`.
+    pub names: Names,
+    /// Whether something stands in the line, or stood in it a moment ago.
+    pub typed: Arc<AtomicBool>,
+    /// Whether the prompt may look like more than text.
+    pub styled: bool,
+}
+
+impl Helper for Assistant {}
+
+impl Completer for Assistant {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(complete(line, at, &names))
+    }
+}
+
+/// What the word before `at` may become, and where it begins.
+fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
+    let before = &line[..at];
+    if let Some(typed) = before.strip_prefix('/').filter(|typed| !typed.contains(' ')) {
+        let fits = COMMANDS.iter().filter(|(name, ..)| name.starts_with(typed));
+        let pairs = fits.map(|(name, takes, does)| Pair {
+            display: format!("/{name} {takes}  {does}"),
+            replacement: format!("/{name}{}", if takes.is_empty() { "" } else { " " }),
+        });
+        return (0, pairs.collect());
+    }
+    let Some(open) = before.rfind("[[").filter(|open| !before[*open..].contains("]]")) else {
+        return (at, Vec::new());
+    };
+    let typed = before[open + 2..].to_lowercase();
+    let leaf = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
+    // Those whose name begins so come first, then those that have it anywhere in their path.
+    let begins = names.iter().filter(|name| leaf(name).starts_with(&typed));
+    let holds = names
+        .iter()
+        .filter(|name| !leaf(name).starts_with(&typed) && name.to_lowercase().contains(&typed));
+    let pairs = begins.chain(holds).take(MAX_OFFERED).map(|name| Pair {
+        display: super::safe::line(name),
+        replacement: format!("[[{}]]", super::safe::line(name)),
+    });
+    (open, pairs.collect())
+}
+
+impl Hinter for Assistant {
+    type Hint = String;
+
+    /// What a command takes, once it stands there; it is also told here that something is typed.
+    fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
+        self.typed.store(!line.is_empty(), Ordering::Release);
+        let typed = line.strip_prefix('/').filter(|_| at == line.len())?;
+        let (_, takes, _) = COMMANDS.iter().find(|(name, ..)| *name == typed.trim_end())?;
+        let hint = if typed.ends_with(' ') { (*takes).to_owned() } else { format!(" {takes}") };
+        Some(hint).filter(|_| !takes.is_empty())
+    }
+}
+
+impl Highlighter for Assistant {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        match self.styled {
+            true => Cow::Owned(format!("\u{1b}[1m{prompt}\u{1b}[0m")),
+            false => Cow::Borrowed(prompt),
+        }
+    }
+
+    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
+        match self.styled {
+            true => Cow::Owned(format!("\u{1b}[2m{hint}\u{1b}[0m")),
+            false => Cow::Borrowed(hint),
+        }
+    }
+}
+
+impl Validator for Assistant {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        Ok(match goes_on(context.input()) {
+            true => ValidationResult::Incomplete,
+            false => ValidationResult::Valid(None),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(line: &str) -> Vec<String> {
+        let names = ["Garden/Compost", "Garden/Frost  dates", "Inbox", "People/Ana"];
+        let names = names.map(str::to_owned);
+        let (at, pairs) = complete(line, line.len(), &names);
+        pairs.into_iter().map(|pair| format!("{}{}", &line[..at], pair.replacement)).collect()
+    }
+
+    #[test]
+    fn commands_and_names_of_notes_are_completed() {
+        assert_eq!(offered("/un"), ["/undo"]);
+        assert_eq!(offered("/co"), ["/conversations "]);
+        assert_eq!(offered("see [[comp"), ["see [[Garden/Compost]]"]);
+        assert_eq!(offered("see [[in"), ["see [[Inbox]]"]);
+        assert_eq!(
+            offered("see [[garden/"),
+            ["see [[Garden/Compost]]", "see [[Garden/Frost  dates]]"]
+        );
+        assert_eq!(offered("[[Inbox]] and"), [] as [&str; 0]);
+        assert_eq!(offered("plain words"), [] as [&str; 0]);
+        assert_eq!(offered("say /un"), [] as [&str; 0]);
+    }
+}

@@ -1,0 +1,44 @@
+//! Lines where rustyline is not: what brings it to Windows has a licence that is not among ours. The
+//! console there edits and remembers lines by itself.
+
+use std::io::{self, Write as _};
+use std::thread;
+
+use super::{Desk, Typed, goes_on, joined};
+
+/// Starts the threads.
+///
+/// # Errors
+/// None can be started.
+pub fn start(desk: Desk) -> io::Result<()> {
+    let Desk { history: _, names: _, styled: _, prompts, told, to_print } = desk;
+    thread::Builder::new().name("printer".to_owned()).spawn(move || {
+        let print = |text: String| io::stdout().lock().write_all(text.as_bytes());
+        to_print.into_iter().try_for_each(print).is_ok()
+    })?;
+    thread::Builder::new().name("editor".to_owned()).spawn(move || {
+        for prompt in prompts {
+            let typed = read(&prompt);
+            let ended = typed == Typed::End;
+            if told.send(typed).is_err() || ended {
+                return;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn read(prompt: &str) -> Typed {
+    let mut text = String::new();
+    loop {
+        let mut stdout = io::stdout().lock();
+        let shown = if text.is_empty() { prompt } else { "" };
+        let _ = stdout.write_all(shown.as_bytes()).and_then(|()| stdout.flush());
+        drop(stdout);
+        match io::stdin().read_line(&mut text) {
+            Ok(0) | Err(_) => return Typed::End,
+            Ok(_) if goes_on(text.trim_end_matches(['\r', '\n'])) => {}
+            Ok(_) => return Typed::Line(joined(&text.replace("\r\n", "\n"))),
+        }
+    }
+}

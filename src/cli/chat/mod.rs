@@ -1,0 +1,156 @@
+//! `steward chat`: talking to the agent in a terminal, or from a script.
+//!
+//! A client like any other, over the WebSocket: the agent lives in the daemon, and what happens in
+//! a conversation is shown here whoever said it.
+//!
+//! Invariants: nothing that a model, a note or another program says reaches the terminal but
+//! through [`safe`]; how a text was cut on its way never changes what is shown ([`markdown`]); only
+//! one part of this reads the keyboard at a time ([`talk`]).
+//!
+//! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
+//! events in, texts out), [`screen`], [`link`] (the connection), [`commands`], [`completion`],
+//! [`editor`], [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`talk`] (the chat) with [`hearing`],
+//! [`questions`], [`names`] and [`actions`], [`scripted`].
+
+mod actions;
+mod approval;
+mod asking;
+mod calls;
+mod commands;
+#[cfg(unix)]
+mod completion;
+mod editor;
+mod hearing;
+mod interrupts;
+mod link;
+mod look;
+mod markdown;
+mod names;
+mod questions;
+mod safe;
+mod screen;
+mod scripted;
+mod talk;
+#[cfg(unix)]
+#[path = "terminal_unix.rs"]
+mod terminal;
+#[cfg(not(unix))]
+#[path = "terminal_other.rs"]
+mod terminal;
+mod transcript;
+
+use std::io::{IsTerminal as _, Read as _, stdin, stdout};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::client;
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use editor::Editor;
+use link::Link;
+use look::Look;
+use names::Names;
+use talk::{Aim, Choices, Talk};
+use terminal::AsFound;
+
+/// Where the words come from, for the daemon.
+const SOURCE: &str = "cli";
+
+/// The longest message that is read from stdin, in bytes; what a message to the daemon may hold.
+const MAX_STDIN: u64 = 4 << 20;
+
+/// The file in the state folder that remembers what was typed.
+const HISTORY: &str = "chat_history";
+
+/// Of `chat`.
+#[derive(Debug, Args)]
+pub struct ChatArguments {
+    /// The conversation to go on with [default: the one that goes on, or a new one]
+    #[arg(long, short, value_name = "N")]
+    pub conversation: Option<String>,
+    /// Say after each turn how many tokens were used, and what they cost where that is known
+    #[arg(long)]
+    pub usage: bool,
+    /// One message: its answer is printed, and that is all; `-` reads it from stdin [default: a
+    /// chat on the terminal, or stdin as one message]
+    pub message: Option<String>,
+}
+
+/// Talks to the agent until the person leaves; with a message, for its answer.
+///
+/// # Errors
+/// No daemon runs, there is no such conversation, or the message cannot be answered.
+pub fn run(
+    session: &Session,
+    arguments: &ChatArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let conversation = arguments.conversation.clone();
+    let message = message(arguments.message.as_deref(), output)?;
+    let runtime = client::runtime()?;
+    if output.json() {
+        let Some(message) = message else { return Err(no_message()) };
+        return runtime.block_on(async {
+            let link = Link::open(session, root, false).await?;
+            scripted::run(link, conversation.as_deref(), &message, output).await
+        });
+    }
+    let look = Look::of(output);
+    let person = stdin().is_terminal() && stdout().is_terminal();
+    let aim = match message {
+        Some(message) => Aim::Once(message),
+        None if person => Aim::Stay,
+        None => return Err(no_message()),
+    };
+    let _as_found = person.then(AsFound::new);
+    runtime.block_on(async {
+        // Without a daemon nothing is begun on the terminal.
+        let link = Link::open(session, root.clone(), person).await?;
+        let names = Names::default();
+        let editor = match person {
+            true => {
+                let history = session.folders.prepare(&root)?.join(HISTORY);
+                Some(Editor::start(history, Names::clone(&names), look.styled)?)
+            }
+            false => None,
+        };
+        let choices = Choices { conversation, usage: arguments.usage, look, output: *output };
+        let stays = matches!(aim, Aim::Stay);
+        Talk::new(session, link, editor, names, stays, choices).run(aim).await
+    })
+}
+
+/// The one message that is meant; none where a person is to type.
+fn message(given: Option<&str>, output: &Output) -> Result<Option<String>, Failure> {
+    let text = match given {
+        Some("-") => read()?,
+        Some(text) => text.to_owned(),
+        None if stdin().is_terminal() => {
+            let person = stdout().is_terminal() && !output.json();
+            return if person { Ok(None) } else { Err(no_message()) };
+        }
+        None => read()?,
+    };
+    if text.trim().is_empty() { Err(no_message()) } else { Ok(Some(text)) }
+}
+
+fn read() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN {
+        let hint = "put a long text into a note and name the note";
+        return Err(Failure::usage("stdin holds over 4 MiB", hint));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage("stdin is no text", "a message is text in UTF-8"))
+}
+
+fn no_message() -> Failure {
+    Failure::usage(
+        "there is no message",
+        "give it as an argument or on stdin; on a terminal `steward chat` alone begins a chat",
+    )
+}

@@ -1,0 +1,137 @@
+//! What a model says, without anything that would steer the terminal.
+//!
+//! A text of a model's may hold what it read in a note, and a note may hold anything. Escape
+//! sequences, carriage returns, other control characters, marks that turn the writing direction and
+//! invisible characters are taken out; line breaks stay, a tab becomes blanks.
+
+use crate::note::path::is_invisible;
+
+/// How wide a tab is shown.
+const TAB: &str = "    ";
+
+/// Where in an escape sequence the text stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// In none.
+    #[default]
+    Text,
+    /// After the escape character.
+    Escape,
+    /// In a control sequence: until its last byte.
+    Control,
+    /// In a string for the terminal, such as a title: until it is ended, or the line is.
+    Words,
+}
+
+/// Takes a text in pieces; what comes out does not depend on how it was cut.
+#[derive(Debug, Default)]
+pub struct Safe {
+    place: Place,
+}
+
+impl Safe {
+    /// Appends what may be shown of `piece`.
+    pub fn push(&mut self, piece: &str, shown: &mut String) {
+        for c in piece.chars() {
+            self.take(c, shown);
+        }
+    }
+
+    fn take(&mut self, c: char, shown: &mut String) {
+        self.place = match (self.place, c) {
+            (_, '\u{1b}') => Place::Escape,
+            // No sequence reaches over the end of a line, so none can swallow what follows.
+            (_, '\n') => {
+                shown.push('\n');
+                Place::Text
+            }
+            (Place::Escape, '[') => Place::Control,
+            (Place::Escape, ']' | 'P' | 'X' | '^' | '_') => Place::Words,
+            (Place::Escape, ' '..='/') => Place::Escape,
+            (Place::Escape, '0'..='~') => Place::Text,
+            (Place::Control, ' '..='?') => Place::Control,
+            (Place::Control, '@'..='~') => Place::Text,
+            (Place::Words, '\u{7}' | '\u{9c}') => Place::Text,
+            (Place::Words, _) => Place::Words,
+            // The same openings as one character.
+            (_, '\u{9b}') => Place::Control,
+            (_, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => Place::Words,
+            (_, '\t') => {
+                shown.push_str(TAB);
+                Place::Text
+            }
+            (_, c) => {
+                let joins = matches!(c, '\u{200c}' | '\u{200d}');
+                if !c.is_control() && (joins || !is_invisible(c)) {
+                    shown.push(c);
+                }
+                Place::Text
+            }
+        };
+    }
+}
+
+/// A short text on one line: a title, a path, an argument.
+pub fn line(text: &str) -> String {
+    let mut shown = String::new();
+    Safe::default().push(text, &mut shown);
+    shown.replace('\n', " ")
+}
+
+/// A text of several lines.
+pub fn lines(text: &str) -> String {
+    let mut shown = String::new();
+    Safe::default().push(text, &mut shown);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_taken_out() {
+        for (said, shown) in [
+            ("a\u{1b}[31mred\u{1b}[0m b", "ared b"),
+            ("\u{1b}]0;title\u{7}x", "x"),
+            ("\u{1b}]8;;https://a.example\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}[2J\u{1b}[H\u{1b}c", ""),
+            ("safe\rover", "safeover"),
+            ("a\r\nb", "a\nb"),
+            ("a\u{8}\u{8}b\u{7f}", "ab"),
+            ("\u{9b}31mx\u{9d}0;t\u{9c}y", "xy"),
+            ("a\u{202e}gnp\u{202c}.md", "agnp.md"),
+            ("a\u{200b}b\u{feff}c\u{e0041}d", "abcd"),
+            ("👩\u{200d}🌾", "👩\u{200d}🌾"),
+            ("\u{1b}]0;never ended\nnext line", "\nnext line"),
+            ("\u{1b}[31", ""),
+            ("a\tb", "a    b"),
+        ] {
+            assert_eq!(lines(said), shown, "{said:?}");
+        }
+        assert_eq!(line("a\nb"), "a b");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_steers_comes_through_however_it_is_cut(
+            text in "([a-z\u{1b}\\[\\];?0-9m\u{7}\u{9b}\u{9d}\u{202e}\r\n\t]|\\PC){0,80}",
+            cuts in proptest::collection::vec(0usize..80, 0..6),
+        ) {
+            let whole = lines(&text);
+            prop_assert!(whole.chars().all(|c| c == '\n' || !c.is_control()));
+            let steers = whole.contains(['\u{202e}', '\u{200b}']);
+            prop_assert!(!steers);
+            let chars: Vec<char> = text.chars().collect();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(chars.len())).collect();
+            cuts.sort_unstable();
+            let (mut safe, mut shown, mut from) = (Safe::default(), String::new(), 0);
+            for to in cuts.into_iter().chain([chars.len()]) {
+                safe.push(&chars[from..to].iter().collect::<String>(), &mut shown);
+                from = to;
+            }
+            prop_assert_eq!(shown, whole);
+        }
+    }
+}

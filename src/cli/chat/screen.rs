@@ -1,0 +1,124 @@
+//! Where a chat writes: to the terminal, or above the line that is being typed on it.
+
+use std::io::{self, ErrorKind, Write as _};
+
+use super::editor::Editor;
+use super::look::Look;
+use super::markdown::style::Style;
+use super::transcript::Shown;
+
+/// The way out of one chat.
+#[derive(Debug)]
+pub struct Screen {
+    look: Look,
+    /// Remarks go to stderr: stdout is for the answer alone.
+    apart: bool,
+    /// What is shown until the next thing is: what the agent is doing.
+    status: Option<String>,
+    /// The beginning of a line that came while another one was typed.
+    held: String,
+    /// Whether the cursor stands within a line of ours.
+    open: bool,
+    /// Nobody reads any more.
+    closed: bool,
+}
+
+impl Screen {
+    /// Nothing written yet.
+    pub fn new(look: Look, apart: bool) -> Self {
+        Self { look, apart, status: None, held: String::new(), open: false, closed: false }
+    }
+
+    /// Whether whoever read has gone.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Shows all of it, in order.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn show(&mut self, shown: Vec<Shown>, editor: Option<&Editor>) -> io::Result<()> {
+        for one in shown {
+            match one {
+                Shown::Remark(text) if self.apart => {
+                    self.clear_status()?;
+                    self.checked(|| {
+                        let mut stderr = io::stderr().lock();
+                        stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush())
+                    })?;
+                }
+                Shown::Said(text) | Shown::Remark(text) => self.write(&text, editor)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `text`; above the line that is being typed only whole lines.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn write(&mut self, text: &str, editor: Option<&Editor>) -> io::Result<()> {
+        if let Some(editor) = editor.filter(|editor| editor.is_reading()) {
+            self.held.push_str(text);
+            if let Some(end) = self.held.rfind('\n') {
+                let rest = self.held.split_off(end + 1);
+                editor.print(std::mem::replace(&mut self.held, rest));
+            }
+            return Ok(());
+        }
+        self.clear_status()?;
+        let held = std::mem::take(&mut self.held);
+        let whole = held + text;
+        self.open = !whole.is_empty() && !whole.ends_with('\n');
+        self.raw(&whole)
+    }
+
+    /// Shows what the agent is doing, until something else is shown; only on a terminal, and never
+    /// behind words.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn status(&mut self, doing: Option<String>) -> io::Result<()> {
+        if !self.look.live || self.open || self.status == doing {
+            return Ok(());
+        }
+        self.clear_status()?;
+        if let Some(doing) = &doing {
+            let columns = terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
+            // A line that is broken could not be taken away again.
+            let short: String = doing.chars().take(usize::max(columns, 20) / 2 - 4).collect();
+            self.raw(&Style::DIM.painted(&format!("… {short}")))?;
+        }
+        self.status = doing;
+        Ok(())
+    }
+
+    fn clear_status(&mut self) -> io::Result<()> {
+        match self.status.take() {
+            Some(_) => self.raw("\r\u{1b}[K"),
+            None => Ok(()),
+        }
+    }
+
+    fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.checked(|| {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        })
+    }
+
+    /// A reader that went away is no failure.
+    fn checked(&mut self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        match write() {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            written => written,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A chat with a program: one message, and what happens until its answer, one JSON value a line.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::super::client::ClientError;
+use super::super::failure::Failure;
+use super::super::output::Output;
+use super::interrupts::Interrupts;
+use super::link::{Heard, Link};
+use crate::protocol::session::{SessionUpdate, StopReason};
+use crate::server::token::Token;
+
+/// Says `message` and prints each event of its conversation as `{"event", "params"}`, as the
+/// protocol names them; the last line is the event `answer`.
+///
+/// # Errors
+/// The message could not be answered, or the turn was stopped.
+pub async fn run(
+    mut link: Link<'_>,
+    conversation: Option<&str>,
+    message: &str,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let name = Token::generate().map_err(|error| {
+        Failure::other("random", format!("could not name the message: {error}"), "")
+    })?;
+    let name = name.reveal()[..32].to_owned();
+    link.say(message, conversation, name.clone()).await;
+    let mut shown: Option<String> = None;
+    let mut stop = Interrupts::new();
+    let answer = loop {
+        let heard = tokio::select! {
+            heard = link.next() => heard,
+            () = stop.next() => {
+                // Before the turn has begun there is nothing to stop but this program.
+                let Some(conversation) = &shown else {
+                    let hint = "the message may have been heard all the same";
+                    return Err(Failure::other("cancelled", "the wait was given up", hint));
+                };
+                let _ = link.cancel(conversation).await;
+                continue;
+            }
+        };
+        let Ok((heard, raw)) = heard else {
+            link.come_back().await?;
+            continue;
+        };
+        let of = match &heard {
+            Heard::Update(update) => {
+                // Which conversation it went to is known when it comes back.
+                if let SessionUpdate::UserMessageChunk { meta: Some(meta), .. } = &update.update
+                    && meta.vault.client_message_id.as_ref() == Some(&name)
+                {
+                    shown = Some(update.session_id.clone());
+                }
+                &update.session_id
+            }
+            Heard::Message(message) => &message.session_id,
+            Heard::State(state) => &state.session_id,
+            Heard::Conversation(changed) => &changed.session_id,
+            Heard::Answered(_) => {
+                if let Heard::Answered(answer) = heard {
+                    break answer;
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        if shown.as_ref() == Some(of) {
+            line(&raw["method"], &raw["params"], output)?;
+        }
+    };
+    link.close().await;
+    let answer = answer.map_err(|error| Failure::from(ClientError::Answer(error)))?;
+    let params = json!({
+        "sessionId": answer.meta.vault.session_id,
+        "turn": answer.meta.vault.turn,
+        "stopReason": answer.stop_reason,
+        "answer": answer.meta.vault.answer,
+        "waiting": answer.meta.vault.waiting,
+    });
+    line(&Value::from("answer"), &params, output)?;
+    match answer.stop_reason {
+        StopReason::Cancelled => Ok(ExitCode::from(super::super::failure::OTHER)),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn line(event: &Value, params: &Value, output: &Output) -> Result<(), Failure> {
+    Ok(output.text(&json!({ "event": event, "params": params }).to_string())?)
+}

@@ -1,0 +1,333 @@
+//! What happens in a conversation, as it is shown. Pure: events in, texts out.
+
+use std::collections::HashMap;
+
+use super::calls::Calls;
+use super::look::{Look, Message};
+use super::markdown::style::Style;
+use super::safe;
+use crate::protocol::events::ChangeSetInfo;
+use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
+use crate::protocol::tools::Content;
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// A piece of what the agent says.
+    Said(String),
+    /// Whole lines about what happens.
+    Remark(String),
+}
+
+/// How much of the model's window is used, and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Used {
+    used: u64,
+    size: u64,
+    cost: Option<Cost>,
+}
+
+/// What is known of the conversation that is shown.
+#[derive(Debug)]
+pub struct Transcript {
+    look: Look,
+    /// Puts an empty line between words and what is done.
+    airy: bool,
+    open: Option<(String, Message)>,
+    /// What was heard of each message of the turn.
+    heard: HashMap<String, String>,
+    calls: Calls,
+    /// The change sets of the turn, in order.
+    changes: Vec<u64>,
+    used: Option<Used>,
+    last: Last,
+}
+
+/// What was shown last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Said,
+    Remark,
+}
+
+impl Transcript {
+    /// Nothing yet.
+    pub fn new(look: Look, airy: bool) -> Self {
+        Self {
+            look,
+            airy,
+            open: None,
+            heard: HashMap::new(),
+            calls: Calls::default(),
+            changes: Vec::new(),
+            used: None,
+            last: Last::Nothing,
+        }
+    }
+
+    /// A turn begins: what is kept of the one before is forgotten.
+    pub fn begin(&mut self) {
+        self.open = None;
+        self.heard.clear();
+        self.calls.clear();
+        self.changes.clear();
+        self.last = Last::Nothing;
+    }
+
+    /// The turn is over; what was left to show.
+    pub fn end(&mut self) -> Vec<Shown> {
+        let mut out = Vec::new();
+        self.close(&mut out);
+        let sets = self.changes.len();
+        if sets > 0 {
+            let changes = if sets == 1 { "1 change".to_owned() } else { format!("{sets} changes") };
+            let words = format!("{changes}; /undo takes it all back\n");
+            let words = self.look.paint(Style::DIM, &words);
+            self.remark(words, &mut out);
+        }
+        out
+    }
+
+    /// A line was typed: what comes next stands below it.
+    pub fn typed(&mut self) {
+        self.last = Last::Nothing;
+    }
+
+    /// What is being done, in a few words; none while words are coming.
+    pub fn doing(&self) -> Option<String> {
+        if self.open.is_some() {
+            return None;
+        }
+        let working = self.calls.working();
+        Some(working.map_or_else(|| "thinking".to_owned(), |call| call.title()))
+    }
+
+    /// The calls of the turn.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// The change sets of the turn; whoever takes them back takes them with it.
+    pub fn take_changes(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// What was used, in a line; none where nobody has said it.
+    pub fn used(&self) -> Option<String> {
+        let Used { used, size, cost } = self.used.as_ref()?;
+        let percent = (used * 100).checked_div(*size).unwrap_or(0);
+        let cost = cost.as_ref().map(|cost| {
+            format!("; about {:.4} {} in this run", cost.amount, safe::line(&cost.currency))
+        });
+        let cost = cost.unwrap_or_default();
+        Some(format!("{used} of {size} tokens of the model's window ({percent} %){cost}"))
+    }
+
+    /// A change set was applied in this conversation.
+    pub fn changed(&mut self, set: &ChangeSetInfo) {
+        if set.undoes.is_none() && !self.changes.contains(&set.id) {
+            self.changes.push(set.id);
+        }
+    }
+
+    /// Something was said or done; `ours` are words that this client sent.
+    pub fn update(&mut self, update: &SessionUpdate, ours: bool) -> Vec<Shown> {
+        let mut out = Vec::new();
+        match update {
+            SessionUpdate::UserMessageChunk { content: Content::Text { text }, meta, .. } => {
+                if !ours {
+                    let source = meta.as_ref().map(|meta| safe::line(&meta.vault.source));
+                    let source = source.filter(|source| !source.is_empty());
+                    let source = source.map(|source| format!("({source}) ")).unwrap_or_default();
+                    let words = format!("» {source}{}\n", safe::lines(text.trim_end()));
+                    let words = self.look.paint(Style::BOLD, &words);
+                    self.remark(words, &mut out);
+                }
+            }
+            SessionUpdate::AgentMessageChunk { content: Content::Text { text }, message_id } => {
+                self.piece(message_id, text, &mut out);
+            }
+            SessionUpdate::ToolCall { tool_call_id, raw_input, meta, .. } => {
+                self.close(&mut out);
+                self.calls.begin(tool_call_id, &meta.vault.tool, raw_input);
+            }
+            SessionUpdate::ToolCallUpdate { tool_call_id, status, content, raw_output, .. } => {
+                let texts = content.iter().map(|one| {
+                    let ToolCallContent::Content { content: Content::Text { text } } = one;
+                    text.as_str()
+                });
+                let text = texts.collect::<Vec<_>>().join("\n");
+                let look = self.look;
+                let ended = self.calls.update(tool_call_id, *status, &text, raw_output.as_ref());
+                let line = ended.filter(|call| !call.is_silent()).map(|call| call.line(look));
+                if let Some(line) = line {
+                    self.remark(line, &mut out);
+                }
+            }
+            SessionUpdate::UsageUpdate { used, size, cost } => {
+                self.used = Some(Used { used: *used, size: *size, cost: cost.clone() });
+            }
+            SessionUpdate::Notice { severity, title, description } => {
+                let style = match &**severity {
+                    "error" => Style::RED,
+                    "warning" => Style::YELLOW,
+                    _ => Style::DIM,
+                };
+                let more = description.as_deref().map(|more| format!(": {}", safe::line(more)));
+                let words = format!("{}{}", safe::line(title), more.unwrap_or_default());
+                let words = self.look.paint(style, &words) + "\n";
+                self.remark(words, &mut out);
+            }
+            SessionUpdate::AgentThoughtChunk { .. } | SessionUpdate::SessionInfoUpdate { .. } => {}
+        }
+        out
+    }
+
+    /// A message is whole, or counts for nothing.
+    pub fn message(&mut self, message: &MessageParams) -> Vec<Shown> {
+        let mut out = Vec::new();
+        if message.kind == MessageKind::Void {
+            self.close(&mut out);
+            if self.heard.remove(&message.message_id).is_some() {
+                let words = "that broke off and counts for nothing; it is asked for again\n";
+                let words = self.look.paint(Style::DIM, words);
+                self.remark(words, &mut out);
+            }
+            return out;
+        }
+        let heard = self.heard.get(&message.message_id).map_or("", String::as_str);
+        // Usually nothing is missing: its pieces came before.
+        if let Some(missing) = message.text.strip_prefix(heard).map(str::to_owned) {
+            self.piece(&message.message_id, &missing, &mut out);
+        }
+        self.close(&mut out);
+        out
+    }
+
+    /// A line of this program's own about what happens.
+    pub fn say(&mut self, style: Style, words: &str) -> Vec<Shown> {
+        let mut out = Vec::new();
+        self.close(&mut out);
+        let line = self.look.paint(style, words) + "\n";
+        self.remark(line, &mut out);
+        out
+    }
+
+    fn piece(&mut self, id: &str, text: &str, out: &mut Vec<Shown>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.open.as_ref().is_none_or(|(open, _)| open != id) {
+            self.close(out);
+            if self.airy && self.last != Last::Nothing {
+                out.push(Shown::Said("\n".to_owned()));
+            }
+            self.open = Some((id.to_owned(), self.look.message()));
+        }
+        self.heard.entry(id.to_owned()).or_default().push_str(text);
+        self.last = Last::Said;
+        if let Some((_, message)) = &mut self.open {
+            let shown = message.push(text);
+            if !shown.is_empty() {
+                out.push(Shown::Said(shown));
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<Shown>) {
+        if let Some((_, mut message)) = self.open.take() {
+            let shown = message.finish();
+            if !shown.is_empty() {
+                out.push(Shown::Said(shown));
+            }
+        }
+    }
+
+    fn remark(&mut self, lines: String, out: &mut Vec<Shown>) {
+        self.close(out);
+        if self.airy && self.last == Last::Said {
+            out.push(Shown::Remark("\n".to_owned()));
+        }
+        self.last = Last::Remark;
+        out.push(Shown::Remark(lines));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn transcript() -> Transcript {
+        Transcript::new(Look { styled: false, live: false }, true)
+    }
+
+    fn told(transcript: &mut Transcript, update: serde_json::Value) -> String {
+        text(transcript.update(&serde_json::from_value(update).unwrap(), false))
+    }
+
+    fn text(shown: Vec<Shown>) -> String {
+        shown.into_iter().map(|(Shown::Said(text) | Shown::Remark(text))| text).collect()
+    }
+
+    fn piece(text: &str) -> serde_json::Value {
+        json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
+            "content": {"type": "text", "text": text}})
+    }
+
+    fn message(kind: &str, text: &str) -> MessageParams {
+        serde_json::from_value(json!({"sessionId": "1", "messageId": "m", "kind": kind,
+            "text": text, "_meta": {"vault": {"seq": 1}}}))
+        .unwrap()
+    }
+
+    #[test]
+    fn what_was_missed_of_a_message_is_shown_and_nothing_twice() {
+        let mut transcript = transcript();
+        assert_eq!(told(&mut transcript, piece("Hel")), "Hel");
+        assert_eq!(told(&mut transcript, piece("lo")), "lo");
+        assert_eq!(text(transcript.message(&message("answer", "Hello there"))), " there\n");
+        assert_eq!(text(transcript.message(&message("answer", "Hello there"))), "");
+        assert_eq!(text(transcript.end()), "");
+    }
+
+    #[test]
+    fn a_message_that_broke_off_is_told_so() {
+        let mut transcript = transcript();
+        told(&mut transcript, piece("Hel"));
+        let shown = text(transcript.message(&message("void", "")));
+        assert_eq!(shown, "\n\nthat broke off and counts for nothing; it is asked for again\n");
+        assert_eq!(told(&mut transcript, piece("Hi")), "\nHi");
+    }
+
+    #[test]
+    fn calls_notices_and_others_words_stand_on_lines_of_their_own() {
+        let mut transcript = transcript();
+        told(&mut transcript, piece("I look"));
+        assert_eq!(transcript.doing(), None);
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read",
+            "kind": "read", "status": "pending", "locations": [], "rawInput": {"path": "a.md"},
+            "_meta": {"vault": {"tool": "read_file"}}});
+        assert_eq!(told(&mut transcript, call), "\n");
+        assert_eq!(transcript.doing().unwrap(), "read_file a.md");
+        let over = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
+            "status": "completed", "content": [
+                {"type": "content", "content": {"type": "text", "text": "the note"}}]});
+        assert_eq!(told(&mut transcript, over), "\n● read_file a.md ✓\n");
+        let notice = json!({"sessionUpdate": "notice", "severity": "warning",
+            "title": "asked again", "description": "it was busy\u{1b}[2J"});
+        assert_eq!(told(&mut transcript, notice), "asked again: it was busy\n");
+        let other = json!({"sessionUpdate": "user_message_chunk", "messageId": "u",
+            "content": {"type": "text", "text": "and me"},
+            "_meta": {"vault": {"source": "voice"}}});
+        assert_eq!(told(&mut transcript, other), "» (voice) and me\n");
+        assert_eq!(told(&mut transcript, piece("Done")), "\nDone");
+        let usage = json!({"sessionUpdate": "usage_update", "used": 500, "size": 1000,
+            "cost": {"amount": 0.01234, "currency": "USD"}});
+        assert_eq!(told(&mut transcript, usage), "");
+        let used = "500 of 1000 tokens of the model's window (50 %); about 0.0123 USD in this run";
+        assert_eq!(transcript.used().unwrap(), used);
+    }
+}

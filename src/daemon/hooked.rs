@@ -1,0 +1,124 @@
+//! What hooks hear of conversations and turns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::talk::Doors;
+use crate::agent::ConversationEvent;
+use crate::agent::ports::{Audience, Told, What};
+use crate::agent::toolbox::turn_name;
+use crate::agent::turn::{End, Reason, Show};
+use crate::calls::Calls;
+use crate::conversation::{Conversation, ConversationId, TurnId, title};
+use crate::hooks::{Event, Hooks, Kind};
+use crate::journal::Query;
+
+/// Change sets that are looked through for those of a turn.
+const LOOKED_THROUGH: usize = 200;
+
+/// Characters of a message that its title is made from.
+const MAX_TITLE: usize = 100;
+
+/// Whoever watches turns, and the hooks that hear of their ends.
+pub struct Hooked {
+    doors: Arc<Doors>,
+    calls: Calls,
+    /// What the turns at work were begun with.
+    asked: Mutex<HashMap<TurnId, String>>,
+}
+
+impl Hooked {
+    /// Hears what `doors` are told.
+    pub fn new(doors: Arc<Doors>, calls: Calls) -> Self {
+        Self { doors, calls, asked: Mutex::default() }
+    }
+
+    fn ended(&self, conversation: ConversationId, turn: TurnId, end: &End) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = asked.remove(&turn);
+        if !self.calls.hooks().hears(Kind::TurnEnded) {
+            return;
+        }
+        let event = Event::new(Kind::TurnEnded)
+            .say("conversation", conversation.to_string())
+            .say("turn", turn.to_string())
+            .say("outcome", word(end.reason))
+            .text("title", asked.as_deref().and_then(titled))
+            .text("message", asked)
+            .text("words", Some(end.words.as_str()).filter(|words| !words.is_empty()));
+        // Looks into the database, and whoever tells does not wait.
+        let (calls, name) = (self.calls.clone(), turn_name(conversation, turn));
+        tokio::task::spawn_blocking(move || {
+            let sets = changed_in(&calls, &name);
+            let (numbers, titles): (Vec<Value>, Vec<Value>) = sets.into_iter().unzip();
+            calls.hooks().tell(event.say("changeSets", numbers).place("changed", titles));
+        });
+    }
+}
+
+impl Audience for Hooked {
+    fn tell(&self, told: Told) {
+        let Told { conversation, turn, what } = &told;
+        match what {
+            What::Show(Show::User(said)) => {
+                let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                asked.entry(*turn).or_insert_with(|| said.text.clone());
+            }
+            What::Ended { end } => self.ended(*conversation, *turn, end),
+            _ => {}
+        }
+        self.doors.tell(told);
+    }
+}
+
+/// A few words of what a turn was begun with.
+fn titled(message: &str) -> Option<String> {
+    let line = message.lines().find(|line| !line.trim().is_empty())?;
+    title::title_of(&line.chars().take(MAX_TITLE).collect::<String>())
+}
+
+fn word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Done => "done",
+        Reason::Waiting => "waiting",
+        Reason::Ended => "ended",
+        Reason::MaxTokens => "max_tokens",
+        Reason::MaxRounds => "max_rounds",
+        Reason::Refused => "refused",
+        Reason::Cancelled => "cancelled",
+        Reason::Failed => "failed",
+    }
+}
+
+/// Number and title of each change set of a turn, oldest first.
+fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
+    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
+    let sets = calls.context().journal.change_sets(&query).unwrap_or_default();
+    let of_turn = sets.into_iter().filter(|set| set.turn.as_deref() == Some(turn));
+    let mut found: Vec<_> = of_turn.map(|set| (set.id.0.into(), set.title.into())).collect();
+    found.reverse();
+    found
+}
+
+/// Tells the hooks of a conversation that began or ended.
+pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
+    let told = |kind, conversation: &Conversation| {
+        Event::new(kind)
+            .say("conversation", conversation.id.to_string())
+            .say("source", conversation.source.as_str())
+            .text("title", conversation.title.as_deref())
+            .text("summary", conversation.summary.as_deref())
+    };
+    match event {
+        ConversationEvent::Began(conversation) => {
+            hooks.tell(told(Kind::ConversationStarted, conversation));
+        }
+        ConversationEvent::Ended(conversation) => {
+            let reason = conversation.ended.as_ref().map(|end| end.reason.as_str());
+            hooks.tell(told(Kind::ConversationEnded, conversation).say("reason", reason));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,47 @@
+//! What a hook may say.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::run::Fault;
+use super::settings::{Hook, Kind, Sees};
+
+/// What a hook said. Nothing at all is [`Answer::Continue`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Answer {
+    // With braces, or serde would pass over fields that are not known.
+    Continue {},
+    Refuse { reason: String },
+    Replace { input: Value },
+}
+
+impl Answer {
+    /// Reads what `hook` wrote on its standard output about an event of this kind.
+    pub fn read(said: &[u8], hook: &Hook, kind: Kind) -> Result<Self, Fault> {
+        let said = said.trim_ascii();
+        if said.is_empty() {
+            return Ok(Self::Continue {});
+        }
+        let answer = serde_json::from_slice(said).map_err(|error| {
+            // Not the text itself, which may be a note's.
+            let (line, column) = (error.line(), error.column());
+            Fault::Answer(format!(
+                "it is no answer at line {line}, column {column}: {{\"decision\": \"continue\"}}, \
+                 \"refuse\" with a `reason` or \"replace\" with an `input` is one"
+            ))
+        })?;
+        match &answer {
+            Self::Replace { .. } if !kind.may_replace() => {
+                Err(Fault::Answer(format!("nothing can be replaced in `{}`", kind.word())))
+            }
+            Self::Replace { input } if kind == Kind::MessageReceived && !input.is_string() => {
+                Err(Fault::Answer("a message can only be replaced by a text".to_owned()))
+            }
+            Self::Replace { .. } if hook.sees < Sees::Texts => {
+                Err(Fault::Answer("only a hook with `sees = \"texts\"` may replace".to_owned()))
+            }
+            _ => Ok(answer),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Ends a command with all that it started: by its process group, and on Linux whatever left that,
+//! by a variable that it has inherited.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+/// A group of its own for what is started.
+pub(in super::super) fn prepare(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// Waits until it has ended, and leaves its number taken: so nobody else has it when its group is
+/// ended.
+pub(in super::super) fn wait(id: u32) -> bool {
+    let Some(pid) = pid(id) else { return false };
+    let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    loop {
+        match rustix::process::waitid(WaitId::Pid(pid), how) {
+            Err(rustix::io::Errno::INTR) => {}
+            ended => return ended.is_ok(),
+        }
+    }
+}
+
+/// Whether it has ended, where nobody waits for it.
+pub(in super::super) fn has_ended(_: &mut Child) -> bool {
+    false
+}
+
+/// Ends its group, while its number is still taken; given a mark, whatever carries that, too.
+pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
+    if let Some(pid) = pid(child.id()) {
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(mark) = mark {
+        marked::end(mark);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = mark;
+}
+
+fn pid(id: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(id).ok()?)
+}
+
+#[cfg(target_os = "linux")]
+mod marked {
+    #![expect(clippy::disallowed_methods, reason = "the kernel's list of processes")]
+
+    use rustix::process::{Pid, PidfdFlags, Signal};
+
+    use crate::hooks::run::MARK;
+
+    /// How often it is looked again: what is ended may just have started another.
+    const ROUNDS: usize = 20;
+
+    pub(super) fn end(mark: &str) {
+        let mark = format!("{MARK}={mark}");
+        for _ in 0..ROUNDS {
+            if !end_all(mark.as_bytes()) {
+                return;
+            }
+        }
+    }
+
+    /// Ends all that carry the mark now; whether there were any.
+    fn end_all(mark: &[u8]) -> bool {
+        let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+        let mut any = false;
+        for process in processes.flatten() {
+            let name = process.file_name();
+            let Some(pid) =
+                name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+            else {
+                continue;
+            };
+            // Held before it is looked at, so that it is the one that is ended.
+            let Ok(held) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
+            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+                any |= rustix::process::pidfd_send_signal(&held, Signal::KILL).is_ok();
+            }
+        }
+        any
+    }
+}

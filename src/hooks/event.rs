@@ -1,0 +1,105 @@
+//! What a hook is shown of what happens.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::settings::{Kind, Sees};
+
+/// Something that happens or is about to, with its facts by how much one has to be allowed to see.
+#[derive(Debug, Clone)]
+pub struct Event {
+    kind: Kind,
+    tool: Option<String>,
+    time: String,
+    facts: Vec<(Sees, &'static str, Value)>,
+    input: Option<Value>,
+}
+
+impl Event {
+    /// Of this kind, now.
+    pub fn new(kind: Kind) -> Self {
+        let time = chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        Self { kind, tool: None, time, facts: Vec::new(), input: None }
+    }
+
+    /// About a call of this tool.
+    #[must_use]
+    pub fn of_tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.to_owned());
+        self
+    }
+
+    /// A fact that every hook may see; none is left out.
+    #[must_use]
+    pub fn say(self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.with(Sees::Events, name, value)
+    }
+
+    /// A fact that names notes or folders.
+    #[must_use]
+    pub fn place(self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.with(Sees::Paths, name, value)
+    }
+
+    /// A fact that holds what is in notes or messages.
+    #[must_use]
+    pub fn text(self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.with(Sees::Texts, name, value)
+    }
+
+    /// What is about to be used, and may be replaced where its kind allows it.
+    #[must_use]
+    pub fn with_input(mut self, input: Value) -> Self {
+        self.input = Some(input);
+        self
+    }
+
+    fn with(mut self, sees: Sees, name: &'static str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        if !value.is_null() {
+            self.facts.push((sees, name, value));
+        }
+        self
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(super) fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    pub(super) fn replace(&mut self, input: Value) {
+        self.input = Some(input);
+    }
+
+    pub(super) fn into_input(self) -> Option<Value> {
+        self.input
+    }
+
+    /// The one JSON object that `hook` reads, with a line's end.
+    pub(super) fn shown(&self, hook: &str, sees: Sees, vault: &Path) -> Vec<u8> {
+        let mut object = Map::new();
+        object.insert("event".to_owned(), self.kind.word().into());
+        object.insert("hook".to_owned(), hook.into());
+        object.insert("time".to_owned(), self.time.as_str().into());
+        object.insert("vault".to_owned(), vault.to_string_lossy().into());
+        if let Some(tool) = &self.tool {
+            object.insert("tool".to_owned(), tool.as_str().into());
+        }
+        for (needs, name, value) in &self.facts {
+            if *needs <= sees {
+                object.insert((*name).to_owned(), value.clone());
+            }
+        }
+        if let Some(input) = self.input.as_ref().filter(|_| sees == Sees::Texts) {
+            object.insert("input".to_owned(), input.clone());
+        }
+        let mut text = Value::Object(object).to_string().into_bytes();
+        text.push(b'\n');
+        text
+    }
+}

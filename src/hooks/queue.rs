@@ -1,0 +1,125 @@
+//! Events that hooks are told of while nobody waits: one thread, one after the other.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::{Event, Shared};
+
+/// Events that wait; beyond it the newest is dropped and that is logged.
+const MAX_WAITING: usize = 1_000;
+
+/// How long a hook that is told to end may take for it.
+const LAST: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    shared: Arc<Shared>,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Event>,
+    /// Whether one is being told.
+    busy: bool,
+    ended: bool,
+    /// Whether what runs is no longer wanted.
+    given_up: bool,
+    worker: Option<JoinHandle<()>>,
+}
+
+impl Queue {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, state: Arc::default() }
+    }
+
+    pub fn push(&self, event: Event) {
+        let mut state = lock(&self.state.0);
+        if state.ended || state.waiting.len() >= MAX_WAITING {
+            tracing::warn!(event = event.kind().word(), "hooks are not told: too much waits");
+            return;
+        }
+        state.waiting.push_back(event);
+        if state.worker.is_none() {
+            let (shared, own) = (Arc::clone(&self.shared), Arc::clone(&self.state));
+            let thread = std::thread::Builder::new().name("steward-hooks".to_owned());
+            match thread.spawn(move || work(&shared, &own)) {
+                Ok(worker) => state.worker = Some(worker),
+                Err(error) => {
+                    state.waiting.clear();
+                    tracing::warn!(%error, "hooks are not told");
+                }
+            }
+        }
+        self.state.1.notify_all();
+    }
+
+    /// Waits until all are told, at most `patience`, and ends the thread.
+    pub fn end(&self, patience: Option<Duration>) {
+        let mut state = lock(&self.state.0);
+        state.ended = true;
+        self.state.1.notify_all();
+        let until = patience.map(|patience| Instant::now() + patience);
+        while state.busy || !state.waiting.is_empty() {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            let left = left.unwrap_or(Duration::from_secs(1));
+            let waited = self.state.1.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if !state.waiting.is_empty() {
+            let events = state.waiting.len();
+            tracing::warn!(events, "the steward ends before hooks were told of all");
+            state.waiting.clear();
+        }
+        state.given_up = true;
+        let worker = state.worker.take();
+        drop(state);
+        self.state.1.notify_all();
+        if let Some(worker) = worker {
+            let until = Instant::now() + LAST;
+            let mut state = lock(&self.state.0);
+            while state.busy && Instant::now() < until {
+                let waited = self.state.1.wait_timeout(state, LAST);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            let busy = state.busy;
+            drop(state);
+            // One that cannot be ended holds nobody up.
+            if !busy {
+                let _ = worker.join();
+            }
+        }
+    }
+}
+
+fn work(shared: &Shared, state: &(Mutex<State>, Condvar)) {
+    loop {
+        let event = {
+            let idle = |state: &mut State| state.waiting.is_empty() && !state.ended;
+            let held = state.1.wait_while(lock(&state.0), idle);
+            let mut held = held.unwrap_or_else(PoisonError::into_inner);
+            let Some(event) = held.waiting.pop_front() else { return };
+            held.busy = true;
+            event
+        };
+        let settings = shared.settings.load_full();
+        for (name, hook) in &settings.commands {
+            let given_up = || lock(&state.0).given_up;
+            if hook.wants(&event) && !given_up() {
+                let told = shared.run(name, hook, &event, &given_up);
+                let _ = shared.noted(name, hook, told.map(drop));
+            }
+        }
+        lock(&state.0).busy = false;
+        state.1.notify_all();
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,168 @@
+//! What can be set about hooks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::event::Event;
+
+/// The longest that a hook may take, in seconds.
+pub const MAX_SECONDS: u32 = 60;
+
+/// The `[hooks]` section. Read from the user's settings file alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Hooks by name; they run in the order of their names.
+    #[serde(deserialize_with = "checked")]
+    pub commands: BTreeMap<String, Hook>,
+}
+
+/// A command that hears of events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    /// The events it hears of.
+    pub on: Vec<Kind>,
+    /// The program, an absolute path or one that begins with `~/`, and its arguments.
+    pub command: Vec<String>,
+    /// The tools whose calls and changes it hears of. Empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Seconds that it may take.
+    #[serde(default = "usual_seconds")]
+    pub seconds: u32,
+    /// Whether nothing is done where it fails; else its failure is logged.
+    #[serde(default)]
+    pub critical: bool,
+    /// How much it is shown.
+    #[serde(default)]
+    pub sees: Sees,
+    /// Variables of the steward's environment that it gets beside the usual few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+}
+
+fn usual_seconds() -> u32 {
+    5
+}
+
+/// What a hook can hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A tool is about to be called: its arguments fit and its caller may. May be refused, and the
+    /// arguments replaced.
+    BeforeToolCall,
+    /// A call is about to change something, on these paths. May be refused.
+    BeforeChange,
+    /// A change was made.
+    ChangeApplied,
+    /// A tool has answered.
+    AfterToolCall,
+    /// Somebody said something to the agent. May be refused, and the words replaced.
+    MessageReceived,
+    /// The agent has ended its turn.
+    TurnEnded,
+    /// A conversation began, or goes on again after its end.
+    ConversationStarted,
+    /// A conversation ended.
+    ConversationEnded,
+}
+
+impl Kind {
+    /// As it is written in the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::BeforeToolCall => "before_tool_call",
+            Self::BeforeChange => "before_change",
+            Self::ChangeApplied => "change_applied",
+            Self::AfterToolCall => "after_tool_call",
+            Self::MessageReceived => "message_received",
+            Self::TurnEnded => "turn_ended",
+            Self::ConversationStarted => "conversation_started",
+            Self::ConversationEnded => "conversation_ended",
+        }
+    }
+
+    /// Whether a hook is waited for, and may refuse.
+    pub fn may_refuse(self) -> bool {
+        matches!(self, Self::BeforeToolCall | Self::BeforeChange | Self::MessageReceived)
+    }
+
+    /// Whether a hook may replace the event's input.
+    pub fn may_replace(self) -> bool {
+        matches!(self, Self::BeforeToolCall | Self::MessageReceived)
+    }
+}
+
+/// How much a hook is shown; each includes those before it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Sees {
+    /// What happens, when and for whom.
+    Events,
+    /// The names of notes and folders, too.
+    #[default]
+    Paths,
+    /// What is in notes and messages, too.
+    Texts,
+}
+
+impl Hook {
+    /// Whether it hears of this event.
+    pub(super) fn wants(&self, event: &Event) -> bool {
+        let tool = match event.tool() {
+            Some(tool) => self.tools.is_empty() || self.tools.iter().any(|one| one == tool),
+            None => true,
+        };
+        self.on.contains(&event.kind()) && tool
+    }
+
+    fn fault(&self) -> Option<String> {
+        let Some(program) = self.command.first() else {
+            return Some("`command` is empty: the program comes first".to_owned());
+        };
+        if !Path::new(program).is_absolute() && !program.starts_with("~/") {
+            let said = "must be an absolute path, or begin with `~/`: it is looked for nowhere";
+            return Some(format!("the program `{program}` {said}"));
+        }
+        if self.command.iter().any(|part| part.contains('\0')) {
+            return Some("`command` holds a NUL".to_owned());
+        }
+        if self.on.is_empty() {
+            return Some("`on` is empty: it would never run".to_owned());
+        }
+        if !(1..=MAX_SECONDS).contains(&self.seconds) {
+            return Some(format!("`seconds` must be from 1 to {MAX_SECONDS}"));
+        }
+        if self.critical && !self.on.iter().any(|kind| kind.may_refuse()) {
+            let said = "`critical` means that nothing is done where it fails, and it only hears of";
+            return Some(format!("{said} what was done"));
+        }
+        let named = |name: &String| {
+            name.is_empty() || name.contains(['=', '\0']) || name.starts_with("STEWARD_")
+        };
+        let wrong = self.environment.iter().find(|name| named(name));
+        wrong.map(|name| format!("`{name}` is no variable that can be passed on"))
+    }
+}
+
+fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, Hook>, D::Error> {
+    let hooks = BTreeMap::<String, Hook>::deserialize(deserializer)?;
+    for (name, hook) in &hooks {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        if !(1..=64).contains(&name.len()) || !name.chars().all(plain) {
+            return Err(de::Error::custom(format!(
+                "the hook's name `{name}` may only hold a-z, 0-9, `-` and `_`"
+            )));
+        }
+        if let Some(fault) = hook.fault() {
+            return Err(de::Error::custom(format!("the hook `{name}`: {fault}")));
+        }
+    }
+    Ok(hooks)
+}

@@ -1,0 +1,304 @@
+//! Every tool, for every kind of caller, in every mode, with each layer switched off: what comes of
+//! it is what the table says, and nothing is changed where it says no. The rows come from the tools'
+//! definitions, so that a new tool has to be decided on here.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Calls, Outcome, Request};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::settings::{Permission, Switch};
+use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::tools::{Tier, definitions};
+use vault_steward::vault::Cancel;
+
+use crate::doors::{arguments, calls, ground, request};
+use crate::vault::TestVault;
+
+const SWITCHES: [Switch; 9] = [
+    Switch::Permission,
+    Switch::Rate,
+    Switch::Input,
+    Switch::Paths,
+    Switch::BlastRadius,
+    Switch::Hooks,
+    Switch::Approval,
+    Switch::Audit,
+    Switch::TimeLimit,
+];
+
+/// What comes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    /// The tool does its work, or says itself why it cannot.
+    Through,
+    /// A person has to agree first.
+    Asked,
+    /// It is refused by this layer.
+    Refused(&'static str),
+}
+
+/// A call, and what it needs beyond being a change.
+struct Row {
+    tool: &'static str,
+    arguments: Value,
+    changes: bool,
+    permanent: bool,
+    bulk: bool,
+    remote: bool,
+    /// It touches what lies outside of `Folder`.
+    outside: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows: Vec<Row> = definitions()
+        .iter()
+        .map(|tool| Row {
+            tool: tool.name,
+            arguments: arguments(tool.name),
+            changes: tool.tier != Tier::Safe,
+            permanent: false,
+            bulk: false,
+            remote: false,
+            outside: true,
+        })
+        .collect();
+    let special = |tool: &'static str, arguments: Value| Row {
+        tool,
+        arguments,
+        changes: true,
+        permanent: false,
+        bulk: false,
+        remote: false,
+        outside: false,
+    };
+    let remote = "![](http://127.0.0.1:9/?d=secret)";
+    rows.push(Row { bulk: true, ..special("delete", json!({"path": "Folder"})) });
+    let permanent = json!({"path": "Folder/x.md", "permanent": true});
+    rows.push(Row { permanent: true, ..special("delete", permanent) });
+    let write = json!({"path": "Folder/x.md", "content": remote});
+    rows.push(Row { remote: true, ..special("write_file", write) });
+    let inside = json!({"path": "Folder/x.md", "content": "inside"});
+    rows.push(special("write_file", inside));
+    rows
+}
+
+fn expected(row: &Row, scope: Scope, settings: &Settings) -> Comes {
+    let mode = settings.mode;
+    let on = |switch| !settings.off.contains(&switch);
+    let person = scope.is_person();
+    if !row.changes {
+        return Comes::Through;
+    }
+    if row.permanent && !person && on(Switch::Permission) {
+        return Comes::Refused("permission");
+    }
+    if on(Switch::Paths) && mode == Mode::ReadOnly {
+        return Comes::Refused("paths");
+    }
+    if on(Switch::Paths) && row.outside && !person && !settings.write.is_empty() {
+        return Comes::Refused("paths");
+    }
+    let asks = row.permanent
+        || (row.bulk && on(Switch::BlastRadius))
+        || (row.remote && !person)
+        || mode == Mode::Ask;
+    match asks && on(Switch::Approval) {
+        true => Comes::Asked,
+        false => Comes::Through,
+    }
+}
+
+fn comes(outcome: Outcome) -> Comes {
+    let error = match outcome {
+        Outcome::Ask(_) => return Comes::Asked,
+        Outcome::Answered(Ok(_)) => return Comes::Through,
+        Outcome::Answered(Err(error)) => error,
+    };
+    let layer = error.data.as_ref().and_then(|data| data["layer"].as_str().map(str::to_owned));
+    match (error.code, layer.as_deref()) {
+        (ErrorCode::ApprovalNeeded, _) => Comes::Asked,
+        (_, Some("permission")) => Comes::Refused("permission"),
+        (_, Some("paths")) => Comes::Refused("paths"),
+        (_, None) => Comes::Through,
+        other => panic!("{other:?}: {error:?}"),
+    }
+}
+
+#[test]
+fn no_tool_gets_around_a_layer() {
+    let mut place: Option<(TestVault, Calls)> = None;
+    let mut tried = 0;
+    for row in rows() {
+        for (scope, settings) in cases(&row) {
+            let wanted = expected(&row, scope, &settings);
+            // Where a switch makes no difference to what comes through, once is enough.
+            let usual = expected(&row, scope, &Settings { off: vec![], ..settings.clone() });
+            let changes = row.changes && wanted == Comes::Through;
+            if changes && usual == wanted && !settings.off.is_empty() {
+                continue;
+            }
+            let (vault, calls) = place.get_or_insert_with(|| {
+                let vault = ground();
+                let calls = calls(&vault, Settings::default());
+                (vault, calls)
+            });
+            calls.set_settings(settings.clone());
+            let before = vault.snapshot();
+            let request = request(scope, row.tool, row.arguments.clone());
+            let came = comes(calls.call(request, &Cancel::default()));
+            let case = format!("{} {} {scope:?} {settings:?}", row.tool, row.arguments);
+            assert_eq!(came, wanted, "{case}");
+            assert_eq!(vault.snapshot() != before, changes, "{case}");
+            tried += 1;
+            if changes {
+                place = None;
+            }
+        }
+    }
+    assert!(tried > definitions().len() * 3 * 20, "{tried}");
+}
+
+/// Every kind of caller with every mode, every layer off in turn, and a change held to a folder.
+fn cases(row: &Row) -> Vec<(Scope, Settings)> {
+    let held = if row.changes { vec![vec![], vec!["Folder".to_owned()]] } else { vec![vec![]] };
+    let mut cases = Vec::new();
+    for scope in Scope::ALL {
+        for mode in Mode::ALL {
+            for write in &held {
+                let settings = |off| Settings { mode, off, write: write.clone(), ..many() };
+                // Where these callers differ; what does not look at the caller is tried with two.
+                let differ = [Switch::Permission, Switch::Paths, Switch::Approval];
+                let switches = match scope {
+                    Scope::Person | Scope::Client => &SWITCHES[..],
+                    Scope::Mcp | Scope::Voice => &differ[..],
+                };
+                let off = switches.iter().map(|one| vec![*one]);
+                let all = std::iter::once(Vec::new()).chain(off);
+                cases.extend(all.map(|off| (scope, settings(off))));
+            }
+        }
+    }
+    cases
+}
+
+/// Settings with no limit to how often.
+fn many() -> Settings {
+    Settings { reads_per_minute: 0, changes_per_minute: 0, ..Settings::default() }
+}
+
+#[test]
+fn no_caller_but_a_person_agrees_for_itself() {
+    let vault = ground();
+    let before = vault.snapshot();
+    for mode in Mode::ALL {
+        let calls = calls(&vault, Settings { mode, ..Settings::default() });
+        for tool in definitions() {
+            for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+                let call = request(scope, tool.name, arguments(tool.name));
+                let call = Request { confirmed: true, ..call };
+                let came = comes(calls.call(call, &Cancel::default()));
+                assert_eq!(came, Comes::Refused("permission"), "{} {scope:?}", tool.name);
+            }
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn what_does_not_fit_the_schema_reaches_no_tool_even_where_nobody_checks() {
+    let vault = ground();
+    let before = vault.snapshot();
+    for off in [vec![], vec![Switch::Input]] {
+        let calls = calls(&vault, Settings { off, ..Settings::default() });
+        for tool in definitions() {
+            for scope in Scope::ALL {
+                let mut wrong = arguments(tool.name);
+                wrong["no_such_argument"] = json!(1);
+                let call = request(scope, tool.name, wrong);
+                match calls.call(call, &Cancel::default()) {
+                    Outcome::Answered(Err(error)) => {
+                        assert_eq!(error.code, ErrorCode::InvalidInput, "{}", tool.name);
+                    }
+                    other => panic!("{}: {other:?}", tool.name),
+                }
+            }
+        }
+    }
+    assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
+    let by_tier = |tier| match tier {
+        Tier::Safe => Permission::Read,
+        Tier::Cautious => Permission::Write,
+        Tier::Dangerous => Permission::Move,
+    };
+    let mut place: Option<(TestVault, Calls)> = None;
+    for has in [Permission::None, Permission::Read, Permission::Write, Permission::Move] {
+        let settings = Settings { client: has, mcp: has, voice: has, ..Settings::default() };
+        for tool in definitions() {
+            for scope in Scope::ALL {
+                let (there, calls) = place.get_or_insert_with(|| {
+                    let vault = ground();
+                    let calls = calls(&vault, Settings::default());
+                    (vault, calls)
+                });
+                calls.set_settings(settings.clone());
+                let before = there.snapshot();
+                let call = request(scope, tool.name, arguments(tool.name));
+                let came = comes(calls.call(call, &Cancel::default()));
+                let may = scope.is_person() || by_tier(tool.tier) <= has;
+                let wanted = if may { Comes::Through } else { Comes::Refused("permission") };
+                assert_eq!(came, wanted, "{} {scope:?} {has:?}", tool.name);
+                if there.snapshot() != before {
+                    assert!(may && tool.tier != Tier::Safe, "{} {scope:?} {has:?}", tool.name);
+                    place = None;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tool_has_a_rate_for_every_caller_but_a_person() {
+    let vault = ground();
+    let settings = Settings {
+        // So that nothing is changed by what comes through.
+        mode: Mode::Auto,
+        reads_per_minute: 2,
+        changes_per_minute: 2,
+        ..Settings::default()
+    };
+    let calls = calls(&vault, settings);
+    for tool in definitions() {
+        for scope in Scope::ALL {
+            let mut codes = Vec::new();
+            for _ in 0..3 {
+                // It fits the schema; that there is nothing of that name does not matter.
+                let call = request(scope, tool.name, nowhere(tool.name));
+                codes.push(match calls.call(call, &Cancel::default()) {
+                    Outcome::Answered(Err(error)) => Some(error.code),
+                    _ => None,
+                });
+            }
+            let limited: Vec<bool> =
+                codes.iter().map(|code| *code == Some(ErrorCode::RateLimited)).collect();
+            assert_eq!(limited, [false, false, !scope.is_person()], "{} {codes:?}", tool.name);
+        }
+    }
+}
+
+/// The same call on something that is not there.
+fn nowhere(tool: &str) -> Value {
+    let mut arguments = arguments(tool);
+    for name in ["path", "source", "item"] {
+        if arguments.get(name).is_some() {
+            arguments[name] = json!(format!("nowhere/{tool}.md"));
+        }
+    }
+    match tool {
+        "undo" => json!({"change_set": 999_999}),
+        "rename_tag" => json!({"from": "nowhere", "to": "elsewhere"}),
+        _ => arguments,
+    }
+}

@@ -1,0 +1,195 @@
+//! What an undo, a restoration and a deletion past the trash have to pass.
+
+use serde_json::{Value, json};
+use vault_steward::calls::{Calls, Decision, Outcome, Question, Request};
+use vault_steward::note::code::ErrorCode;
+use vault_steward::policy::settings::Permission;
+use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::tools::ToolError;
+use vault_steward::vault::Cancel;
+
+use crate::doors::{answered, audited, calls, request};
+use crate::vault::{TestVault, vault};
+
+const REMOTE: &str = "text\n![](http://127.0.0.1:9/?d=secret)\n";
+
+#[track_caller]
+fn asked(calls: &Calls, tool: &str, arguments: Value) -> Question {
+    match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
+        Outcome::Ask(question) => *question,
+        Outcome::Answered(result) => panic!("not asked: {result:?}"),
+    }
+}
+
+#[track_caller]
+fn by(calls: &Calls, scope: Scope, tool: &str, arguments: Value) -> Value {
+    let request = Request { confirmed: scope.is_person(), ..request(scope, tool, arguments) };
+    answered(calls.call(request, &Cancel::default())).unwrap().data
+}
+
+#[track_caller]
+fn refused(calls: &Calls, tool: &str, arguments: Value) -> ToolError {
+    answered(calls.call(request(Scope::Client, tool, arguments), &Cancel::default())).unwrap_err()
+}
+
+#[test]
+fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
+    let vault = vault(&[("a.md", REMOTE), ("b.md", REMOTE), ("Folder/c.md", REMOTE)]);
+    let calls = calls(&vault, Settings::default());
+    // A person takes it out; an agent would put it back by an undo.
+    let write = json!({"path": "a.md", "content": "text\n"});
+    let set = by(&calls, Scope::Person, "write_file", write)["change_set"].clone();
+    let question = asked(&calls, "undo", json!({"change_set": set}));
+    assert!(question.reasons()[0].contains("loads or runs by itself"), "{:?}", question.reasons());
+    assert!(question.changes()[0].diff.contains("+![]("), "{:?}", question.changes());
+    assert_eq!(question.folder(), None, "never for good");
+    answered(question.answer(Decision::Reject, "chat".to_owned(), &Cancel::default())).unwrap_err();
+    assert_eq!(vault.content("a.md"), "text\n");
+    // Out of the trash, a file and a whole folder; by an undo of the deletion, too.
+    for path in ["b.md", "Folder"] {
+        let set = by(&calls, Scope::Person, "delete", json!({"path": path}))["change_set"].clone();
+        let question = asked(&calls, "restore", json!({"item": path}));
+        assert!(question.reasons()[0].contains("loads or runs"), "{:?}", question.reasons());
+        drop(question);
+        asked(&calls, "undo", json!({"change_set": set}));
+        assert!(!vault.exists(path));
+    }
+    // What nobody deleted through the steward is looked at where it lies.
+    vault.put(".trash/theirs.md", REMOTE);
+    vault.put(".trash/plain.md", "plain\n");
+    asked(&calls, "restore", json!({"item": ".trash/theirs.md"}));
+    by(&calls, Scope::Client, "restore", json!({"item": ".trash/plain.md"}));
+    assert_eq!(vault.content("plain.md"), "plain\n");
+    // With a person's yes it is put back as it was.
+    let question = asked(&calls, "restore", json!({"item": "Folder"}));
+    answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default())).unwrap();
+    assert_eq!(vault.content("Folder/c.md"), REMOTE);
+    // One who puts back what loads nothing is asked nothing.
+    let edit = json!({"path": "a.md", "old_text": "text", "new_text": "words"});
+    let set = by(&calls, Scope::Client, "edit_file", edit)["change_set"].clone();
+    by(&calls, Scope::Client, "undo", json!({"change_set": set}));
+    assert_eq!(vault.content("a.md"), "text\n");
+}
+
+#[test]
+fn links_that_follow_are_changes_of_the_notes_they_stand_in() {
+    let linked = [("Open/a.md", "a\n"), ("Open/Sub/x.md", "x\n"), ("Closed/l.md", "[[Open/a]]\n")];
+    let vault = vault(&linked);
+    let settings = Settings { write: vec!["Open".to_owned()], ..Settings::default() };
+    let limited = calls(&vault, settings.clone());
+    let there = json!({"source": "Open/a.md", "destination": "Open/Sub/b.md"});
+    let layer = |error: ToolError| error.data.unwrap()["layer"].clone();
+    assert_eq!(layer(refused(&limited, "move", there.clone())), "paths");
+    // A person moved it. Back by an undo the link in the other folder would change as well.
+    let set = by(&limited, Scope::Person, "move", there)["change_set"].clone();
+    assert_eq!(vault.content("Closed/l.md"), "[[b]]\n");
+    let before = vault.snapshot();
+    assert_eq!(layer(refused(&limited, "undo", json!({"change_set": set}))), "paths");
+    assert_eq!(vault.snapshot(), before);
+
+    // So would one that came since, which no change set names.
+    let vault = crate::vault::vault(&[
+        ("Open/a.md", "a\n"),
+        ("Open/Sub/x.md", "x\n"),
+        ("Closed/l.md", "l\n"),
+    ]);
+    let limited = calls(&vault, settings.clone());
+    let there = json!({"source": "Open/a.md", "destination": "Open/Sub/b.md"});
+    let set = by(&limited, Scope::Client, "move", there)["change_set"].clone();
+    vault.put("Closed/l.md", "[[b]]\n");
+    vault.context.vault.rescan().unwrap();
+    assert_eq!(layer(refused(&limited, "undo", json!({"change_set": set}))), "paths");
+    assert_eq!(vault.content("Closed/l.md"), "[[b]]\n");
+    by(&limited, Scope::Person, "undo", json!({"change_set": set}));
+    assert_eq!(vault.content("Closed/l.md"), "[[a]]\n");
+
+    // A restoration can take a link over that a note of another folder holds: `[[n]]` leads to the
+    // one in the folder below, until the nearer one is back.
+    let vault = twins();
+    let limited = calls(&vault, settings);
+    by(&limited, Scope::Person, "delete", json!({"path": "Open/n.md"}));
+    vault.put("Closed/later.md", "[[n]]\n");
+    vault.context.vault.rescan().unwrap();
+    let before = vault.snapshot();
+    let restore = json!({"item": "Open/n.md"});
+    let result = answered(
+        limited.call(request(Scope::Client, "restore", restore.clone()), &Cancel::default()),
+    );
+    assert_eq!(layer(result.unwrap_err()), "paths");
+    assert_eq!(vault.snapshot(), before);
+    by(&limited, Scope::Person, "restore", restore);
+    assert_eq!(vault.content("Closed/later.md"), "[[Open/Deep/Down/n]]\n");
+}
+
+fn twins() -> TestVault {
+    vault(&[("Open/n.md", "near\n"), ("Open/Deep/Down/n.md", "deep\n")])
+}
+
+#[test]
+fn what_may_not_be_seen_cannot_be_undone_nor_heard_of() {
+    let vault = vault(&[("Open/a.md", "a\n"), ("Closed/l.md", "canary-secret\n")]);
+    let settings = Settings { read: vec!["Open".to_owned()], ..Settings::default() };
+    let calls = calls(&vault, settings);
+    let write = json!({"path": "Closed/l.md", "content": "canary-secret two\n"});
+    let set = by(&calls, Scope::Person, "write_file", write)["change_set"].clone();
+    vault.put("Closed/l.md", "canary-secret three\n");
+    for force in [false, true] {
+        let error = refused(&calls, "undo", json!({"change_set": set, "force": force}));
+        assert_eq!(error.code, ErrorCode::NotFound);
+        let said = format!("{}{:?}", error.text(), error.data);
+        assert!(!said.contains("canary") && !said.contains("Closed"), "{said}");
+    }
+    assert_eq!(vault.content("Closed/l.md"), "canary-secret three\n");
+}
+
+#[test]
+fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
+    let vault = vault(&[("a.md", "one\n"), ("Old/b.md", "b\n")]);
+    let permanent = |path: &str| json!({"path": path, "permanent": true});
+    let usual = calls(&vault, Settings::default());
+    for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
+        let call = request(scope, "delete", permanent("a.md"));
+        let error = answered(usual.call(call, &Cancel::default())).unwrap_err();
+        assert_eq!(error.data.unwrap()["layer"], "permission", "{scope:?}");
+    }
+    let person = request(Scope::Person, "delete", permanent("a.md"));
+    let error = answered(usual.call(person, &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalNeeded);
+    assert!(error.message.contains("it deletes past the trash"), "{error}");
+    assert!(vault.exists("a.md"));
+
+    let data = by(&usual, Scope::Person, "delete", permanent("a.md"));
+    assert_eq!(data["trash"], "kept");
+    assert!(!vault.exists("a.md") && !vault.exists(".trash/a.md"));
+    // It is recorded like anything else, and can be had back until it is emptied.
+    by(&usual, Scope::Person, "undo", json!({"change_set": data["change_set"]}));
+    assert_eq!(vault.content("a.md"), "one\n");
+
+    // Where the settings let a kind of caller do it, a person still agrees, and never for good.
+    let trusting = Settings { client: Permission::Permanent, ..Settings::default() };
+    let trusting = calls(&vault, trusting);
+    let question = asked(&trusting, "delete", permanent("Old"));
+    assert_eq!(question.folder(), None);
+    answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default())).unwrap();
+    assert!(!vault.exists("Old") && !vault.exists(".trash/Old"));
+    asked(&trusting, "delete", permanent("a.md"));
+    let reading = calls(&vault, Settings { mode: Mode::ReadOnly, ..Settings::default() });
+    let call = request(Scope::Person, "delete", permanent("a.md"));
+    let call = Request { confirmed: true, ..call };
+    answered(reading.call(call, &Cancel::default())).unwrap_err();
+    assert!(vault.exists("a.md"));
+}
+
+#[test]
+fn how_long_the_audit_is_kept_changes_at_once() {
+    let vault = vault(&[("a.md", "one\n")]);
+    let calls = calls(&vault, Settings::default());
+    calls.begin().unwrap();
+    for _ in 0..20 {
+        by(&calls, Scope::Client, "read_file", json!({"path": "a.md"}));
+    }
+    assert_eq!(audited(&calls).len(), 20);
+    calls.set_settings(Settings { audit_calls: 5, ..Settings::default() });
+    assert_eq!(audited(&calls).len(), 5);
+    calls.end();
+}

@@ -1,0 +1,202 @@
+//! `steward chat` from a script: the real daemon, a model's server that does as it is told.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use vault_steward::llm::Wire;
+
+use crate::door::Client;
+use crate::models::{Answer, Server, Step};
+use crate::script::{Piece, answer, body, calls, says};
+use crate::support::{Daemon, Home, Run, finish, finish_with};
+
+/// The language that the model's server speaks here.
+pub const WIRE: Wire = Wire::Chat;
+
+/// A home with a vault, a model behind it and a daemon.
+pub struct Place {
+    pub home: Home,
+    pub vault: PathBuf,
+    pub server: Server,
+    pub daemon: Daemon,
+}
+
+impl Place {
+    pub fn new(answers: Vec<Answer>) -> Self {
+        Self::with(answers, "")
+    }
+
+    /// With more in the settings.
+    pub fn with(answers: Vec<Answer>, settings: &str) -> Self {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        std::fs::create_dir_all(vault.join("Recipes")).unwrap();
+        std::fs::write(vault.join("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n")
+            .unwrap();
+        std::fs::write(vault.join("Recipes/Soup.md"), "# Soup\n\nSalt 5 g\n").unwrap();
+        let server = Server::start(answers);
+        home.write_config(&format!(
+            "{settings}\n[conversation]\ntitles_by_model = false\n[models]\nchain = [\"work/m\"]\n\
+             retries = 1\nmax_wait_seconds = 1\n[models.providers.work]\nwire = \"chat\"\n\
+             base_url = \"{}\"\nkey = \"optional\"\n[models.facts.m]\nwindow = 100000\n\
+             price = {{ input = 1.0, output = 2.0 }}\n",
+            server.url
+        ));
+        let daemon = home.serve(&vault);
+        Self { home, vault, server, daemon }
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let vault = self.vault.to_str().unwrap();
+        self.home.steward(&[&["chat", "--vault", vault][..], arguments].concat())
+    }
+
+    fn chat(&self, arguments: &[&str]) -> Run {
+        finish(self.command(arguments))
+    }
+
+    /// Another client of the daemon, which has introduced itself.
+    pub fn client(&self, approvals: bool) -> Client {
+        let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
+        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        let mut client = Client::connect(port, token.trim_end()).unwrap();
+        let capabilities = json!({"_meta": {"vault": {"approvals": approvals}}});
+        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        client.call("initialize", params);
+        client
+    }
+
+    pub fn note(&self, path: &str) -> String {
+        std::fs::read_to_string(self.vault.join(path)).unwrap()
+    }
+
+    /// What the model was sent the last time.
+    pub fn asked(&self) -> String {
+        let requests = self.server.requests();
+        String::from_utf8_lossy(&requests.last().expect("it was asked").body).into_owned()
+    }
+}
+
+/// Salt in the bread: the edit that these tests make.
+pub fn salt() -> Answer {
+    let edit = json!({"path": "Recipes/Bread.md", "old_text": "Salt 9 g", "new_text": "Salt 11 g"});
+    calls(WIRE, "c1", "edit_file", edit)
+}
+
+fn events(run: &Run) -> Vec<Value> {
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn piped_input_is_one_message_and_stdout_its_answer() {
+    let place = Place::new(vec![salt(), says(WIRE, "Now it has **11 g** of salt.\n")]);
+    let run = finish_with(place.command(&[]), b"More salt,\nplease\n").expect(0);
+    assert_eq!(run.stdout, "Now it has **11 g** of salt.\n");
+    assert!(run.stderr.starts_with("● edit_file Recipes/Bread.md ✓\n"), "{run:?}");
+    assert!(run.stderr.contains("    -Salt 9 g\n    +Salt 11 g\n"), "{run:?}");
+    assert!(run.stderr.contains("1 change; /undo takes it all back"), "{run:?}");
+    assert!(place.asked().contains("More salt,\\nplease"));
+    assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
+}
+
+#[test]
+fn a_message_may_be_an_argument_and_conversations_go_on() {
+    let place = Place::new(vec![says(WIRE, "One."), says(WIRE, "Two."), says(WIRE, "Three.")]);
+    assert_eq!(place.chat(&["first thing"]).expect(0).stdout, "One.\n");
+    let run = finish_with(place.command(&["--usage", "-"]), b"second thing").expect(0);
+    assert_eq!(run.stdout, "Two.\n");
+    assert!(run.stderr.contains("of 100000 tokens of the model's window"), "{run:?}");
+    assert!(place.asked().contains("first thing"), "within half an hour it is one conversation");
+    place.home.run_in(&place.vault, &["conversations", "end"]).expect(0);
+    assert_eq!(place.chat(&["--conversation", "1", "third thing"]).expect(0).stdout, "Three.\n");
+    let asked = place.asked();
+    assert!(asked.contains("first thing") && asked.contains("third thing"), "{asked}");
+}
+
+#[test]
+fn for_a_program_each_event_is_a_line_of_json() {
+    let two = [
+        Piece::Text("I look."),
+        Piece::Call("c1", "read_file", json!({"path": "Recipes/Soup.md"})),
+    ];
+    let place = Place::new(vec![answer(WIRE, &two), says(WIRE, "Five grams.")]);
+    let run = place.chat(&["--json", "how much salt?"]).expect(0);
+    let events = events(&run);
+    let kinds: Vec<&str> = events
+        .iter()
+        .map(|event| match event["event"].as_str().unwrap() {
+            "session/update" => event["params"]["update"]["sessionUpdate"].as_str().unwrap(),
+            other => other,
+        })
+        .collect();
+    assert_eq!(kinds.first(), Some(&"user_message_chunk"), "{kinds:?}");
+    for kind in ["agent_message_chunk", "tool_call", "tool_call_update", "_vault/message"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    let last = events.last().unwrap();
+    assert_eq!(last["event"], "answer");
+    assert_eq!(last["params"]["answer"], "Five grams.");
+    assert_eq!(last["params"]["stopReason"], "end_turn");
+    assert_eq!(last["params"]["waiting"], false);
+    assert_eq!(last["params"]["sessionId"], events[0]["params"]["sessionId"]);
+}
+
+#[test]
+fn what_stands_in_the_way_is_said_with_what_to_do() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let vault = vault.to_str().unwrap();
+    let run = home.run(&["chat", "--vault", vault, "hello"]).expect(1);
+    assert!(run.stderr.contains("no daemon serves this vault"), "{run:?}");
+    assert!(run.stderr.contains("steward serve"), "{run:?}");
+    let json = home.run(&["chat", "--json", "--vault", vault, "hello"]).expect(1).json();
+    assert_eq!(json["code"], "not_running");
+
+    let broken = json!({"error": {"message": "no such model"}});
+    let place = Place::new(vec![Answer::json(404, &broken)]);
+    for nothing in [&b""[..], b" \n"] {
+        let run = finish_with(place.command(&[]), nothing).expect(2);
+        assert!(run.stderr.contains("there is no message"), "{run:?}");
+    }
+    let run = finish_with(place.command(&[]), b"\xff\xfe").expect(2);
+    assert!(run.stderr.contains("stdin is no text"), "{run:?}");
+    let run = place.chat(&["--conversation", "77", "hello"]).expect(1);
+    assert!(run.stderr.contains("77"), "{run:?}");
+    assert!(place.server.requests().is_empty(), "nothing was asked so far");
+    let run = place.chat(&["hello"]).expect(1);
+    assert!(run.stderr.starts_with("error: ") && run.stderr.contains("no such model"), "{run:?}");
+    let run = place.chat(&["--json", "hello"]).expect(1);
+    let last: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["code"], "model_failed", "{run:?}");
+}
+
+#[test]
+fn what_a_model_says_never_steers_a_terminal() {
+    let said = "a\u{1b}[2J\u{1b}]0;title\u{7}b\rc\u{202e}d";
+    let place = Place::new(vec![says(WIRE, said), says(WIRE, said)]);
+    assert_eq!(place.chat(&["hello"]).expect(0).stdout, "abcd\n");
+    // With looks there are our own sequences, and no others.
+    let styled = place.chat(&["--color", "always", "hello"]).expect(0).stdout;
+    assert_eq!(styled, "abcd\n");
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_told_and_asked_for_again() {
+    let half = body(WIRE, &[Piece::Text("Five gra")]);
+    let half = half.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
+    let cut = Answer::steps(vec![Step::Bytes(half.into_bytes()), Step::Cut]);
+    let place = Place::new(vec![cut, says(WIRE, "Five grams.")]);
+    let run = place.chat(&["how much salt?"]).expect(0);
+    assert!(run.stdout.ends_with("Five grams.\n"), "{run:?}");
+    assert!(run.stderr.contains("counts for nothing"), "{run:?}");
+}
+
+#[test]
+fn without_a_person_to_ask_nothing_is_agreed_to() {
+    let delete = calls(WIRE, "c1", "delete", json!({"path": "Recipes"}));
+    let place = Place::new(vec![delete, says(WIRE, "I may not.")]);
+    let run = finish_with(place.command(&[]), b"clean up").expect(0);
+    assert_eq!(run.stdout, "I may not.\n");
+    assert!(run.stderr.contains("● delete Recipes ✗"), "{run:?}");
+    assert!(place.vault.join("Recipes/Soup.md").exists());
+}

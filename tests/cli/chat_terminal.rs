@@ -1,0 +1,223 @@
+//! `steward chat` on a terminal, as a person sits at it.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use crate::chat::{Place, WIRE, salt};
+use crate::models::{Answer, Step};
+use crate::script::{Piece, answer, body, calls, says};
+use crate::terminal::Terminal;
+
+fn open(place: &Place, arguments: &[&str]) -> Terminal {
+    let mut terminal = Terminal::start(&place.command(arguments), 80);
+    terminal.expect("/help says what can be typed");
+    terminal.expect("> ");
+    terminal
+}
+
+fn question() -> Answer {
+    calls(WIRE, "q1", "send_message", json!({"text": "White or rye?", "is_question": true}))
+}
+
+#[test]
+fn words_are_shown_as_they_come_and_ctrl_c_stops_the_turn_alone() {
+    let first = body(WIRE, &[Piece::Text("Once **upon** a time ")]);
+    let first = first.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
+    let hang = Answer::steps(vec![Step::Bytes(first.into_bytes()), Step::Hang]);
+    let place = Place::new(vec![hang, says(WIRE, "Here I am.")]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("tell me a story\r");
+    terminal.expect("Once upon a");
+    terminal.press("\x03");
+    terminal.expect("stopped");
+    place.server.left();
+    terminal.expect("> ");
+    terminal.press("are you there?\r");
+    terminal.expect("Here I am.");
+    terminal.expect("> ");
+    assert!(place.asked().contains("tell me a story"), "what was said stays in the conversation");
+    assert!(terminal.all().contains("\u{1b}[1mupon\u{1b}[0m"), "{:?}", terminal.all());
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+    let history = place.home.state().join("chat_history");
+    let mode = std::fs::metadata(&history).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(std::fs::read_to_string(&history).unwrap().contains("are you there?"));
+    let mut terminal = open(&place, &[]);
+    terminal.press("\x1b[A");
+    terminal.expect("are you there?");
+    terminal.press("\x03");
+    terminal.expect("> ");
+    terminal.press("\x03");
+    terminal.expect("once more leaves");
+    terminal.expect("> ");
+    terminal.press("\x03");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn what_must_be_agreed_to_is_asked_in_place() {
+    let delete = |id| calls(WIRE, id, "delete", json!({"path": "Recipes"}));
+    let place =
+        Place::new(vec![delete("c1"), says(WIRE, "Kept."), delete("c2"), says(WIRE, "Gone.")]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("clean up\r");
+    let asked = terminal.expect("Allow it?");
+    assert!(asked.contains("? delete `Recipes`") && asked.contains("asked because"), "{asked}");
+    terminal.press("n\r");
+    terminal.expect("● delete Recipes ✗");
+    terminal.expect("Kept.");
+    assert!(place.vault.join("Recipes/Soup.md").exists());
+    terminal.expect("> ");
+    terminal.press("do it all the same\r");
+    terminal.expect("Allow it?");
+    terminal.press("y\r");
+    terminal.expect("● delete Recipes ✓");
+    terminal.expect("Gone.");
+    assert!(!place.vault.join("Recipes").exists());
+    terminal.expect("> ");
+    terminal.press("/undo\r");
+    terminal.expect("took back change set");
+    assert!(place.vault.join("Recipes/Soup.md").exists());
+    terminal.expect("> ");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_question_is_answered_here_or_by_another_client() {
+    let place =
+        Place::new(vec![question(), says(WIRE, "Rye it is."), question(), says(WIRE, "White.")]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("buy bread\r");
+    terminal.expect("White or rye?");
+    terminal.expect("? ");
+    terminal.press("rye\r");
+    terminal.expect("Rye it is.");
+    terminal.expect("> ");
+    terminal.press("and tomorrow?\r");
+    terminal.expect("White or rye?");
+    terminal.expect("? ");
+    let mut other = place.client(false);
+    let answer = other.call(
+        "session/prompt",
+        json!({"prompt": [{"type": "text", "text": "white, for once"}],
+            "_meta": {"vault": {"source": "voice"}}}),
+    );
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    terminal.expect("» (voice) white, for once");
+    terminal.expect("White.");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn an_approval_that_another_client_gives_is_closed_here() {
+    let delete = calls(WIRE, "c1", "delete", json!({"path": "Recipes"}));
+    let place = Place::new(vec![delete, says(WIRE, "Gone.")]);
+    let mut terminal = open(&place, &[]);
+    let mut other = place.client(true);
+    terminal.press("clean up\r");
+    terminal.expect("Allow it?");
+    let asked = loop {
+        let message = other.read();
+        if message["method"] == "session/request_permission" {
+            break message;
+        }
+    };
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    other.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome}).to_string());
+    terminal.expect("that needs no answer any more");
+    terminal.expect("Gone.");
+    terminal.expect("> ");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn commands_do_what_they_say() {
+    let place = Place::new(vec![salt(), says(WIRE, "Saltier."), says(WIRE, "Anew.")]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("/udno\r");
+    terminal.expect("there is no command `/udno`; did you mean `/undo`?");
+    terminal.press("/undo\r");
+    terminal.expect("the last turn changed nothing");
+    terminal.press("/he\t\r");
+    terminal.expect("take back what the last turn changed");
+    terminal.expect("Anything else is a message");
+    terminal.press("more salt in [[bre\t\r");
+    terminal.expect("● edit_file Recipes/Bread.md ✓");
+    terminal.expect("+Salt 11 g");
+    terminal.expect("Saltier.");
+    terminal.expect("1 change; /undo takes it all back");
+    assert!(place.asked().contains("[[Recipes/Bread]]"), "{}", place.asked());
+    terminal.expect("> ");
+    terminal.press("/tools\r");
+    terminal.expect("1. edit_file Recipes/Bread.md");
+    terminal.expect("\"old_text\": \"Salt 9 g\"");
+    terminal.press("/undo\r");
+    terminal.expect("took back change set");
+    assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n");
+    terminal.press("/usage\r");
+    terminal.expect("2 requests, 200 tokens read");
+    terminal.press("/model\r");
+    terminal.expect("work/m is asked");
+    terminal.press("/new\r");
+    terminal.expect("conversation 2");
+    terminal.press("hello\r");
+    terminal.expect("Anew.");
+    terminal.expect("> ");
+    assert!(!place.asked().contains("[[Recipes/Bread]]"), "it is another conversation");
+    terminal.press("/end\r");
+    terminal.expect("conversation 2 has ended");
+    terminal.press("/conversations\r");
+    terminal.expect("LAST SAID");
+    terminal.press("/conversations 1\r");
+    terminal.expect("» more salt in [[Recipes/Bread]]");
+    terminal.expect("Saltier.");
+    terminal.press("/model other/one\r");
+    terminal.expect("other/one");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_connection_that_broke_is_made_again() {
+    let slow = vec![
+        Step::Pause(std::time::Duration::from_millis(100)),
+        Step::Bytes(body(WIRE, &[Piece::Text("Back again.")]).into_bytes()),
+    ];
+    let mut place = Place::new(vec![says(WIRE, "Hello."), Answer::steps(slow)]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("hello\r");
+    terminal.expect("Hello.");
+    terminal.expect("> ");
+    place.daemon.kill();
+    terminal.expect("the connection to the daemon broke");
+    place.daemon = place.home.serve(&place.vault);
+    terminal.expect("it is back");
+    terminal.press("still there?\r");
+    terminal.expect("Back again.");
+    assert!(place.asked().contains("hello"), "it is the same conversation");
+    terminal.expect("> ");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn one_message_on_a_terminal_is_answered_and_that_is_all() {
+    let two = [Piece::Text("- one\n- two, which is `code`\n")];
+    let place = Place::new(vec![answer(WIRE, &two)]);
+    let mut terminal = Terminal::start(&place.command(&["count"]), 80);
+    terminal.expect("• one\n• two, which is code");
+    assert_eq!(terminal.end(), 0);
+    // Who wants no looks gets none.
+    let mut command = place.command(&["count"]);
+    command.env("NO_COLOR", "1");
+    let mut terminal = Terminal::start(&command, 80);
+    terminal.expect("- two, which is `code`");
+    let all = terminal.all();
+    assert!(!all.contains("\u{1b}[36m"), "{all:?}");
+    assert_eq!(terminal.end(), 0);
+}

@@ -1,0 +1,171 @@
+//! Every tool through every door that there is, in every mode, with the real daemon and the real
+//! program. What is decided in each case is the table of `tests/calls/table.rs`; here it is that no
+//! door leads around it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use vault_steward::tools::{Definition, Tier, definitions};
+
+use crate::door::Client;
+use crate::policy::Ground;
+use crate::support::Home;
+
+/// One call of each tool, on [`prepare`]; a single one that can be undone, where it changes
+/// something.
+fn arguments(tool: &Definition) -> Value {
+    match tool.name {
+        "apply_patch" => {
+            json!({"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"})
+        }
+        "create_folder" => json!({"path": "New"}),
+        "daily_note" => json!({"append": "text"}),
+        "delete" => json!({"path": "a.md"}),
+        "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
+        "get_conversation" => json!({"list_recent": 3}),
+        "list_links" => json!({"kind": "unresolved"}),
+        "move" => json!({"source": "a.md", "destination": "b.md"}),
+        "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "rename_tag" => json!({"from": "garden", "to": "plot"}),
+        "restore" => json!({"item": "deleted.md"}),
+        "search_files" => json!({"pattern": "one"}),
+        "set_properties" => json!({"path": "a.md", "set": {"x": 1}}),
+        "write_file" => json!({"path": "c.md", "content": "three"}),
+        _ => {
+            let needs = tool.input_schema["required"].as_array().map_or(0, Vec::len);
+            assert_eq!(needs, 0, "`{}` has no call here yet: add one", tool.name);
+            json!({})
+        }
+    }
+}
+
+fn prepare(vault: &Path) {
+    let put = |path: &str, text: &str| std::fs::write(vault.join(path), text).unwrap();
+    put("a.md", "one\n");
+    put("t.md", "#garden\n");
+    put("deleted.md", "deleted\n");
+    put("changed.md", "before\n");
+}
+
+/// What `undo` and `restore` take back.
+fn prepare_history(home: &Home, vault: &Path) {
+    let run = |arguments: &[&str]| home.run_in(vault, arguments).expect(0);
+    run(&["call", "delete", "--path", "deleted.md"]);
+    run(&["call", "write_file", "--path", "changed.md", "--content", "after"]);
+}
+
+/// All that is in the vault, the trash too.
+fn snapshot(vault: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![vault.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.insert(path.clone(), Vec::new());
+                folders.push(path);
+            } else {
+                found.insert(path.clone(), std::fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// What came of it: nothing against it, or the word for what is.
+fn came(answer: &Value) -> String {
+    let error = &answer["structuredContent"];
+    match (answer["isError"] == true, error["code"].as_str(), error["data"]["layer"].as_str()) {
+        (true, Some("approval_needed"), _) => "asked".to_owned(),
+        (true, _, Some(layer)) => layer.to_owned(),
+        _ => "through".to_owned(),
+    }
+}
+
+fn wanted(tool: &Definition, mode: &str, person: bool) -> &'static str {
+    match (tool.tier, mode, person) {
+        (Tier::Safe, ..) | (_, "auto", _) => "through",
+        (_, "read-only", _) => "paths",
+        (_, _, true) => "asked",
+        // Nobody is there whom the daemon could ask.
+        (_, _, false) => "approval",
+    }
+}
+
+fn over_the_socket(client: &mut Client, tool: &Definition) -> Value {
+    let params = json!({"name": tool.name, "arguments": arguments(tool)});
+    client.call("tools/call", params)["result"].clone()
+}
+
+fn on_the_command_line(ground: &Home, vault: &Path, tool: &Definition, more: &[&str]) -> Value {
+    let text = arguments(tool).to_string();
+    let run = ground.run_in(vault, &[&["call", tool.name, &text, "--json"], more].concat());
+    json!({"isError": run.code != 0, "structuredContent": run.json()})
+}
+
+#[test]
+fn no_door_leads_around_a_mode() {
+    let ground = Ground::with(|_, vault| prepare(vault));
+    let (home, vault) = (&ground.home, &ground.vault);
+    prepare_history(home, vault);
+    let mut clients = ["client", "person", "mcp", "voice"].map(|kind| ground.client(kind, false));
+    // A mode that changes something comes last, and is put to one door after the other.
+    for mode in ["read-only", "ask"] {
+        home.run_in(vault, &["mode", mode]).expect(0);
+        let before = snapshot(vault);
+        for tool in definitions() {
+            for (at, client) in clients.iter_mut().enumerate() {
+                let came = came(&over_the_socket(client, tool));
+                assert_eq!(came, wanted(tool, mode, at == 1), "{} {mode} {at}", tool.name);
+            }
+            let came = came(&on_the_command_line(home, vault, tool, &[]));
+            assert_eq!(came, wanted(tool, mode, true), "{} {mode} on the command line", tool.name);
+        }
+        assert_eq!(snapshot(vault), before, "{mode}");
+    }
+    // In read-only not even a person's agreement helps.
+    home.run_in(vault, &["mode", "read-only"]).expect(0);
+    let before = snapshot(vault);
+    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+        let answer = on_the_command_line(home, vault, tool, &["--yes"]);
+        assert_eq!(came(&answer), "paths", "{}: {answer}", tool.name);
+    }
+    assert_eq!(snapshot(vault), before);
+    home.run_in(vault, &["mode", "auto"]).expect(0);
+    for (at, client) in clients.iter_mut().enumerate() {
+        for tool in definitions().iter().filter(|tool| tool.tier == Tier::Safe || at == 0) {
+            let answer = over_the_socket(client, tool);
+            assert_eq!(came(&answer), "through", "{} {at}: {answer}", tool.name);
+            let settled = [("a.md", "one\n"), ("t.md", "#garden\n")];
+            settled.iter().for_each(|(path, text)| std::fs::write(vault.join(path), text).unwrap());
+            let _ = std::fs::remove_file(vault.join("b.md"));
+        }
+    }
+}
+
+#[test]
+fn without_a_daemon_the_command_line_is_held_just_the_same() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
+    prepare(&vault);
+    prepare_history(&home, &vault);
+    for mode in ["read-only", "ask"] {
+        home.run_in(&vault, &["mode", mode]).expect(0);
+        let before = snapshot(&vault);
+        for tool in definitions() {
+            let answer = on_the_command_line(&home, &vault, tool, &["--direct"]);
+            assert_eq!(came(&answer), wanted(tool, mode, true), "{} {mode}: {answer}", tool.name);
+        }
+        assert_eq!(snapshot(&vault), before, "{mode}");
+    }
+    home.run_in(&vault, &["mode", "settings"]).expect(0);
+    // A layer that is switched off is off here, too; and only that one.
+    home.write_config("[policy]\nmode = \"read-only\"\noff = [\"approval\"]\n");
+    let tool = definitions().iter().find(|tool| tool.name == "create_folder").unwrap();
+    assert_eq!(came(&on_the_command_line(&home, &vault, tool, &[])), "paths");
+    home.write_config("[policy]\nmode = \"ask\"\noff = [\"approval\"]\n");
+    assert_eq!(came(&on_the_command_line(&home, &vault, tool, &[])), "through");
+    assert!(vault.join("New").is_dir());
+}
