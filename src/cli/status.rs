@@ -114,7 +114,7 @@ fn mode(mode: Option<&ModeResult>) -> String {
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {
-            "writes to its vault and its own folders only, connects to the ports of models only"
+            "writes to its vault and its own folders only, connects to the ports of models and of SmartHole only"
         }
         ConfinementState::Partial => "in part",
         ConfinementState::Off => "no",

@@ -101,7 +101,8 @@ impl Voice {
 
     /// Looks again for what can be done.
     pub fn try_again(&self) {
-        self.hurry.notify_one();
+        // Only who waits now: a later failure has its own pause.
+        self.hurry.notify_waiters();
         self.came.notify_one();
     }
 
@@ -319,14 +320,8 @@ impl Voice {
         if answer.trim().is_empty() || answer == told {
             return self.settle(row.id, InboxState::Done, "").await;
         }
-        let is_there = self
-            .doors
-            .get()
-            .is_some_and(|(_, smarthole)| smarthole.standing().state == State::Connected);
-        if !is_there {
-            let why = "answered; the answer is shown once SmartHole is there";
-            self.settle(row.id, InboxState::Taken, why).await;
-        }
+        let why = "answered; the answer is to be shown";
+        self.settle(row.id, InboxState::Taken, why).await;
         let (voice, number) = (Arc::clone(self), row.id);
         let sent = move || {
             tokio::spawn(async move { voice.settle(number, InboxState::Done, "").await });

@@ -95,13 +95,19 @@ impl Desk {
     }
 
     pub fn client(&self, daemon: &Daemon) -> Client {
+        let mut client = self.asked(daemon);
+        client.call("_vault/subscribe", json!({}));
+        client
+    }
+
+    /// A client that can be asked, and hears nothing else.
+    pub fn asked(&self, daemon: &Daemon) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
         let port = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
         let mut client = Client::connect(port, token.trim_end()).unwrap();
         let capabilities = json!({"_meta": {"vault": {"approvals": true}}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
         client.call("initialize", params);
-        client.call("_vault/subscribe", json!({}));
         client
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl Desktop {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.0.lock().unwrap()
+        self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn saw(&self, seen: Seen) {

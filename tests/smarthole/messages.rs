@@ -165,6 +165,9 @@ fn a_voice_agrees_to_nothing() {
             says(if text.contains("yes, do it") { "I heard you." } else { "It is gone." })
         }
     });
+    for name in ["A", "B", "C"] {
+        std::fs::write(desk.vault.join(format!("Projects/{name}.md")), name).unwrap();
+    }
     let daemon = desk.serve();
     desk.desktop.say("1", "delete all my projects");
     let (_, priority) = desk.desktop.shown("waits for your agreement");
@@ -173,7 +176,7 @@ fn a_voice_agrees_to_nothing() {
     desk.desktop.acked("2", 1);
     assert!(desk.vault.join("Projects/My Note.md").exists());
     // A person comes to the screen, where the question waits.
-    let mut client = desk.client(&daemon);
+    let mut client = desk.asked(&daemon);
     let asked = hear(&mut client, |message| message["method"] == "session/request_permission");
     assert_eq!(asked["params"]["_meta"]["vault"]["scope"], "voice");
     assert!(desk.vault.join("Projects/My Note.md").exists());
