@@ -157,7 +157,7 @@ pub fn adds(request: &Request) -> Answer {
                 break;
             }
             // Nobody knows what came of it: the note does.
-            let looks = (0..).map(|look| format!("look{attempt}.{look}-{item}"));
+            let looks = (0..).map(|look| format!("look{attempt}-{look}-{item}"));
             let looked = looks
                 .map(|id| (result(&id), id))
                 .find(|(text, _)| text.as_ref().is_none_or(|text| !is_unknown(text)));

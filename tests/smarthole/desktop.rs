@@ -63,7 +63,6 @@ struct State {
     held: Vec<String>,
     /// What a registration is refused with, whatever it says.
     refuses: Option<(String, String)>,
-    is_mute: bool,
     is_dead: bool,
     heartbeat: Option<Duration>,
     last: u64,
@@ -190,11 +189,6 @@ impl Desktop {
     /// Refuses all registrations like this; none: as it is.
     pub fn refuse(&self, refusal: Option<(&str, &str)>) {
         self.lock().refuses = refusal.map(|(code, words)| (code.to_owned(), words.to_owned()));
-    }
-
-    /// Answers no registration any more, or again.
-    pub fn mute(&self, is_mute: bool) {
-        self.lock().is_mute = is_mute;
     }
 
     /// A dead connection holds this name, or no longer.
@@ -335,9 +329,6 @@ impl Desktop {
         let name = payload["name"].as_str().unwrap_or_default().to_owned();
         let description = payload["description"].as_str().unwrap_or_default().to_owned();
         let mut state = self.lock();
-        if state.is_mute {
-            return None;
-        }
         let is_letter = name.starts_with(|c: char| c.is_ascii_alphabetic());
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let refusal = if let Some(refusal) = state.refuses.clone() {

@@ -49,12 +49,12 @@ fn a_kill_at_each_step_loses_nothing_and_repeats_nothing() {
         ("acknowledged", &|number| desk.desktop.acked(&format!("id-{number}"), 1)),
         ("asked", &|_| {
             while requests() == 0 {
-                std::thread::yield_now()
+                std::thread::sleep(Duration::from_millis(2))
             }
         }),
         ("done", &|number| {
             while !desk.list().contains(&format!("item{number:04}")) {
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_millis(2));
             }
         }),
         ("shown", &|number| drop(desk.desktop.shown(&format!("Added item{number:04}")))),
