@@ -65,6 +65,7 @@ impl Terminal {
     /// without looks.
     pub fn expect(&mut self, text: &str) -> String {
         let begun = Instant::now();
+        let mut looks_after_its_end = 0;
         loop {
             let all = plain(&self.shown.lock().unwrap());
             if let Some(at) = all[self.seen..].find(text) {
@@ -73,6 +74,11 @@ impl Terminal {
                 return all[from..self.seen].to_owned();
             }
             let rest = &all[self.seen..];
+            // What it wrote last may still be on its way.
+            let ended = self.child.try_wait().unwrap();
+            looks_after_its_end += u32::from(ended.is_some());
+            let over = looks_after_its_end > 100;
+            assert!(!over, "{text:?} is not shown, it ended: {ended:?}; {rest:?}");
             assert!(begun.elapsed() < PATIENCE, "{text:?} is not shown; {rest:?} after {all:?}");
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
 
@@ -13,6 +13,7 @@ use super::terminal;
 pub struct Asking {
     answer: oneshot::Receiver<Option<String>>,
     stop: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Asking {
@@ -25,11 +26,11 @@ impl Asking {
         let (tell, answer) = oneshot::channel();
         let stopped = Arc::clone(&stop);
         terminal::forget_what_was_typed();
-        thread::Builder::new().name("asking".to_owned()).spawn(move || {
+        let reader = thread::Builder::new().name("asking".to_owned()).spawn(move || {
             // Who no longer waits needs no answer.
             let _ = tell.send(terminal::line(&stopped));
         })?;
-        Ok(Self { answer, stop })
+        Ok(Self { answer, stop, reader: Some(reader) })
     }
 
     /// What was typed; nothing where the terminal has no more to say. Given up in between, it loses
@@ -42,5 +43,9 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        // Keys that come from now on are for the line editor, so nobody else may be reading them.
+        if let Some(reader) = self.reader.take().filter(|_| terminal::GIVES_UP) {
+            let _ = reader.join();
+        }
     }
 }

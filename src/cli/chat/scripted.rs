@@ -29,7 +29,7 @@ pub async fn run(
     let name = name.reveal()[..32].to_owned();
     link.say(message, conversation, name.clone()).await;
     let mut shown: Option<String> = None;
-    let mut stop = Interrupts::new();
+    let mut stop = Interrupts::new()?;
     let answer = loop {
         let heard = tokio::select! {
             heard = link.next() => heard,

@@ -204,7 +204,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn go_on(&mut self) -> Result<(), Failure> {
-        let mut stop = Interrupts::new();
+        let mut stop = Interrupts::new()?;
         loop {
             if self.screen.is_closed() {
                 return Ok(());

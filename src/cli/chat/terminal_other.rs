@@ -3,6 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+/// Whether [`line()`] ends soon after it is told to: it cannot.
+pub const GIVES_UP: bool = false;
+
 /// Nothing to put in order.
 #[derive(Debug)]
 pub struct AsFound;

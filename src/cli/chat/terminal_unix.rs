@@ -9,6 +9,9 @@ use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetatt
 /// How long a step of the wait is.
 const STEP: Duration = Duration::from_millis(50);
 
+/// Whether [`line()`] ends soon after it is told to.
+pub const GIVES_UP: bool = true;
+
 /// The longest line that is read, in bytes; what a terminal gives at once.
 const LONGEST: usize = 4_096;
 
@@ -47,6 +50,8 @@ pub fn line(stop: &AtomicBool) -> Option<String> {
         let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut polled, Some(&step)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // What came meanwhile may be for somebody else.
+            Ok(_) if stop.load(Ordering::Acquire) => return None,
             Ok(_) => {
                 let mut bytes = [0; LONGEST];
                 return match rustix::io::read(&stdin, &mut bytes) {
