@@ -50,12 +50,15 @@ const NEWS: usize = 500;
 /// How near to a change of ours one that is seen is taken for it.
 const OURS: Duration = Duration::from_secs(5);
 
+/// Told of what happens in turns.
+type Hearer = Box<dyn Fn(&Told) + Send + Sync>;
+
 /// The way from the agent to clients; leads nowhere until the server is there.
 #[derive(Default)]
 pub struct Doors {
     server: OnceLock<(Events, Approvals)>,
     /// Who else is told all of it.
-    hearer: OnceLock<Box<dyn Fn(&Told) + Send + Sync>>,
+    hearer: OnceLock<Hearer>,
     root: PathBuf,
 }
 

@@ -47,6 +47,9 @@ pub trait Inbox: Send + Sync + 'static {
     fn keep(&self, heard: &Heard) -> Result<(), String>;
 }
 
+/// Told how the connection stands.
+type Subscriber = Box<dyn Fn(&Standing) + Send + Sync>;
+
 /// The door to SmartHole. Clones are the same.
 #[derive(Clone)]
 pub struct SmartHole(Arc<Inner>);
@@ -55,7 +58,7 @@ struct Inner {
     settings: watch::Sender<Settings>,
     stopping: watch::Sender<bool>,
     standing: Mutex<Standing>,
-    told: Mutex<Vec<Box<dyn Fn(&Standing) + Send + Sync>>>,
+    told: Mutex<Vec<Subscriber>>,
     inbox: Arc<dyn Inbox>,
     clock: Arc<dyn Clock>,
     outbox: Mutex<Outbox>,

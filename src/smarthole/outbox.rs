@@ -14,7 +14,8 @@ const AT_ONCE: usize = 10;
 const EVERY: Duration = Duration::from_secs(6);
 /// For so long no title is used twice; SmartHole forgets one after half of it.
 const TITLES: Duration = Duration::from_secs(10);
-/// The most that wait while SmartHole is away. Beyond, the oldest that nobody is told of goes.
+/// The most that wait while SmartHole is away. Beyond, the oldest goes that is not urgent and that nobody
+/// is told of.
 const MOST: usize = 1_000;
 
 /// Told once a notification has gone out.
@@ -37,8 +38,11 @@ impl fmt::Debug for Outbox {
 impl Outbox {
     /// Puts one behind those of its urgency.
     pub(super) fn push(&mut self, notification: Notification, sent: Option<Sent>) {
+        let is_least = |(one, sent): &(Notification, Option<Sent>)| {
+            one.priority == Priority::Normal && sent.is_none()
+        };
         if self.waiting.len() >= MOST
-            && let Some(at) = self.waiting.iter().position(|(_, sent)| sent.is_none())
+            && let Some(at) = self.waiting.iter().position(is_least)
         {
             self.waiting.remove(at);
         }
@@ -133,6 +137,6 @@ mod tests {
         assert_eq!(outbox.waiting.len(), MOST);
         let titles: Vec<_> =
             (0..4).map(|n| outbox.take(Duration::from_secs(n)).unwrap().0.title).collect();
-        assert_eq!(titles, ["c", "d", "a", "b7"]);
+        assert_eq!(titles, ["c", "d", "a", "b8"]);
     }
 }
