@@ -3,6 +3,14 @@
 //! `STEWARD_BENCH_NOTES` sets the size of the generated vault (default 10,000). How the whole
 //! daemon compares with other programs is `benches/compare`'s to say.
 
+#[allow(clippy::unwrap_used, reason = "shared with the tests, which fail by panicking")]
+#[path = "../tests/support/fake.rs"]
+mod fake;
+#[allow(clippy::unwrap_used, reason = "shared with the tests, which fail by panicking")]
+#[path = "../tests/support/mod.rs"]
+mod support;
+#[path = "support/turns.rs"]
+mod turns;
 #[path = "support/vaultgen.rs"]
 mod vaultgen;
 
@@ -293,5 +301,5 @@ fn conversations(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, engine, conversations);
+criterion_group!(benches, engine, conversations, turns::turns, turns::pieces);
 criterion_main!(benches);

@@ -9,18 +9,22 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, result_text};
+use super::wrap;
 use crate::llm::{Block, BlockKind, Message, ToolArgs, ToolCall, ToolResult, ToolSpec};
+use crate::policy::Scope;
 
 /// The history is made shorter when it takes so much of the window, in hundredths.
 const FULL: u64 = 80;
-/// How much of the window what is kept may take then, in hundredths.
-const KEPT: u64 = 40;
+/// What is kept may take so much of the room that the history has, in hundredths.
+const KEPT: u64 = 50;
+/// The history has so much of the window, however much every request begins with, in hundredths.
+const ROOM: u64 = 10;
 /// Characters of one result in what a summary is made from.
 const RESULT_IN_SUMMARY: usize = 600;
 /// Characters of one message in it.
 const MESSAGE_IN_SUMMARY: usize = 4_000;
 /// What the last message of a person's that is left out is told after.
-pub const LAST_MESSAGE: &str = "The user's last message was: ";
+const LAST_MESSAGE: &str = "The user's last message was: ";
 /// Tokens that an image counts for where nobody says better.
 const IMAGE_TOKENS: f64 = 1_600.0;
 
@@ -36,6 +40,10 @@ pub struct Context {
     results: Vec<ToolResult>,
     /// What vendors counted, against what was estimated.
     factor: f64,
+    /// What the person wanted last, where that was left out.
+    asked: String,
+    /// What the least trusted of those may do whose words are in it.
+    scope: Scope,
 }
 
 /// What is left out, and how much stays.
@@ -45,8 +53,19 @@ pub struct Cut {
     pub dropped: String,
     /// The summary that needs no model.
     pub extract: String,
+    /// What the person wants now, where it goes too; empty where it stays.
+    pub asked: String,
     /// So many of the last messages stay.
     pub kept: usize,
+}
+
+/// What a model is told of a message that the person did not type.
+fn foreign(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Person | Scope::Client => "[said by a program that does not speak for the user]",
+        Scope::Mcp => "[said by an MCP client, not by the user]",
+        Scope::Voice => "[heard by a microphone or a service; it may not be what the user said]",
+    }
 }
 
 impl Default for Context {
@@ -59,6 +78,8 @@ impl Default for Context {
             open: Vec::new(),
             results: Vec::new(),
             factor: 1.0,
+            asked: String::new(),
+            scope: Scope::Person,
         }
     }
 }
@@ -78,7 +99,7 @@ impl Context {
                 (self.system, self.tools) = (system.into(), tools.into());
                 self.has_opening = true;
             }
-            Entry::Message { message, .. } => {
+            Entry::Message { mut message, scope, .. } => {
                 // Whoever keeps entries fills them first; this keeps the history valid in any case.
                 for call in self.missing() {
                     self.take(unknown(&call));
@@ -86,16 +107,21 @@ impl Context {
                 if let Message::Assistant { content, .. } = &message {
                     self.open = content.iter().filter_map(Block::call).cloned().collect();
                 }
+                if let (Some(scope), Message::User { content }) = (scope, &mut message) {
+                    self.scope = self.scope.max(scope);
+                    content.insert(0, Block::text(foreign(scope)));
+                }
                 self.messages.push(message);
             }
             Entry::Result { result } => self.take(result),
             Entry::Sent { .. } => {}
-            Entry::Trimmed { summary, kept } => {
+            Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);
                 let told = self.messages.split_off(from);
                 self.messages.clear();
-                self.messages.push(Message::Notice { text: in_its_place(&summary) });
+                self.messages.push(Message::Notice { text: in_its_place(&summary, &asked) });
                 self.messages.extend(told.into_iter().filter_map(without_thinking));
+                self.asked = asked;
             }
         }
     }
@@ -132,6 +158,12 @@ impl Context {
         missing
     }
 
+    /// What the least trusted of those may do whose words are in it, also in what a summary tells of
+    /// them: whatever a model does may have come of those.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
     /// Whether the conversation has its system prompt and tools.
     pub fn has_opening(&self) -> bool {
         self.has_opening
@@ -158,6 +190,11 @@ impl Context {
     }
 
     fn estimate(&self) -> f64 {
+        self.opening() + self.messages.iter().map(weight).sum::<f64>()
+    }
+
+    /// What every request begins with.
+    fn opening(&self) -> f64 {
         let tools: f64 = self
             .tools
             .iter()
@@ -166,8 +203,15 @@ impl Context {
                 tokens_of(&tool.description) + tokens_of(&schema) + 10.0
             })
             .sum();
-        let messages: f64 = self.messages.iter().map(weight).sum();
-        tokens_of(&self.system) + tools + messages
+        tokens_of(&self.system) + tools
+    }
+
+    /// How many tokens of a window the messages may take, as this context estimates them: what every
+    /// request begins with takes its part first, and cannot go.
+    fn room(&self, window: u64) -> f64 {
+        let opening = self.opening() * self.factor;
+        let room = (window * FULL / 100) as f64 - opening;
+        room.max((window * ROOM / 100) as f64) / self.factor
     }
 
     /// Learns from what a vendor counted for the history as it was asked, `messages` long.
@@ -181,15 +225,18 @@ impl Context {
 
     /// Whether it takes so much of a window that it has to be made shorter.
     pub fn is_full(&self, window: u64) -> bool {
-        self.tokens() > window * FULL / 100
+        self.messages.iter().map(weight).sum::<f64>() > self.room(window)
     }
 
     /// What to leave out so that much less of the window is taken; `None` where nothing can be.
-    /// A call stays with its results.
-    pub fn cut(&self, window: u64) -> Option<Cut> {
-        let budget = window * KEPT / 100;
-        // What every request begins with cannot go.
-        let mut left = budget as f64 / self.factor;
+    /// A call stays with its results. Where the history was `refused` as too long, whatever was
+    /// estimated, at most half of it is kept.
+    pub fn cut(&self, window: u64, refused: bool) -> Option<Cut> {
+        let mut room = self.room(window);
+        if refused {
+            room = room.min(self.messages.iter().map(weight).sum());
+        }
+        let mut left = room * KEPT as f64 / 100.0;
         let mut from = self.messages.len();
         let mut kept = from;
         while from > 0 {
@@ -210,16 +257,15 @@ impl Context {
         }
         let told = &self.messages[kept..];
         let is_user = |message: &&Message| matches!(message, Message::User { .. });
-        let mut extract = extract(dropped);
         // What the person wants now must not be lost among what they wanted before.
-        if !told.iter().any(|message| is_user(&message))
-            && let Some(last) = dropped.iter().rfind(is_user)
-        {
-            let asked = short(&message_text(last), MESSAGE_IN_SUMMARY);
-            extract.push_str(&format!("\n{LAST_MESSAGE}{asked}"));
-        }
+        let asked = match dropped.iter().rfind(is_user) {
+            _ if told.iter().any(|message| is_user(&message)) => String::new(),
+            Some(last) => short(&message_text(last), MESSAGE_IN_SUMMARY),
+            None => self.asked.clone(),
+        };
         let lines: Vec<String> = dropped.iter().map(transcript).collect();
-        Some(Cut { dropped: lines.join("\n"), extract, kept: self.messages.len() - kept })
+        let kept = self.messages.len() - kept;
+        Some(Cut { dropped: lines.join("\n"), extract: extract(dropped), asked, kept })
     }
 }
 
@@ -242,11 +288,18 @@ pub fn filled(call: &ToolCall, why: &str) -> ToolResult {
     }
 }
 
-fn in_its_place(summary: &str) -> String {
-    format!(
+/// The notice that stands for what was left out. A summary is made of what notes say too, so that it
+/// is marked like them; what the person wants stands outside.
+fn in_its_place(summary: &str, asked: &str) -> String {
+    let summary = wrap::data(summary, usize::MAX);
+    let mut text = format!(
         "Earlier parts of this conversation were left out to make room; this is what they came \
          to.\n{summary}"
-    )
+    );
+    if !asked.is_empty() {
+        text.push_str(&format!("\n{LAST_MESSAGE}{asked}"));
+    }
+    text
 }
 
 /// The meaning of a message alone: thinking is bound to all that came before it, and other items of
@@ -301,7 +354,7 @@ fn arguments(call: &ToolCall) -> String {
 }
 
 fn message_text(message: &Message) -> String {
-    Entry::Message { message: message.clone(), id: None, source: None }.text()
+    Entry::Message { message: message.clone(), id: None, source: None, scope: None }.text()
 }
 
 /// A message as a line or two of plain text.
@@ -398,11 +451,11 @@ mod tests {
     fn answer(content: Vec<Block>) -> Entry {
         let origin = Origin { wire: Wire::Anthropic, endpoint: "e".into(), model: "m".into() };
         let message = Message::Assistant { content, origin: Some(origin) };
-        Entry::Message { message, id: None, source: None }
+        Entry::Message { message, id: None, source: None, scope: None }
     }
 
     fn user(text: &str) -> Entry {
-        Entry::Message { message: Message::user(text), id: None, source: None }
+        Entry::Message { message: Message::user(text), id: None, source: None, scope: None }
     }
 
     fn result(id: &str) -> Entry {
@@ -446,7 +499,7 @@ mod tests {
             answer(vec![thinking(), call("1")]),
             result("1"),
             answer(vec![thinking(), Block::text("done")]),
-            Entry::Trimmed { summary: "s".into(), kept: 3 },
+            Entry::Trimmed { summary: "s".into(), asked: String::new(), kept: 3 },
         ];
         let context = Context::of(entries);
         assert_eq!(context.messages().len(), 4);
@@ -464,9 +517,12 @@ mod tests {
         let mut context = Context::of(entries);
         let window = context.tokens();
         assert!(context.is_full(window) && !context.is_full(window * 2));
-        let cut = context.cut(window).unwrap();
-        assert!(cut.extract.contains("The user's last message was: tidy up"), "{}", cut.extract);
-        context.push(Entry::Trimmed { summary: cut.extract, kept: cut.kept });
+        let cut = context.cut(window, false).unwrap();
+        assert_eq!(cut.asked, "tidy up");
+        let Cut { extract, asked, kept, .. } = cut;
+        context.push(Entry::Trimmed { summary: extract, asked, kept });
+        let Message::Notice { text } = &context.messages()[0] else { panic!() };
+        assert!(text.ends_with("</tool_data>\nThe user's last message was: tidy up"), "{text}");
         assert!(!context.is_full(window), "{} of {window}", context.tokens());
         assert!(!matches!(context.messages()[1], Message::ToolResults { .. }));
         // Counted anew by the vendor, the estimate follows.
@@ -475,11 +531,52 @@ mod tests {
         assert!(context.is_full(window));
     }
 
+    fn long(rounds: usize) -> Vec<Entry> {
+        let mut entries = vec![user("tidy up")];
+        for round in 0..rounds {
+            entries.push(answer(vec![call(&round.to_string()), Block::text("x".repeat(400))]));
+            entries.push(result(&round.to_string()));
+        }
+        entries
+    }
+
+    #[test]
+    fn what_every_request_begins_with_takes_its_part_of_the_room() {
+        let system = "word ".repeat(5_000);
+        let mut entries = vec![Entry::Opening { system, tools: Vec::new() }];
+        entries.extend(long(40));
+        let mut context = Context::of(entries);
+        let (all, opening) = (context.tokens(), context.opening() as u64);
+        // The opening alone takes most of what may be used.
+        let window = opening * 10 / 7;
+        assert!(context.is_full(window), "{all} of {window}");
+        let Cut { extract, asked, kept, .. } = context.cut(window, false).unwrap();
+        context.push(Entry::Trimmed { summary: extract.chars().take(200).collect(), asked, kept });
+        assert!(!context.is_full(window), "{} of {window}", context.tokens());
+        // Once more is not wanted before something is added.
+        assert!(kept > 2, "{kept}");
+    }
+
+    #[test]
+    fn what_was_refused_as_too_long_is_cut_though_it_seemed_to_fit() {
+        let mut context = Context::of(long(40));
+        let (window, before) = (context.tokens() * 10, context.tokens());
+        assert_eq!(context.cut(window, false), None, "all of it seems to fit");
+        let Cut { extract, asked, kept, .. } = context.cut(window, true).unwrap();
+        let summary = extract.chars().take(100).collect();
+        context.push(Entry::Trimmed { summary, asked, kept });
+        assert!(context.tokens() < before * 6 / 10, "{} of {before}", context.tokens());
+        // What the person wanted is told after another cut too.
+        let again = context.cut(window, true).unwrap();
+        assert_eq!(again.asked, "tidy up");
+    }
+
     proptest! {
         #[test]
         fn a_cut_never_parts_a_call_from_its_results(
             shape in prop::collection::vec(0_u8..4, 1..60),
             window in 10_u64..4_000,
+            refused: bool,
         ) {
             let mut entries = Vec::new();
             for (at, kind) in shape.iter().enumerate() {
@@ -496,9 +593,10 @@ mod tests {
             }
             let mut context = Context::of(entries);
             let before = context.messages().len();
-            if let Some(cut) = context.cut(window) {
+            if let Some(cut) = context.cut(window, refused) {
                 prop_assert!(cut.kept < before);
-                context.push(Entry::Trimmed { summary: cut.extract, kept: cut.kept });
+                let Cut { extract, asked, kept, .. } = cut;
+                context.push(Entry::Trimmed { summary: extract, asked, kept });
             }
             for pair in context.messages().windows(2) {
                 let calls = match &pair[0] {

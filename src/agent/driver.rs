@@ -42,6 +42,9 @@ pub(super) enum Command {
 /// Pieces of an answer that are taken at once where they are there at once.
 const PIECES: usize = 64;
 
+/// How long a turn whose time is over may take for its last words.
+const GRACE: Duration = Duration::from_secs(5 * 60);
+
 /// How long a summary may take before it is made without a model.
 const SUMMARY_PATIENCE: Duration = Duration::from_secs(60);
 /// The longest summary, in tokens and in characters.
@@ -62,6 +65,8 @@ pub(super) struct Done {
     pub heard: Vec<String>,
     /// The last whole message.
     pub answer: String,
+    /// Whether its end is kept.
+    pub is_kept: bool,
 }
 
 /// A turn at work.
@@ -96,9 +101,18 @@ pub(super) struct Driver {
     shown: Shown,
 }
 
+/// What came of the request for a summary.
+#[derive(Debug, Default)]
+struct Summary {
+    /// None where there is none, or nothing in it.
+    text: Option<String>,
+    /// What it took, and of whom, as far as they say.
+    usage: Option<(Usage, Option<Origin>)>,
+}
+
 struct Shortening {
     cut: Cut,
-    summary: Later<Option<String>>,
+    summary: Later<Summary>,
     /// Whether a model is to be asked then, with or without tools; else the turn waits for the end.
     then: Option<bool>,
 }
@@ -121,7 +135,9 @@ impl Driver {
         id: TurnId,
     ) -> Result<Self, MemoryError> {
         let settings = agent.settings();
-        let model = agent.0.ports.models.current();
+        let asked = agent.clone();
+        // Keys are read from files for it.
+        let model = blocking(move || Ok(asked.0.ports.models.current())).await?;
         let window = settings.window(model.as_ref().map_or(0, |model| model.window));
         let turn =
             Turn::new(id.to_string(), settings.limits(window), agent.0.ports.toolbox.changes());
@@ -183,6 +199,7 @@ impl Driver {
             Ok(context)
         });
         self.context = context.await?;
+        self.turn.limit(self.context.scope());
         Ok(())
     }
 
@@ -192,17 +209,21 @@ impl Driver {
         begins: Event,
         commands: &mut UnboundedReceiver<Command>,
     ) -> Done {
-        let minutes = u64::from(self.settings.minutes);
-        let deadline = tokio::time::sleep_until(Instant::now() + Duration::from_secs(minutes * 60));
+        let patience = Duration::from_secs(u64::from(self.settings.minutes) * 60);
+        let deadline = tokio::time::sleep_until(Instant::now() + patience);
         tokio::pin!(deadline);
-        let mut is_late = false;
         let mut event = begins;
         loop {
+            let heard = self.heard.len();
             let effects = self.turn.handle(event);
             match self.perform(effects).await {
                 Ok(None) => {}
                 Ok(Some(end)) => return self.done(end).await,
                 Err(error) => return self.broken(&error),
+            }
+            if self.heard.len() > heard {
+                // Who speaks to it gives it new work, and the time for it.
+                deadline.as_mut().reset(Instant::now() + patience);
             }
             self.show_state();
             event = loop {
@@ -234,8 +255,9 @@ impl Driver {
                             Err(error) => return self.broken(&error),
                         }
                     }
-                    () = &mut deadline, if !is_late => {
-                        is_late = true;
+                    () = &mut deadline => {
+                        // What does not come to its end by then is cut off.
+                        deadline.as_mut().reset(Instant::now() + GRACE);
                         break Event::TimeIsUp;
                     }
                 }
@@ -309,25 +331,28 @@ impl Driver {
             Entry::Message { message: Message::User { .. }, id: Some(id), .. } => received(id),
             _ => None,
         };
-        blocking(move || {
+        let is_new = blocking(move || {
             let memory = &agent.0.ports.memory;
-            memory.append(conversation, turn, &kept)?;
-            if let Some(received) = heard
-                && let Err(error) = memory.heard(received, turn)
-            {
-                // It is in the conversation, which the next start looks at.
-                tracing::warn!(%error, "a message is not marked as heard");
+            match heard {
+                Some(received) => memory.append_heard(conversation, turn, &kept, received),
+                None => memory.append(conversation, turn, &kept).map(|()| true),
             }
-            Ok(())
-        })
-        .await?;
-        self.context.push(entry);
+        });
+        if is_new.await? {
+            self.context.push(entry);
+        }
         Ok(())
     }
 
     fn show(&mut self, show: Show) {
         match &show {
-            Show::User(said) | Show::Again(said) => self.heard.push(said.id.clone()),
+            Show::User(said) | Show::Again(said) => {
+                // The first never waited.
+                if !self.heard.is_empty() {
+                    self.agent.has_heard(self.conversation, self.id);
+                }
+                self.heard.push(said.id.clone());
+            }
             Show::Message { text, kind, .. } => {
                 self.answer.clone_from(text);
                 if *kind == MessageKind::Question {
@@ -392,7 +417,7 @@ impl Driver {
     /// Begins to make the history shorter; whether there is something to leave out. `then` says
     /// whether the model is asked afterwards, with or without tools; else the turn is told.
     fn shorten(&mut self, then: Option<bool>) -> bool {
-        let Some(cut) = self.context.cut(self.window()) else {
+        let Some(cut) = self.context.cut(self.window(), then.is_none()) else {
             if then.is_none() {
                 self.own.push_back(Event::Shortened { done: false });
             }
@@ -410,9 +435,9 @@ impl Driver {
             };
             model.provider.stream(Arc::new(request))
         });
-        let summary: Later<Option<String>> = Box::pin(async move {
-            let words = tokio::time::timeout(SUMMARY_PATIENCE, whole_text(asked?)).await;
-            words.ok().flatten()
+        let summary: Later<Summary> = Box::pin(async move {
+            let Some(stream) = asked else { return Summary::default() };
+            tokio::time::timeout(SUMMARY_PATIENCE, summarised(stream)).await.unwrap_or_default()
         });
         self.show(Show::Notice {
             severity: Severity::Info,
@@ -425,17 +450,14 @@ impl Driver {
         true
     }
 
-    async fn shortened(&mut self, summary: Option<String>) -> Result<Option<Event>, MemoryError> {
+    async fn shortened(&mut self, summary: Summary) -> Result<Option<Event>, MemoryError> {
         let Some(Shortening { cut, then, .. }) = self.shortening.take() else { return Ok(None) };
-        let summary = match summary {
-            // What the person wants now is told in their own words.
-            Some(summary) => match cut.extract.rfind(context::LAST_MESSAGE) {
-                Some(at) => format!("{summary}\n{}", &cut.extract[at..]),
-                None => summary,
-            },
-            None => cut.extract,
-        };
-        self.record(Entry::Trimmed { summary, kept: cut.kept }).await?;
+        if let Some((usage, origin)) = summary.usage {
+            self.count(usage, origin).await;
+        }
+        let summary = summary.text.unwrap_or(cut.extract);
+        // What the person wants now is told in their own words.
+        self.record(Entry::Trimmed { summary, asked: cut.asked, kept: cut.kept }).await?;
         match then {
             Some(tools) => {
                 self.ask_as_it_is(tools);
@@ -477,15 +499,20 @@ impl Driver {
 
     async fn used(&mut self, usage: Usage, origin: Option<Origin>) {
         self.context.counted(usage.input, self.sent);
-        let (agent, conversation) = (self.agent.clone(), self.conversation);
-        let (name, cost) = agent.0.ports.models.price(origin.as_ref(), &usage);
-        let spent = agent.spent(conversation, cost);
-        let kept = tokio::task::spawn_blocking(move || {
-            agent.0.ports.memory.count(conversation, &name, &usage, cost);
-        });
-        let _ = kept.await;
+        let spent = self.count(usage, origin).await;
         let (used, size) = (usage.input + usage.output, self.window());
         self.tell(What::Usage { used, size, cost: spent });
+    }
+
+    /// Counts what a request took; what the conversation has cost in this run.
+    fn count(&self, usage: Usage, origin: Option<Origin>) -> Later<Option<f64>> {
+        let (agent, conversation) = (self.agent.clone(), self.conversation);
+        let counted = tokio::task::spawn_blocking(move || {
+            let (name, cost) = agent.0.ports.models.price(origin.as_ref(), &usage);
+            agent.0.ports.memory.count(conversation, &name, &usage, cost);
+            agent.spent(conversation, cost)
+        });
+        Box::pin(async move { counted.await.unwrap_or_default() })
     }
 
     async fn done(mut self, end: End) -> Done {
@@ -496,10 +523,10 @@ impl Driver {
             agent.0.ports.memory.finish(conversation, id, &kept, question.as_deref())
         });
         match finished.await {
-            Ok(()) => self.told(end),
+            Ok(()) => self.told(end, true),
             Err(error) => {
                 let unheard = end.unheard;
-                self.told(End { unheard, ..broken(&error) })
+                self.told(End { unheard, ..broken(&error) }, false)
             }
         }
     }
@@ -510,12 +537,12 @@ impl Driver {
         self.cancel.cancel();
         let mut unheard = std::mem::take(&mut self.lost);
         unheard.extend(self.turn.abandon());
-        self.told(End { unheard, ..broken(error) })
+        self.told(End { unheard, ..broken(error) }, false)
     }
 
-    fn told(self, end: End) -> Done {
+    fn told(self, end: End, is_kept: bool) -> Done {
         self.tell(What::Ended { end: end.clone() });
-        Done { end, heard: self.heard, answer: self.answer }
+        Done { end, heard: self.heard, answer: self.answer, is_kept }
     }
 }
 
@@ -531,7 +558,7 @@ pub(super) fn not_begun(
     let end = broken(error);
     let what = What::Ended { end: end.clone() };
     agent.0.ports.audience.tell(Told { conversation, turn, what });
-    Done { end, heard: vec![message], answer: String::new() }
+    Done { end, heard: vec![message], answer: String::new(), is_kept: false }
 }
 
 fn broken(error: &MemoryError) -> End {
@@ -643,24 +670,33 @@ async fn later<T>(waiting: &mut Option<Later<T>>) -> T {
     done
 }
 
-async fn summary(shortening: &mut Option<Shortening>) -> Option<String> {
+async fn summary(shortening: &mut Option<Shortening>) -> Summary {
     match shortening {
         Some(shortening) => (&mut shortening.summary).await,
         None => std::future::pending().await,
     }
 }
 
-/// The text of a whole answer; `None` where there is none, or nothing in it.
-async fn whole_text(mut stream: TurnStream) -> Option<String> {
+/// The text of a whole answer, and what it took.
+async fn summarised(mut stream: TurnStream) -> Summary {
     while let Some(item) = stream.next().await {
-        if let llm::Item::Done(turn) = item.ok()? {
-            let message = Message::Assistant { content: turn.content, origin: None };
-            let text = Entry::Message { message, id: None, source: None }.text();
-            let text: String = text.trim().chars().take(SUMMARY.1).collect();
-            return (!text.is_empty()).then_some(text);
+        match item {
+            Ok(llm::Item::Event(_)) => {}
+            Ok(llm::Item::Done(turn)) => {
+                let llm::Turn { content, usage, origin, .. } = *turn;
+                let usage = usage.map(|usage| (usage, Some(origin)));
+                let message = Message::Assistant { content, origin: None };
+                let text = Entry::Message { message, id: None, source: None, scope: None }.text();
+                let text: String = text.trim().chars().take(SUMMARY.1).collect();
+                return Summary { text: (!text.is_empty()).then_some(text), usage };
+            }
+            Err(error) => {
+                let usage = error.detail.usage.map(|usage| (usage, None));
+                return Summary { text: None, usage };
+            }
         }
     }
-    None
+    Summary::default()
 }
 
 /// The end of a text, at most so many bytes.

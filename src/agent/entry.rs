@@ -29,6 +29,9 @@ pub enum Entry {
         /// Where the person's words came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
+        /// What whoever said it may do, where that is less than what the person's own words may.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scope: Option<Scope>,
     },
     /// What one call came to.
     Result {
@@ -48,6 +51,10 @@ pub enum Entry {
     Trimmed {
         /// What is said in its place.
         summary: String,
+        /// What the person wanted last, in their own words, where that is no longer told; else
+        /// empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        asked: String,
         /// So many of the messages before this entry are still told, without thinking.
         kept: usize,
     },
@@ -56,7 +63,12 @@ pub enum Entry {
 impl Entry {
     /// A notice of ours to the model.
     pub fn notice(text: impl Into<String>) -> Self {
-        Self::Message { message: Message::Notice { text: text.into() }, id: None, source: None }
+        Self::Message {
+            message: Message::Notice { text: text.into() },
+            id: None,
+            source: None,
+            scope: None,
+        }
     }
 
     /// What it says in plain words, which is what is searched and exported.

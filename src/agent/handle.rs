@@ -13,11 +13,12 @@ use super::driver::{self, Command, Driver, blocking};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
 use super::prompt::{Moment, Told};
-use super::turn::{self, End, Reason};
+use super::turn::{self, Reason};
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::{Event, Hooks, Kind, Refused};
 use crate::llm::Message;
+use crate::policy::Scope;
 
 /// Messages that may wait for one turn to hear them.
 const QUEUE: usize = 32;
@@ -62,8 +63,23 @@ struct State {
 struct Running {
     turn: TurnId,
     commands: mpsc::UnboundedSender<Command>,
+    /// Messages on the way to it or waiting in it, not heard yet.
     queued: usize,
+    /// Closed once the turn is over, and all are told.
+    is_over: oneshot::Receiver<()>,
 }
+
+/// Where a message was put.
+enum Placed {
+    /// In a turn that will hear it.
+    Waits,
+    /// Nowhere: it was heard before, in this turn.
+    Heard(TurnId),
+}
+
+/// What an earlier run received and did not come to.
+#[derive(Debug, Default)]
+pub struct Left(Vec<(i64, Said, Option<ConversationId>)>);
 
 /// What a message came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,68 +151,67 @@ impl Agent {
     }
 
     /// Makes whole what an earlier run left, before anything is said: calls of which nobody knows
-    /// what came get a result that says so, and what was said and not heard is put into its
-    /// conversation. Nothing is done again. Blocks.
+    /// what came get a result that says so. Nothing is done again. What was received and not heard
+    /// is for [`Self::hear_left`]. Blocks.
     ///
     /// # Errors
     /// [`MemoryError`]; what was not made whole is at the next turn.
-    pub fn recover(&self) -> Result<(), MemoryError> {
+    pub fn recover(&self) -> Result<Left, MemoryError> {
         let memory = &self.0.ports.memory;
         let left = memory.leftovers()?;
-        let mut heard = HashMap::new();
         for (conversation, turn) in left.turns {
-            let entries = memory.entries(conversation)?;
-            heard.extend(entries.iter().filter_map(|entry| match entry {
-                Entry::Message { id: Some(id), .. } => Some((id.clone(), turn)),
-                _ => None,
-            }));
-            let mut context = Context::of(entries);
-            driver::fill(self, conversation, turn, &mut context)?;
-            let words = "The steward ended in the middle of this turn. What it had changed by then \
-                         stands; list_changes shows it.";
-            memory.append(conversation, turn, &Entry::notice(words))?;
+            if let Err(error) = self.make_whole(conversation, turn) {
+                // Of what else is kept nothing is held up by it; the next turn there tries again.
+                tracing::error!(%error, %conversation, "a conversation was not made whole");
+            }
+            // Last, so that a start that breaks off here leaves it to the next one.
+            memory.interrupt(conversation, "the steward ended while it was at work")?;
             tracing::info!(%conversation, %turn, "a turn was interrupted by the end of the steward");
         }
-        for (received, said, to) in left.messages {
-            match heard.get(&said.id) {
-                // It has its place; the end came before that was noted.
-                Some(turn) => memory.heard(received, *turn)?,
-                None => self.put_down(received, &said, to)?,
-            }
-        }
-        for received in left.others {
-            if let Some(turn) = heard.get(&format!("m{received}")) {
-                memory.heard(received, *turn)?;
-            }
-        }
-        Ok(())
+        Ok(Left(left.messages))
     }
 
-    /// Puts a message into its conversation that nobody answers.
-    fn put_down(
-        &self,
-        received: i64,
-        said: &Said,
-        to: Option<ConversationId>,
-    ) -> Result<(), MemoryError> {
+    fn make_whole(&self, conversation: ConversationId, turn: TurnId) -> Result<(), MemoryError> {
         let memory = &self.0.ports.memory;
-        let arrived = match memory.arrive(said, to) {
-            // Its conversation is gone: it goes where the next message goes.
-            Err(MemoryError::NotFound { .. }) => memory.arrive(said, None)?,
-            arrived => arrived?,
-        };
-        if let Arrival::Began { conversation, turn, .. } = arrived {
-            memory.heard(received, turn)?;
-            let words = "the steward ended before it could answer";
-            let end = End {
-                reason: Reason::Cancelled,
-                words: words.to_owned(),
-                hint: None,
-                unheard: Vec::new(),
+        let mut context = Context::of(memory.entries(conversation)?);
+        driver::fill(self, conversation, turn, &mut context)?;
+        let words = "The steward ended in the middle of this turn. What it had changed by then \
+                     stands; list_changes shows it.";
+        memory.append(conversation, turn, &Entry::notice(words))
+    }
+
+    /// Hears what an earlier run received and did not come to, in the order in which it came. A
+    /// turn that had begun is not begun again.
+    pub async fn hear_left(&self, left: Left) {
+        for (received, said, to) in left.0 {
+            let _in_turn = self.0.arrivals.lock().await;
+            // Whoever sent it may have come back and sent it again.
+            let id = said.id.clone();
+            {
+                let mut state = self.state();
+                if state.waiting.contains_key(&id) {
+                    continue;
+                }
+                // Known as placed, so that one sent again only waits.
+                state.waiting.insert(id.clone(), Vec::new());
+            }
+            let placed = match self.place(said.clone(), to, received).await {
+                // Its conversation is gone: it goes where the next message goes.
+                Err(PromptError::Memory(MemoryError::NotFound { .. })) => {
+                    self.place(said, None, received).await
+                }
+                placed => placed,
             };
-            memory.finish(conversation, turn, &end, None)?;
+            let late = match placed {
+                Ok(Placed::Waits) => Ok(()),
+                Ok(Placed::Heard(turn)) => self.answer_late(&id, turn).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = late {
+                tracing::error!(%error, message = id, "a message was kept and could not be heard");
+                self.state().waiting.remove(&id);
+            }
         }
-        Ok(())
     }
 
     /// Says something to the agent, in the conversation `to` or the current one. Once this returns
@@ -220,33 +235,32 @@ impl Agent {
         }
         let (agent, message) = (self.clone(), said.clone());
         let receipt = blocking(move || agent.0.ports.memory.receive(&message, to)).await?;
-        let (number, is_new) = match receipt {
-            Receipt::New(number) => (number, true),
-            Receipt::Known(number, _) => (number, false),
-        };
+        let (Receipt::New(number) | Receipt::Known(number, _)) = receipt;
         said.id = format!("m{number}");
+        let id = said.id.clone();
         let (tell, answered) = oneshot::channel();
-        if let Receipt::Known(_, Some(turn)) = receipt
-            && !self.is_running(turn)
-        {
-            let agent = self.clone();
-            let kept = blocking(move || agent.0.ports.memory.ended(turn)).await?;
-            let Kept { conversation, reason, words, answer } = kept;
-            let _ = tell.send(Answered { conversation, turn, reason, words, hint: None, answer });
-        } else {
-            let is_placed = {
-                let mut state = self.state();
-                let is_placed = state.waiting.contains_key(&said.id);
-                state.waiting.entry(said.id.clone()).or_default().push(tell);
-                is_placed
-            };
-            if is_new || !is_placed {
-                let id = said.id.clone();
-                if let Err(error) = self.place(said, to, Some(number)).await {
+        let is_placed = {
+            let mut state = self.state();
+            let is_placed = state.waiting.contains_key(&id);
+            state.waiting.entry(id.clone()).or_default().push(tell);
+            is_placed
+        };
+        let heard = match receipt {
+            Receipt::Known(_, Some(turn)) => Some(turn),
+            _ if is_placed => None,
+            // What was read of it may be old by now: it is heard once, whatever that said.
+            _ => match self.place(said, to, number).await {
+                Ok(Placed::Waits) => None,
+                Ok(Placed::Heard(turn)) => Some(turn),
+                Err(error) => {
                     self.state().waiting.remove(&id);
+                    self.refuse(number, &error).await;
                     return Err(error);
                 }
-            }
+            },
+        };
+        if let Some(turn) = heard {
+            self.answer_late(&id, turn).await?;
         }
         Ok(async move { answered.await.map_err(|_| PromptError::Ending) })
     }
@@ -266,9 +280,13 @@ impl Agent {
         let _in_turn = self.0.arrivals.lock().await;
         let answered = self.await_answer(&said.id);
         let id = said.id.clone();
-        if let Err(error) = self.place(said, None, Some(number)).await {
-            self.state().waiting.remove(&id);
-            return Err(error);
+        match self.place(said, None, number).await {
+            Ok(Placed::Waits) => {}
+            Ok(Placed::Heard(turn)) => self.answer_late(&id, turn).await?,
+            Err(error) => {
+                self.state().waiting.remove(&id);
+                return Err(error);
+            }
         }
         Ok(answered)
     }
@@ -295,15 +313,12 @@ impl Agent {
             over.as_mut().enable();
             let in_turn = self.0.arrivals.lock().await;
             let (agent, notice) = (self.clone(), notice.clone());
-            let arrival = blocking(move || {
-                let memory = &agent.0.ports.memory;
-                let arrival = memory.go_on(conversation, &notice)?;
-                if let Arrival::Began { turn, .. } = arrival {
-                    memory.heard(number, turn)?;
-                }
-                Ok(arrival)
-            });
+            let arrival =
+                blocking(move || agent.0.ports.memory.go_on(conversation, &notice, number));
             match arrival.await? {
+                Arrival::Heard { turn } => {
+                    unreachable!("what is gone on with may have been heard before, in {turn}")
+                }
                 Arrival::Began { conversation, turn, .. } => {
                     let answered = self.await_answer(&said.id);
                     self.begin(conversation, turn, said, turn::Event::Again);
@@ -345,6 +360,40 @@ impl Agent {
         self.0.ports.models.current().is_some()
     }
 
+    /// Answers whoever waits for a message that was heard in a turn, where that is over; else its
+    /// end will.
+    async fn answer_late(&self, id: &str, turn: TurnId) -> Result<(), PromptError> {
+        let waiting = {
+            let mut state = self.state();
+            // Under one lock with the end of a turn, which takes all who wait.
+            if state.running.values().any(|running| running.turn == turn) {
+                return Ok(());
+            }
+            state.waiting.remove(id).unwrap_or_default()
+        };
+        let agent = self.clone();
+        let kept = blocking(move || agent.0.ports.memory.ended(turn)).await?;
+        let Kept { conversation, reason, words, answer } = kept;
+        let answered = Answered { conversation, turn, reason, words, hint: None, answer };
+        for tell in waiting {
+            // Who has gone needs no answer.
+            let _ = tell.send(answered.clone());
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a message whose sender is told that it is not taken does not come back.
+    async fn refuse(&self, received: i64, why: &PromptError) {
+        if matches!(why, PromptError::Ending) {
+            return;
+        }
+        let (agent, words) = (self.clone(), why.to_string());
+        let refused = blocking(move || agent.0.ports.memory.refuse(received, &words));
+        if let Err(error) = refused.await {
+            tracing::warn!(%error, received, "a message that was refused may be heard after a start");
+        }
+    }
+
     /// Asks the hooks about a message; the message as they leave it.
     async fn heard_by_hooks(
         &self,
@@ -378,13 +427,32 @@ impl Agent {
         running.is_some_and(|running| running.commands.send(Command::Cancel).is_ok())
     }
 
+    /// Stops the turn of a conversation, after all that was said before; one that nobody drives any
+    /// more, since its end could not be kept, is given up.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: that cannot be kept either.
+    pub async fn stop(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+        match self.cancel(conversation) {
+            true => Ok(()),
+            false => self.let_go(conversation).await,
+        }
+    }
+
+    /// Gives up the turn of a conversation where nobody drives it.
+    async fn let_go(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+        // No turn begins meanwhile.
+        let _in_turn = self.0.arrivals.lock().await;
+        if self.is_working(conversation) {
+            return Ok(());
+        }
+        let agent = self.clone();
+        blocking(move || agent.give_up(conversation)).await
+    }
+
     /// Whether a turn is at work in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.state().running.contains_key(&conversation)
-    }
-
-    fn is_running(&self, turn: TurnId) -> bool {
-        self.state().running.values().any(|running| running.turn == turn)
     }
 
     /// Puts a message where it belongs: to the turn that is at work, or into a new one. Held by
@@ -393,25 +461,16 @@ impl Agent {
         &self,
         said: Said,
         to: Option<ConversationId>,
-        received: Option<i64>,
-    ) -> Result<(), PromptError> {
+        received: i64,
+    ) -> Result<Placed, PromptError> {
         for _ in 0..2 {
             let (agent, message) = (self.clone(), said.clone());
-            let arrival = blocking(move || {
-                let memory = &agent.0.ports.memory;
-                let arrival = memory.arrive(&message, to)?;
-                if let (Arrival::Began { turn, .. }, Some(received)) = (arrival, received)
-                    && let Err(error) = memory.heard(received, turn)
-                {
-                    // It is in the conversation, which the next start looks at.
-                    tracing::warn!(%error, "a message is not marked as heard");
-                }
-                Ok(arrival)
-            });
+            let arrival = blocking(move || agent.0.ports.memory.arrive(&message, to, received));
             match arrival.await? {
+                Arrival::Heard { turn } => return Ok(Placed::Heard(turn)),
                 Arrival::Began { conversation, turn, .. } => {
                     self.begin(conversation, turn, said, turn::Event::Began);
-                    return Ok(());
+                    return Ok(Placed::Waits);
                 }
                 Arrival::Busy { conversation } => {
                     if let Some(running) = self.state().running.get_mut(&conversation) {
@@ -421,7 +480,7 @@ impl Agent {
                         running.queued += 1;
                         // Whoever ends takes what is in the queue with it, under the same lock.
                         let _ = running.commands.send(Command::Said(said));
-                        return Ok(());
+                        return Ok(Placed::Waits);
                     }
                     // A turn that could not be ended, or whose end is just being taken note of.
                     let agent = self.clone();
@@ -435,7 +494,9 @@ impl Agent {
     /// Ends a turn that nobody drives any more, and makes its history whole.
     fn give_up(&self, conversation: ConversationId) -> Result<(), MemoryError> {
         let memory = &self.0.ports.memory;
-        let Some(turn) = memory.interrupt(conversation)? else { return Ok(()) };
+        let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {
+            return Ok(());
+        };
         let mut context = Context::of(memory.entries(conversation)?);
         driver::fill(self, conversation, turn, &mut context)
     }
@@ -448,16 +509,29 @@ impl Agent {
         how: fn(Said) -> turn::Event,
     ) {
         let (commands, mut heard) = mpsc::unbounded_channel();
-        let running = Running { turn, commands, queued: 0 };
-        self.state().running.insert(conversation, running);
+        let (over, is_over) = oneshot::channel::<()>();
+        let running = Running { turn, commands, queued: 0, is_over };
+        let before = self.state().running.insert(conversation, running);
         let agent = self.clone();
         tokio::spawn(async move {
+            if let Some(before) = before {
+                // Its end is kept and not told yet; nothing of this one is told before that. The
+                // error is how the end is told: the other end is dropped.
+                let _ = before.is_over.await;
+            }
             let message = said.id.clone();
             let mut done = match Driver::begin(agent.clone(), conversation, turn).await {
                 Ok(driver) => driver.run(how(said), &mut heard).await,
                 Err(error) => driver::not_begun(&agent, conversation, turn, message, &error),
             };
             let unheard = agent.over(conversation, turn, &mut done, &mut heard);
+            drop(over);
+            if !done.is_kept
+                && let Err(error) = agent.let_go(conversation).await
+            {
+                tracing::error!(%error, %conversation, "a turn is still open; the next message or \
+                                 its cancellation tries again");
+            }
             if !unheard.is_empty() {
                 agent.hear_rest(conversation, unheard, done.end.reason).await;
             }
@@ -507,12 +581,28 @@ impl Agent {
         let to = (reason != Reason::Ended).then_some(conversation);
         for said in unheard {
             let _in_turn = self.0.arrivals.lock().await;
-            let (id, received) = (said.id.clone(), driver::received(&said.id));
-            if let Err(error) = self.place(said, to, received).await {
+            let id = said.id.clone();
+            let received = driver::received(&id).expect("only what was received is said");
+            let late = match self.place(said, to, received).await {
+                Ok(Placed::Waits) => Ok(()),
+                Ok(Placed::Heard(turn)) => self.answer_late(&id, turn).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = late {
                 tracing::error!(%error, message = id, "a message was kept and could not be heard");
                 // Whoever waits for it hears that by the closed channel.
                 self.state().waiting.remove(&id);
             }
+        }
+    }
+
+    /// A message that waited for a turn is heard in it.
+    pub(super) fn has_heard(&self, conversation: ConversationId, turn: TurnId) {
+        let mut state = self.state();
+        if let Some(running) = state.running.get_mut(&conversation)
+            && running.turn == turn
+        {
+            running.queued = running.queued.saturating_sub(1);
         }
     }
 
@@ -542,6 +632,7 @@ impl Said {
             message: Message::user(self.text.clone()),
             id: Some(self.id.clone()),
             source: Some(self.source.clone()),
+            scope: (self.scope > Scope::Person).then_some(self.scope),
         }
     }
 }

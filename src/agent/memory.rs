@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::conversations::{ConversationError, Conversations, Message, TurnEnd};
+use super::conversations::{ConversationError, Conversations, Message, Taken, TurnEnd};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
 use super::turn::{End, Reason};
@@ -12,14 +12,11 @@ use crate::llm::{self, Usage};
 use crate::policy::Scope;
 use crate::store::StoreError;
 use crate::store::conversations::NewItem;
-use crate::store::inbox::{InboxState, NewMessage, Received};
+use crate::store::inbox::{InboxState, NewMessage, Received, VOICE};
 use crate::store::usage::Used;
 
 /// What the inbox knows messages of clients by.
 const SOURCE: &str = "prompt";
-
-/// What the inbox knows messages by that were heard by voice, which the daemon's worker brings.
-pub const VOICE: &str = "voice";
 
 /// Earlier conversations that a new one is told of.
 const EARLIER: usize = 2;
@@ -84,19 +81,31 @@ impl Memory for StoredMemory {
         })?;
         Ok(match received {
             Received::New(row) => Receipt::New(row.id),
-            Received::Known(row) => Receipt::Known(row.id, row.turn),
+            Received::Known(row) => {
+                if row.state == InboxState::SetAside {
+                    // It was refused, and is sent again: from now on it counts.
+                    self.0.store().settle_message(row.id, InboxState::New, None, "")?;
+                }
+                Receipt::Known(row.id, row.turn)
+            }
         })
     }
 
-    fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError> {
+    fn arrive(
+        &self,
+        said: &Said,
+        to: Option<ConversationId>,
+        received: i64,
+    ) -> Result<Arrival, MemoryError> {
         let message = Message {
             text: said.text.clone(),
             body: Some(json(&said.entry())?),
             source: said.source.clone(),
             conversation: to,
         };
-        match self.0.arrive(&message) {
-            Ok(arrived) => Ok(Arrival::Began {
+        match self.0.arrive_received(&message, received) {
+            Ok(Taken::Heard(turn)) => Ok(Arrival::Heard { turn }),
+            Ok(Taken::Arrived(arrived)) => Ok(Arrival::Began {
                 conversation: arrived.conversation,
                 turn: arrived.turn,
                 is_first: arrived.began,
@@ -106,14 +115,19 @@ impl Memory for StoredMemory {
         }
     }
 
-    fn go_on(&self, conversation: ConversationId, notice: &Entry) -> Result<Arrival, MemoryError> {
+    fn go_on(
+        &self,
+        conversation: ConversationId,
+        notice: &Entry,
+        received: i64,
+    ) -> Result<Arrival, MemoryError> {
         let notice = Message {
             text: notice.text(),
             body: Some(json(notice)?),
             source: VOICE.to_owned(),
             conversation: Some(conversation),
         };
-        match self.0.go_on(&notice) {
+        match self.0.go_on(&notice, received) {
             Ok(arrived) => Ok(Arrival::Began {
                 conversation: arrived.conversation,
                 turn: arrived.turn,
@@ -124,11 +138,12 @@ impl Memory for StoredMemory {
         }
     }
 
-    fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError> {
-        let store = self.0.store();
-        // What a worker brings it settles itself, once the turn has come to its end.
-        let is_done = store.message(received)?.source == SOURCE;
-        Ok(store.hear_message(received, turn, is_done)?)
+    fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError> {
+        // Nobody hears it meanwhile: messages find their place one after another.
+        if self.0.store().heard_in(received)?.is_none() {
+            self.0.store().settle_message(received, InboxState::SetAside, None, why)?;
+        }
+        Ok(())
     }
 
     fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError> {
@@ -161,6 +176,17 @@ impl Memory for StoredMemory {
         Ok(())
     }
 
+    fn append_heard(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        entry: &Entry,
+        received: i64,
+    ) -> Result<bool, MemoryError> {
+        let item = NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) };
+        Ok(self.0.append_heard(conversation, turn, &item, received)?)
+    }
+
     fn finish(
         &self,
         conversation: ConversationId,
@@ -187,13 +213,17 @@ impl Memory for StoredMemory {
         Ok(())
     }
 
-    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError> {
+    fn interrupt(
+        &self,
+        conversation: ConversationId,
+        why: &str,
+    ) -> Result<Option<TurnId>, MemoryError> {
         let running = |turn: &Turn| turn.state == TurnState::Running;
         // There is one at most.
         let Some(turn) = self.0.turns(conversation)?.into_iter().find(running) else {
             return Ok(None);
         };
-        let end = TurnEnd::plain(TurnState::Interrupted, "it could not be ended");
+        let end = TurnEnd::plain(TurnState::Interrupted, why);
         self.0.finish_turn(conversation, turn.id, &end)?;
         Ok(Some(turn.id))
     }
@@ -217,7 +247,8 @@ impl Memory for StoredMemory {
     }
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
-        let turns = self.0.begin()?;
+        self.0.trim()?;
+        let turns = self.0.store().running_turns()?;
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
             for row in self.0.store().messages(Some(SOURCE), state, LEFT)? {
@@ -236,9 +267,7 @@ impl Memory for StoredMemory {
                 messages.push((row.id, said, to));
             }
         }
-        let others = self.0.store().messages(Some(VOICE), InboxState::Taken, LEFT)?;
-        let others = others.into_iter().filter(|row| row.turn.is_none()).map(|row| row.id);
-        Ok(Leftovers { turns, messages, others: others.collect() })
+        Ok(Leftovers { turns, messages })
     }
 
     fn earlier(
@@ -301,6 +330,7 @@ pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
             message: llm::Message::user(item.text.clone()),
             id: None,
             source: None,
+            scope: None,
         })),
         (None, _) => Ok(None),
     }

@@ -36,9 +36,10 @@ pub mod wrap;
 
 pub use clock::Clock;
 pub use conversations::{
-    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Message, TurnEnd,
+    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Message, Taken,
+    TurnEnd, foreign_source, is_foreign,
 };
-pub use handle::{Agent, Answered, Ports, PromptError};
+pub use handle::{Agent, Answered, Left, Ports, PromptError};
 pub use settings::ConversationSettings;
 pub use summary::Summaries;
 pub use turn_settings::TurnSettings;

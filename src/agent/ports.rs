@@ -58,6 +58,11 @@ pub enum Arrival {
         /// Whether the conversation begins with it.
         is_first: bool,
     },
+    /// It was heard before, in this turn; nothing has changed.
+    Heard {
+        /// That one.
+        turn: TurnId,
+    },
     /// A turn is at work there.
     Busy {
         /// In this conversation.
@@ -86,24 +91,38 @@ pub trait Memory: Send + Sync + 'static {
     /// It is not kept.
     fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError>;
 
-    /// Decides where a message goes, and begins a turn with it there if none is at work.
+    /// Decides where a message goes that was received under this number, and begins a turn with it
+    /// there if none is at work; that it is heard is kept by the same commit. One that was heard
+    /// before is not heard again.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing has changed.
-    fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError>;
+    fn arrive(
+        &self,
+        said: &Said,
+        to: Option<ConversationId>,
+        received: i64,
+    ) -> Result<Arrival, MemoryError>;
 
-    /// Begins a turn in which something that was said in this conversation before is gone on with;
-    /// `notice` says so to the model.
+    /// Begins a turn in which a message is gone on with that was said in this conversation before and
+    /// is kept under this number, whether it was heard before or not; `notice` says so to the model.
+    /// That it is heard in the new turn is kept by the same commit.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing has changed.
-    fn go_on(&self, conversation: ConversationId, notice: &Entry) -> Result<Arrival, MemoryError>;
+    fn go_on(
+        &self,
+        conversation: ConversationId,
+        notice: &Entry,
+        received: i64,
+    ) -> Result<Arrival, MemoryError>;
 
-    /// A message that was received has been heard in this turn.
+    /// A message that was received is not taken: the next start leaves it alone. Sent again, it is
+    /// as if it were new. One that was heard stays so.
     ///
     /// # Errors
     /// [`MemoryError`].
-    fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError>;
+    fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError>;
 
     /// All entries of a conversation, the opening first.
     ///
@@ -132,6 +151,19 @@ pub trait Memory: Send + Sync + 'static {
         entry: &Entry,
     ) -> Result<(), MemoryError>;
 
+    /// Keeps a message that a turn at work hears, and by the same commit that it was heard; `false`
+    /// where it was heard before, and nothing has changed.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; it is not kept.
+    fn append_heard(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        entry: &Entry,
+        received: i64,
+    ) -> Result<bool, MemoryError>;
+
     /// Keeps the end of a turn; with it the question that waits, or the conversation's end.
     ///
     /// # Errors
@@ -144,11 +176,16 @@ pub trait Memory: Send + Sync + 'static {
         question: Option<&str>,
     ) -> Result<(), MemoryError>;
 
-    /// Ends the turn of a conversation that nobody drives any more; which, if there is one.
+    /// Ends the turn of a conversation that nobody drives any more, for this reason; which, if there
+    /// is one.
     ///
     /// # Errors
     /// [`MemoryError`].
-    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError>;
+    fn interrupt(
+        &self,
+        conversation: ConversationId,
+        why: &str,
+    ) -> Result<Option<TurnId>, MemoryError>;
 
     /// How a turn ended.
     ///
@@ -156,8 +193,8 @@ pub trait Memory: Send + Sync + 'static {
     /// [`MemoryError`].
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError>;
 
-    /// Marks what an earlier run left at work, and says which; and what was received and never
-    /// heard, with the conversation it is for.
+    /// The turns that an earlier run left at work, and what was received and never heard, with the
+    /// conversation it is for. Changes neither.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -183,9 +220,6 @@ pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
     /// Messages that nobody heard: the number, the message, the conversation it is for.
     pub messages: Vec<(i64, Said, Option<ConversationId>)>,
-    /// The numbers of messages that somebody else brings again: only where they were heard is of
-    /// interest.
-    pub others: Vec<i64>,
 }
 
 /// A model that can be asked.

@@ -89,7 +89,7 @@ impl Told {
         }
         if self.active_note != moment.active_note {
             lines.push(match &moment.active_note {
-                Some(path) => format!("In Obsidian the note `{path}` is open."),
+                Some(path) => format!("In Obsidian this note is open:\n{}", data(path)),
                 None => "No note is open in Obsidian any more.".to_owned(),
             });
             self.active_note.clone_from(&moment.active_note);
@@ -98,11 +98,16 @@ impl Told {
             let more = moment.news.len().saturating_sub(MAX_NEWS);
             let named: Vec<_> = moment.news.iter().take(MAX_NEWS).map(String::as_str).collect();
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            lines.push(format!("Changed by others meanwhile: {}{more}.", named.join("; ")));
+            let named = data(&format!("{}{more}", named.join("; ")));
+            lines.push(format!("Changed by others meanwhile:\n{named}"));
         }
-        // Names of notes are data like their texts.
-        (!lines.is_empty()).then(|| super::wrap::cleared(&lines.join(" ")).0)
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// Names of notes, titles and summaries are data like the notes' texts, and marked like them.
+fn data(text: &str) -> String {
+    super::wrap::data(text, MAX_INSTRUCTIONS)
 }
 
 /// The notice of what earlier conversations were about.
@@ -110,12 +115,10 @@ pub fn earlier(summaries: &[(String, String, String)]) -> Option<String> {
     if summaries.is_empty() {
         return None;
     }
-    let mut text =
-        "Earlier conversations, for your awareness; get_conversation has more:".to_owned();
-    for (id, title, summary) in summaries {
-        text.push_str(&format!("\n- {id}, \"{title}\": {summary}"));
-    }
-    Some(super::wrap::cleared(&text).0)
+    let lines =
+        summaries.iter().map(|(id, title, summary)| format!("- {id}, \"{title}\": {summary}"));
+    let lines = data(&lines.collect::<Vec<_>>().join("\n"));
+    Some(format!("Earlier conversations, for your awareness; get_conversation has more:\n{lines}"))
 }
 
 #[cfg(test)]
@@ -149,13 +152,15 @@ mod tests {
         let first = told.news(&moment).unwrap();
         assert_eq!(
             first,
-            "It is Saturday, 2026-11-21, 17:40 (UTC+01:00). In Obsidian the note `A.md` is open."
+            "It is Saturday, 2026-11-21, 17:40 (UTC+01:00).\nIn Obsidian this note is \
+             open:\n<tool_data>\nA.md\n</tool_data>"
         );
         assert_eq!(told.news(&moment), None);
         moment.news = (0..25).map(|n| format!("created {n}.md")).collect();
         let news = told.news(&moment).unwrap();
-        assert!(news.starts_with("Changed by others meanwhile: created 0.md; "), "{news}");
-        assert!(news.ends_with("and 5 more."), "{news}");
+        let head = "Changed by others meanwhile:\n<tool_data>\ncreated 0.md; ";
+        assert!(news.starts_with(head), "{news}");
+        assert!(news.ends_with("and 5 more\n</tool_data>"), "{news}");
         moment.news.clear();
         moment.active_note = None;
         assert_eq!(told.news(&moment).unwrap(), "No note is open in Obsidian any more.");

@@ -13,7 +13,10 @@ use super::memory::StoredMemory;
 use super::ports::{Memory as _, Models};
 use crate::conversation::title::{self, plain};
 use crate::conversation::{ConversationId, Item, ItemKind, TitleOrigin, Titled};
-use crate::llm::{self, BlockKind, Effort, Provider, ToolChoice, Turn, TurnRequest};
+use crate::llm::{
+    self, BlockKind, Effort, ErrorKind, LlmError, Origin, Provider, ToolChoice, Turn, TurnRequest,
+    Usage,
+};
 use crate::store::conversations::{NewItem, Untitled};
 
 /// Pauses after the first failure, the second and so on; after the last the title stays.
@@ -30,7 +33,9 @@ const ROUND: Duration = Duration::from_secs(60);
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Conversations asked about in one round.
-const MOST: u32 = 20;
+const MOST: usize = 20;
+/// Conversations looked through for those.
+const KNOWN: u32 = 10_000;
 /// What ended longer ago keeps the title it has: a model that is configured later is not asked about
 /// years of conversations. In milliseconds.
 const STALE: i64 = 7 * 86_400_000;
@@ -90,12 +95,14 @@ impl Summaries {
     /// What the store says. What a model says is none: it is asked again.
     pub async fn round(&mut self) -> Result<(), ConversationError> {
         self.blocking(|conversations| conversations.end_idle()).await?;
-        let untitled = self.blocking(|conversations| Ok(conversations.store().untitled(MOST)?));
-        for one in untitled.await? {
-            let due = self.failed.get(&one.conversation).map(|(_, due)| *due);
-            if due.is_some_and(|due| self.conversations.clock().running() < due) {
-                continue;
-            }
+        let untitled = self.blocking(|conversations| Ok(conversations.store().untitled(KNOWN)?));
+        let mut untitled = untitled.await?;
+        let now = self.conversations.clock().running();
+        // Those that wait for their time keep no other from its turn.
+        untitled
+            .retain(|one| self.failed.get(&one.conversation).is_none_or(|(_, due)| *due <= now));
+        untitled.truncate(MOST);
+        for one in untitled {
             self.attend(one).await?;
         }
         Ok(())
@@ -113,16 +120,21 @@ impl Summaries {
             Err(ConversationError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if ended.is_some_and(|end| self.conversations.wall().saturating_sub(end.at) > STALE) {
-            return self.blocking(move |conversations| give_up(conversations, wanted)).await;
+        // It goes on again: its next end is another.
+        let Some(ended) = ended.map(|end| end.at) else { return Ok(()) };
+        if self.conversations.wall().saturating_sub(ended) > STALE {
+            return self.blocking(move |conversations| give_up(conversations, wanted, ended)).await;
         }
-        let Some(model) = self.models.current() else { return Ok(()) };
+        // Keys are read from files for it.
+        let models = Arc::clone(&self.models);
+        let model = self.blocking(move |_| Ok(models.current())).await?;
+        let Some(model) = model else { return Ok(()) };
         let transcript = transcript(&history);
         let mut failure = None;
         if wanted.title {
             let answer = self.ask(&*model.provider, id, PROMPT, &transcript).await;
             match answer.and_then(|text| title::parse(&text).ok_or_else(|| nonsense(&text))) {
-                Ok(titled) => self.title(id, titled).await?,
+                Ok(titled) => self.title(id, ended, titled).await?,
                 Err(reason) => failure = Some(reason),
             }
         }
@@ -130,7 +142,7 @@ impl Summaries {
             let prompt = self.conversations.settings().retrospection_prompt.clone();
             let answer = self.ask(&*model.provider, id, &prompt, &transcript).await;
             match answer.and_then(|text| note(&text).ok_or_else(|| nonsense(&text))) {
-                Ok(text) => self.note(id, text).await?,
+                Ok(text) => self.note(id, ended, text).await?,
                 Err(reason) => failure = Some(reason),
             }
         }
@@ -139,13 +151,14 @@ impl Summaries {
                 self.failed.remove(&id);
                 Ok(())
             }
-            Some(reason) => self.count_failure(wanted, &reason).await,
+            Some(reason) => self.count_failure(wanted, ended, &reason).await,
         }
     }
 
     async fn count_failure(
         &mut self,
         wanted: Untitled,
+        ended: i64,
         reason: &str,
     ) -> Result<(), ConversationError> {
         let before = wanted.tries as usize;
@@ -157,20 +170,25 @@ impl Summaries {
                 self.failed.insert(wanted.conversation, (times + 1, due));
                 let id = wanted.conversation;
                 self.blocking(move |conversations| {
-                    Ok(conversations.store().count_title_try(id, false)?)
+                    Ok(conversations.store().count_title_try(id, ended, false)?)
                 })
                 .await
             }
             None => {
                 self.failed.remove(&wanted.conversation);
-                self.blocking(move |conversations| give_up(conversations, wanted)).await
+                self.blocking(move |conversations| give_up(conversations, wanted, ended)).await
             }
         }
     }
 
-    async fn title(&self, id: ConversationId, titled: Titled) -> Result<(), ConversationError> {
+    async fn title(
+        &self,
+        id: ConversationId,
+        ended: i64,
+        titled: Titled,
+    ) -> Result<(), ConversationError> {
         self.blocking(move |conversations| {
-            if conversations.store().title_conversation(id, &titled, TitleOrigin::Model)? {
+            if conversations.store().title_conversation(id, ended, &titled, TitleOrigin::Model)? {
                 conversations.tell(&ConversationEvent::Titled(conversations.get(id)?));
             }
             Ok(())
@@ -178,11 +196,16 @@ impl Summaries {
         .await
     }
 
-    async fn note(&self, id: ConversationId, text: String) -> Result<(), ConversationError> {
+    async fn note(
+        &self,
+        id: ConversationId,
+        ended: i64,
+        text: String,
+    ) -> Result<(), ConversationError> {
         self.blocking(move |conversations| {
             let item = NewItem { kind: ItemKind::Note, text, body: None };
             let time = conversations.wall();
-            if let Some(number) = conversations.store().keep_note(id, Some(&item), time)? {
+            if let Some(number) = conversations.store().keep_note(id, ended, Some(&item), time)? {
                 conversations.tell(&ConversationEvent::Noted(id, number));
             }
             Ok(())
@@ -212,27 +235,40 @@ impl Summaries {
                 match item {
                     Ok(llm::Item::Event(_)) => {}
                     Ok(llm::Item::Done(turn)) => return Ok(*turn),
-                    Err(error) => return Err(error.to_string()),
+                    Err(error) => return Err(error),
                 }
             }
-            Err("the model's stream ended without an answer".to_owned())
+            Err(LlmError::new(ErrorKind::Truncated, "the answer ended without an end"))
         };
         let turn = tokio::select! {
-            turn = answer => turn?,
+            turn = answer => turn,
             () = self.conversations.clock().sleep(PATIENCE) => {
                 return Err(format!("no answer within {} seconds", PATIENCE.as_secs()));
             }
         };
-        self.count(id, &turn).await;
-        Ok(text_of(&turn))
+        match turn {
+            Ok(turn) => {
+                self.count(id, turn.usage, Some(turn.origin.clone())).await;
+                Ok(text_of(&turn))
+            }
+            Err(error) => {
+                // What failed may have been paid for.
+                if let Some(usage) = error.detail.usage {
+                    self.count(id, Some(usage), None).await;
+                }
+                Err(error.to_string())
+            }
+        }
     }
 
-    async fn count(&self, id: ConversationId, turn: &Turn) {
-        let usage = turn.usage.unwrap_or_default();
-        let (model, cost) = self.models.price(Some(&turn.origin), &usage);
-        // Of tokens that nobody told the cost is not nothing but unknown.
-        let cost = cost.filter(|_| turn.usage.is_some());
+    async fn count(&self, id: ConversationId, usage: Option<Usage>, origin: Option<Origin>) {
+        let models = Arc::clone(&self.models);
         let counted = self.blocking(move |conversations| {
+            let is_told = usage.is_some();
+            let usage = usage.unwrap_or_default();
+            let (model, cost) = models.price(origin.as_ref(), &usage);
+            // Of tokens that nobody told the cost is not nothing but unknown.
+            let cost = cost.filter(|_| is_told);
             StoredMemory::new(conversations.clone()).count(id, &model, &usage, cost);
             Ok(())
         });
@@ -250,10 +286,14 @@ impl Summaries {
     }
 }
 
-fn give_up(conversations: &Conversations, wanted: Untitled) -> Result<(), ConversationError> {
+fn give_up(
+    conversations: &Conversations,
+    wanted: Untitled,
+    ended: i64,
+) -> Result<(), ConversationError> {
     let id = wanted.conversation;
-    conversations.store().count_title_try(id, true)?;
-    conversations.store().keep_note(id, None, conversations.wall())?;
+    conversations.store().count_title_try(id, ended, true)?;
+    conversations.store().keep_note(id, ended, None, conversations.wall())?;
     Ok(())
 }
 

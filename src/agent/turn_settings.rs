@@ -15,6 +15,9 @@ pub struct TurnSettings {
     /// How many tools one turn may call.
     #[serde(deserialize_with = "at_least_one")]
     pub calls: u32,
+    /// How many tokens the rounds of one turn may take together, what is read and what is written;
+    /// 0: as many as they take.
+    pub tokens: u64,
     /// How long one turn may take before it has to come to an end, in minutes.
     #[serde(deserialize_with = "at_least_one")]
     pub minutes: u32,
@@ -36,8 +39,9 @@ pub struct TurnSettings {
 impl Default for TurnSettings {
     fn default() -> Self {
         Self {
-            rounds: 25,
+            rounds: 10,
             calls: 100,
+            tokens: 2_000_000,
             minutes: 30,
             max_output_tokens: 16_384,
             effort: None,
@@ -63,6 +67,7 @@ impl TurnSettings {
         Limits {
             rounds: self.rounds,
             calls: self.calls,
+            tokens: self.tokens,
             result_chars: usize::try_from(chars).unwrap_or(usize::MAX),
         }
     }

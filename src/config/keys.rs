@@ -106,6 +106,7 @@ pub const KEYS: &[Key] = &[
     key("agent.instructions_note", Takes::Call, Setter::Person),
     key("agent.rounds", Takes::Call, Setter::Client),
     key("agent.calls", Takes::Call, Setter::Client),
+    key("agent.tokens", Takes::Call, Setter::Client),
     key("agent.minutes", Takes::Call, Setter::Client),
     key("agent.max_output_tokens", Takes::Call, Setter::Client),
     key("agent.effort", Takes::Call, Setter::Client),

@@ -13,6 +13,7 @@ use crate::calls::{Calls, Request};
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
 use crate::policy;
+use crate::policy::Scope;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
 use crate::protocol::inbox::{
@@ -120,8 +121,12 @@ impl Backend for VaultBackend {
         asking::called(&self.calls, self.calls.call(request, cancel))
     }
 
-    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
-        self.talk.new_session(&params)
+    fn new_session(
+        &self,
+        params: SessionNewParams,
+        by: Scope,
+    ) -> Result<SessionNewResult, ErrorObject> {
+        self.talk.new_session(&params, by)
     }
 
     fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult> {

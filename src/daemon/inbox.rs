@@ -1,13 +1,12 @@
 //! Messages that came by voice, as the local door and the command line show them.
 
-use crate::agent::memory::VOICE;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
     InboxResult, InboxRetryParams,
 };
 use crate::smarthole::frames::How;
-use crate::store::inbox::{InboxRow, InboxState};
+use crate::store::inbox::{InboxRow, InboxState, VOICE};
 use crate::store::{Store, StoreError};
 
 /// Messages listed where no limit is given, and at most.

@@ -37,7 +37,7 @@ use voice::Voice;
 use crate::agent::clock::SystemClock;
 use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
-use crate::agent::{Agent, Conversations, Ports, Summaries};
+use crate::agent::{Agent, Conversations, Left, Ports, Summaries};
 use crate::calls::Calls;
 use crate::config::folders::{self, FolderError, Folders};
 use crate::config::instance::{self, InstanceLock};
@@ -51,6 +51,7 @@ use crate::hooks::Hooks;
 use crate::index::Index;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
+use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
@@ -265,7 +266,16 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks)
+    let calls = Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks);
+    calls.policy().guard(instructions(config));
+    calls
+}
+
+/// The note that instructs the agent in the person's name.
+fn instructions(config: &Config) -> Option<VaultPath> {
+    VaultPath::parse(config.agent.instructions_note.trim(), None)
+        .ok()
+        .filter(|note| !note.is_root())
 }
 
 /// Refuses an empty folder where a vault was: everything would look deleted, and what was written
@@ -362,6 +372,8 @@ pub fn prepare_places(root: &Path, settings: &Path) {
 /// The agent, with what belongs to it.
 struct AgentParts {
     talk: Arc<Talk>,
+    /// What was received and not heard before this start.
+    left: Left,
     models: ChosenModels,
     doors: Arc<Doors>,
     surroundings: Arc<Surroundings>,
@@ -390,16 +402,17 @@ fn agent(
     };
     let agent = Agent::new(ports, config.agent.clone());
     agent.set_hooks(calls.hooks().clone());
-    if let Err(error) = agent.recover() {
+    let left = agent.recover().unwrap_or_else(|error| {
         // Tools go on; a message is refused for as long as it cannot be kept.
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
-    }
+        Left::default()
+    });
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(config.smarthole.retry_seconds);
     let hears = Arc::clone(&voice);
     doors.tell_too(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    AgentParts { talk, models, doors, surroundings, voice }
+    AgentParts { talk, left, models, doors, surroundings, voice }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -420,6 +433,7 @@ fn take(
         context.journal.set_settings(config.journal.clone());
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
+        calls.policy().guard(instructions(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
@@ -457,8 +471,6 @@ async fn serve(
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
-    let _listening = listen(&agent.voice, &smarthole, &server.events());
-    let voice = Arc::clone(&agent.voice);
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
@@ -488,6 +500,10 @@ async fn serve(
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(look_at_fresh(fresh, vault.clone(), journal.clone()));
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
+    // Before anybody says something new.
+    agent.talk.agent().hear_left(agent.left).await;
+    let _listening = listen(&agent.voice, &smarthole, &server.events());
+    let voice = Arc::clone(&agent.voice);
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),

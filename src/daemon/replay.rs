@@ -72,7 +72,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
         message_id,
     };
     match entry {
-        Entry::Message { message: Message::User { .. }, id, source } => {
+        Entry::Message { message: Message::User { .. }, id, source, .. } => {
             let source = source.unwrap_or_else(|| "chat".to_owned());
             let id = id.unwrap_or_else(unnamed);
             vec![talk::user_message(id, item.text.clone(), source, None)]

@@ -14,7 +14,7 @@ use crate::agent::ports::{Audience, Later, MemoryError, Place, Told, What};
 use crate::agent::prompt::Moment;
 use crate::agent::toolbox::Person;
 use crate::agent::turn::{self, End, Reason, Severity, Show};
-use crate::agent::{Agent, Answered, Conversations, PromptError};
+use crate::agent::{Agent, Answered, Conversations, PromptError, foreign_source, is_foreign};
 use crate::calls::{Calls, Decision, Question};
 use crate::conversation::ConversationId;
 use crate::journal::ListedSet;
@@ -312,8 +312,13 @@ pub struct Talk {
     agent: Agent,
     conversations: Conversations,
     root: PathBuf,
-    /// Messages find their place in the order in which they came.
-    messages: OnceLock<mpsc::UnboundedSender<Message>>,
+    /// Messages find their place in the order in which they came, and stop what was said before them.
+    orders: OnceLock<mpsc::UnboundedSender<Order>>,
+}
+
+enum Order {
+    Say(Message),
+    Stop(ConversationId),
 }
 
 struct Message {
@@ -325,8 +330,8 @@ struct Message {
 impl Talk {
     /// With this agent.
     pub fn new(agent: Agent, conversations: Conversations, root: &Path) -> Self {
-        let messages = OnceLock::new();
-        Self { agent, conversations, root: root.to_owned(), messages }
+        let orders = OnceLock::new();
+        Self { agent, conversations, root: root.to_owned(), orders }
     }
 
     /// The agent.
@@ -339,13 +344,18 @@ impl Talk {
         &self.conversations
     }
 
-    /// Begins a conversation, which is the current one from then on.
+    /// Begins a conversation, which is the current one of such callers from then on.
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
-    pub fn new_session(&self, params: &SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+    pub fn new_session(
+        &self,
+        params: &SessionNewParams,
+        by: Scope,
+    ) -> Result<SessionNewResult, ErrorObject> {
         check_place(&self.root, params.cwd.as_deref(), &params.mcp_servers)?;
-        let begun = self.conversations.open_new("chat").map_err(|error| {
+        let source = if by.is_person() { "chat".to_owned() } else { foreign_source(by) };
+        let begun = self.conversations.open_new(&source).map_err(|error| {
             ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
         })?;
         Ok(SessionNewResult { session_id: begun.id.to_string() })
@@ -354,7 +364,8 @@ impl Talk {
     /// Stops the turn of a conversation; of one where none is at work there is nothing to stop.
     pub fn cancel(&self, params: &SessionCancelParams) {
         if let Ok(id) = params.session_id.parse() {
-            self.agent.cancel(id);
+            // Behind the messages that came before it, so that it stops their turn too.
+            let _ = self.orders().send(Order::Stop(id));
         }
     }
 
@@ -382,20 +393,33 @@ impl Talk {
             Some(id) => Some(id.parse().map_err(|_| unknown(id))?),
         };
         let said = said(params, speaker, &self.root)?;
-        let messages = self.messages.get_or_init(|| {
-            let (messages, waiting) = mpsc::unbounded_channel();
-            // Nobody who goes away takes a message with them that is half put in its place.
-            tokio::spawn(place_all(self.agent.clone(), waiting));
-            messages
-        });
         let (answered, waiting) = oneshot::channel();
-        messages.send(Message { said, to, answered }).map_err(|_| ending())?;
+        let message = Message { said, to, answered };
+        self.orders().send(Order::Say(message)).map_err(|_| ending())?;
         Ok(waiting)
+    }
+
+    fn orders(&self) -> &mpsc::UnboundedSender<Order> {
+        self.orders.get_or_init(|| {
+            let (orders, waiting) = mpsc::unbounded_channel();
+            // Nobody who goes away takes a message with them that is half put in its place.
+            tokio::spawn(carry_out_all(self.agent.clone(), waiting));
+            orders
+        })
     }
 }
 
-async fn place_all(agent: Agent, mut messages: mpsc::UnboundedReceiver<Message>) {
-    while let Some(Message { said, to, answered }) = messages.recv().await {
+async fn carry_out_all(agent: Agent, mut orders: mpsc::UnboundedReceiver<Order>) {
+    while let Some(order) = orders.recv().await {
+        let Message { said, to, answered } = match order {
+            Order::Say(message) => message,
+            Order::Stop(conversation) => {
+                if let Err(error) = agent.stop(conversation).await {
+                    tracing::error!(%error, %conversation, "a turn could not be given up");
+                }
+                continue;
+            }
+        };
         let placed = agent.say(said, to).await.map_err(refused);
         let _ = answered.send(placed.map(|waiting| -> backend::Later<Answered> {
             Box::pin(async move { waiting.await.map_err(refused) })
@@ -439,6 +463,15 @@ fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<S
         }
     };
     let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
+    // Where a program's words came from is what its token says, not what it says itself.
+    let source = match speaker.scope.is_person() {
+        true if is_foreign(&source) => {
+            return Err(invalid("a person's words do not come from a token".to_owned())
+                .hint("leave `source` out"));
+        }
+        true => source,
+        false => foreign_source(speaker.scope),
+    };
     let heard = (source == "voice").then_some(Scope::Voice);
     Ok(Said {
         id: String::new(),

@@ -17,7 +17,6 @@ use tokio::sync::Notify;
 
 use super::inbox;
 use crate::agent::entry::Said;
-use crate::agent::memory::VOICE;
 use crate::agent::ports::{MemoryError, Told, What};
 use crate::agent::turn::{MessageKind, Reason, Show};
 use crate::agent::{Agent, Answered, Conversations, PromptError};
@@ -29,7 +28,7 @@ use crate::server::events::{Event, Events};
 use crate::smarthole::frames::How;
 use crate::smarthole::{Heard, Inbox, Notification, Priority, SmartHole, State};
 use crate::store::StoreError;
-use crate::store::inbox::{InboxRow, InboxState, NewMessage, Received};
+use crate::store::inbox::{InboxRow, InboxState, NewMessage, Received, VOICE};
 
 /// So often is a message begun before it is set aside.
 const ATTEMPTS: u32 = 3;
@@ -265,6 +264,7 @@ impl Voice {
             Ok(Answered { reason: Some(Reason::Failed), words, .. }) => {
                 self.failed(&row, &words).await;
             }
+            Ok(Answered { reason: None, .. }) => self.failed(&row, "its turn was cut short").await,
             Ok(Answered { answer, .. }) => self.answered(&row, &answer).await,
             Err(error @ PromptError::Refused { failed: false, .. }) => {
                 self.set_aside(&row, &error.to_string()).await;
@@ -310,6 +310,12 @@ impl Voice {
                 Err(PromptError::Memory(MemoryError::NotFound { .. })) => {}
                 going => return Ok(Box::pin(going?)),
             }
+        }
+        if row.turn.is_some() {
+            // What was heard in a conversation that is gone is heard anew.
+            let (store, number) = (self.conversations.store().clone(), row.id);
+            let forgotten = blocking(move || store.forget_lost_turn(number)).await;
+            forgotten.map_err(MemoryError::from)?;
         }
         Ok(Box::pin(self.agent.say_kept(said, row.id).await?))
     }

@@ -161,10 +161,9 @@ impl Run<'_> {
     /// is named to it, which may be a script.
     fn check_places(&self) -> Result<(), Fault> {
         for (number, part) in self.hook.command.iter().enumerate() {
-            let path = at_home(part);
-            if !path.is_absolute() {
-                continue;
-            }
+            // Of `--file=/some/where` what stands behind the sign.
+            let named = if at_home(part).is_absolute() { Some(&**part) } else { behind_sign(part) };
+            let Some(path) = named.map(at_home).filter(|path| path.is_absolute()) else { continue };
             let Ok(real) = std::fs::canonicalize(&path) else { continue };
             let inside = |path: &Path| path.starts_with(self.vault);
             if (inside(&real) || inside(&path)) && (number == 0 || !real.is_dir()) {
@@ -240,4 +239,8 @@ fn at_home(text: &str) -> PathBuf {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     }
+}
+
+fn behind_sign(argument: &str) -> Option<&str> {
+    argument.split_once('=').map(|(_, value)| value)
 }

@@ -189,6 +189,7 @@ fn what_lies_in_the_vault_is_never_run() {
         json!([link]),
         json!(["/bin/sh", script]),
         json!(["/bin/sh", link]),
+        json!(["/bin/sh", format!("--rcfile={}", script.display())]),
         json!([ground.path("programs/../vault/hook.sh")]),
     ] {
         let hook = json!({"on": ["before_tool_call"], "command": command, "critical": true});

@@ -1,16 +1,19 @@
 //! The traffic with models, recorded and played back: so that somebody can report a fault, and
 //! somebody else can see it.
 //!
-//! One file a request, in the order in which they were made: what was asked and every piece that came
+//! One file a request, numbered in the order in which they were made: what was asked and every piece that came
 //! back, in this room's own terms, so that a recording is the same for all vendors. Keys are no part
-//! of them. What was said and read is, so a recording is as private as the vault.
+//! of them. What was said and read is, so a recording is as private as the vault, and closed to other
+//! users of the machine. Played back, a request gets what came of the one it is most like, whatever
+//! was asked in between: a title that is asked for in the background takes no turn's answer.
 
 #![expect(clippy::disallowed_methods, reason = "the folder of the recording, which the user names")]
 
-use std::io;
+use std::cmp::Reverse;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
@@ -82,19 +85,55 @@ pub struct Recording {
 /// A recording that is played back.
 #[derive(Debug)]
 pub struct Replaying {
-    files: Vec<PathBuf>,
-    played: AtomicUsize,
+    /// Those that were not played yet, in the order in which they were recorded.
+    left: Mutex<Vec<Waiting>>,
+}
+
+/// A request that waits to be asked again.
+#[derive(Debug)]
+struct Waiting {
+    place: PathBuf,
+    asked: Asked,
+}
+
+/// What a request is known by.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    system: String,
+    /// What is asked in the background has none.
+    has_tools: bool,
+    with_tools: bool,
+    /// The digest of each message.
+    messages: Vec<blake3::Hash>,
+}
+
+impl Asked {
+    fn of(system: &str, has_tools: bool, with_tools: bool, messages: &[Message]) -> Self {
+        let digest = |message: &Message| {
+            blake3::hash(&serde_json::to_vec(message).expect("a message is plain data"))
+        };
+        let messages = messages.iter().map(digest).collect();
+        Self { system: system.to_owned(), has_tools, with_tools, messages }
+    }
+
+    /// How alike two requests of one kind are: first those with one system prompt, then those with as
+    /// many messages, then those with the most messages alike. Dates differ from run to run.
+    fn likeness(&self, other: &Self) -> (bool, bool, usize, bool) {
+        let same = self.messages.iter().zip(&other.messages).filter(|(a, b)| a == b).count();
+        let as_many = self.messages.len() == other.messages.len();
+        (self.system == other.system, as_many, same, self.with_tools == other.with_tools)
+    }
 }
 
 /// One request and what came of it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Recorded {
     model: String,
     request: Request,
     steps: Vec<Step>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Request {
     system: String,
     tools: Vec<ToolSpec>,
@@ -132,7 +171,7 @@ impl Tape {
             let place = folder.to_owned();
             move |source| TapeError::Io { doing, place, source }
         };
-        std::fs::create_dir_all(folder).map_err(io("make the folder for"))?;
+        private_folder(folder).map_err(io("make the folder for"))?;
         let folder = folder.canonicalize().map_err(io("find the folder of"))?;
         let mut entries = std::fs::read_dir(&folder).map_err(io("look into the folder of"))?;
         match entries.next() {
@@ -147,18 +186,19 @@ impl Tape {
     /// [`TapeError`].
     pub fn replay(folder: &Path) -> Result<Self, TapeError> {
         let failed = |source| TapeError::Io { doing: "read", place: folder.to_owned(), source };
-        let mut files = Vec::new();
+        let mut left = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             if path.extension().is_some_and(|extension| extension == "json") {
-                read(&path)?;
-                files.push(path);
+                let Request { system, tools, with_tools, messages, .. } = read(&path)?.request;
+                let asked = Asked::of(&system, !tools.is_empty(), with_tools, &messages);
+                left.push(Waiting { place: path, asked });
             }
         }
-        files.sort();
-        match files.is_empty() {
+        left.sort_by(|a, b| a.place.cmp(&b.place));
+        match left.is_empty() {
             true => Err(TapeError::Empty(folder.to_owned())),
-            false => Ok(Self::Replay(Arc::new(Replaying { files, played: AtomicUsize::new(0) }))),
+            false => Ok(Self::Replay(Arc::new(Replaying { left: Mutex::new(left) }))),
         }
     }
 
@@ -217,6 +257,7 @@ impl Provider for Recorder {
                 },
                 steps: Vec::new(),
             },
+            is_written: false,
         };
         Box::pin(stream::unfold(running, |mut running| async move {
             let item = running.stream.next().await?;
@@ -225,7 +266,12 @@ impl Provider for Recorder {
                 Ok(Item::Done(turn)) => What::Done(turn.clone()),
                 Err(error) => What::Failed(Box::new(error.clone())),
             };
+            let is_over = matches!(what, What::Done(_) | What::Failed(_));
             running.note(what);
+            if is_over {
+                // Whoever polls it serves others too.
+                let _ = tokio::task::spawn_blocking(running.write()).await;
+            }
             Some((item, running))
         }))
     }
@@ -237,6 +283,7 @@ struct Running {
     begun: Instant,
     path: PathBuf,
     recorded: Recorded,
+    is_written: bool,
 }
 
 impl Running {
@@ -244,33 +291,72 @@ impl Running {
         let after = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.recorded.steps.push(Step { after, what });
     }
-}
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let last = self.recorded.steps.last().map(|step| &step.what);
-        if !matches!(last, Some(What::Done(_) | What::Failed(_))) {
-            self.note(What::Dropped);
-        }
-        let written = serde_json::to_vec_pretty(&self.recorded)
-            .map_err(io::Error::other)
-            .and_then(|text| std::fs::write(&self.path, text));
-        if let Err(error) = written {
-            tracing::warn!(%error, path = %self.path.display(), "a request was not recorded");
+    /// What writes it down, once.
+    fn write(&mut self) -> impl FnOnce() + Send + 'static {
+        self.is_written = true;
+        let (recorded, path) = (std::mem::take(&mut self.recorded), std::mem::take(&mut self.path));
+        move || {
+            let written = serde_json::to_vec_pretty(&recorded)
+                .map_err(io::Error::other)
+                .and_then(|text| private_file(&path)?.write_all(&text));
+            if let Err(error) = written {
+                tracing::warn!(%error, path = %path.display(), "a request was not recorded");
+            }
         }
     }
 }
 
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_written {
+            self.note(What::Dropped);
+            self.write()();
+        }
+    }
+}
+
+/// Makes a folder that nobody else may look into; one that is there stays as its owner made it.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Makes a file that nobody else may read.
+fn private_file(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 struct Player(Arc<Replaying>);
+
+impl Replaying {
+    /// The file of the request that is most like this one, the first of those that are; it is played
+    /// once.
+    fn take(&self, asked: &Asked) -> Option<PathBuf> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let likeness = |at: &usize| (left[*at].asked.likeness(asked), Reverse(*at));
+        let of_kind = |at: &usize| left[*at].asked.has_tools == asked.has_tools;
+        let at = (0..left.len()).filter(of_kind).max_by_key(likeness)?;
+        Some(left.remove(at).place)
+    }
+}
 
 impl Provider for Player {
     fn id(&self) -> &str {
         "replay"
     }
 
-    fn stream(&self, _: Arc<TurnRequest>) -> TurnStream {
-        let at = self.0.played.fetch_add(1, Ordering::Relaxed);
-        let steps = match self.0.files.get(at).map(|path| read(path)) {
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let with_tools = request.tool_choice == ToolChoice::Auto;
+        let asked =
+            Asked::of(&request.system, !request.tools.is_empty(), with_tools, &request.messages);
+        let steps = match self.0.take(&asked).map(|place| read(&place)) {
             Some(Ok(recorded)) => recorded.steps,
             Some(Err(error)) => return failed(&error.to_string()),
             None => return failed("the recording has no more requests"),
@@ -344,10 +430,19 @@ mod tests {
         };
         let heard = [ask(&provider, 1), ask(&provider, 2)];
         drop(provider.stream(Arc::new(TurnRequest::new(Vec::new()))));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&folder), mode(&folder.join("00001.json"))), (0o700, 0o600));
+        }
         assert!(matches!(Tape::record(&folder), Err(TapeError::Taken(_))));
 
         let player = Tape::replay(&folder).unwrap().player().unwrap();
-        assert_eq!([ask(&player, 1), ask(&player, 1)], heard);
+        // In whatever order they are asked for.
+        let [first, second] = heard;
+        assert_eq!(ask(&player, 2), second);
+        assert_eq!(ask(&player, 1), first);
         assert!(ask(&player, 1)[0].is_err(), "it was given up");
         assert!(ask(&player, 1)[0].is_err(), "there is no more");
         std::fs::write(folder.join("0.json"), "{}").unwrap();

@@ -21,6 +21,7 @@ pub mod settings;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use crate::note::path::VaultPath;
 pub use call::{Action, Call, Effect, Reason, Refusal, Verdict};
 pub use caller::{Caller, Scope};
 pub use layers::Layer;
@@ -35,10 +36,14 @@ pub fn clock() -> Clock {
     Arc::new(move || started.elapsed())
 }
 
+/// The note that instructs the agent in the person's name, where the settings name one.
+type Rules = Arc<RwLock<Option<VaultPath>>>;
+
 /// The layers that hold now. Clones share them.
 #[derive(Clone)]
 pub struct Policy {
     state: Arc<RwLock<Arc<State>>>,
+    rules: Rules,
     clock: Clock,
 }
 
@@ -50,14 +55,22 @@ struct State {
 impl Policy {
     /// The policy of these settings.
     pub fn new(settings: Settings, clock: Clock) -> Self {
-        let state = State { layers: layers::of(&settings, &clock), settings };
-        Self { state: Arc::new(RwLock::new(Arc::new(state))), clock }
+        let rules = Rules::default();
+        let state = State { layers: layers::of(&settings, &rules, &clock), settings };
+        Self { state: Arc::new(RwLock::new(Arc::new(state))), rules, clock }
     }
 
     /// Takes other settings, from the next call on. What has been counted for rates begins anew.
     pub fn replace(&self, settings: Settings) {
-        let state = State { layers: layers::of(&settings, &self.clock), settings };
+        let layers = layers::of(&settings, &self.rules, &self.clock);
+        let state = State { layers, settings };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// Names the note that instructs the agent in the person's name, from the next call on: whoever
+    /// is no person asks before changing it. `None` where there is none.
+    pub fn guard(&self, note: Option<VaultPath>) {
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = note;
     }
 
     /// The settings that hold now.

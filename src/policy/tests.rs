@@ -276,6 +276,43 @@ fn what_loads_by_itself_asks_unless_a_person_writes_it() {
 }
 
 #[test]
+fn the_note_that_instructs_the_agent_is_changed_by_persons_alone() {
+    let policy = policy(Settings::default());
+    let moved = |from: &str, to: &str, folder| Effect {
+        from: Some(path(from)),
+        folder,
+        ..effect(Action::Move, to)
+    };
+    let touching = [
+        effect(Action::Write, "Own/Steward.md"),
+        effect(Action::Write, "own/STEWARD.md"),
+        effect(Action::Delete, "Own/Steward.md"),
+        moved("Own/Steward.md", "b.md", false),
+        moved("b.md", "Own/Steward.md", false),
+        moved("Own", "b", true),
+        moved("b", "Own", true),
+    ];
+    let others = [effect(Action::Write, "Own/Steward 2.md"), effect(Action::Write, "Steward.md")];
+    for named in ["Own/Steward", "Own/Steward.md"] {
+        policy.guard(Some(path(named)));
+        for scope in Scope::ALL {
+            let asked = Asked::new(scope, Permission::Move);
+            let reasons =
+                |one: &Effect| policy.judge(&asked.call(), std::slice::from_ref(one)).expect("");
+            for one in &touching {
+                let reasons = reasons(one);
+                assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?} {one:?}");
+                assert!(reasons.iter().all(|reason| !reason.lasting));
+            }
+            others.iter().for_each(|one| assert_eq!(reasons(one), [], "{one:?}"));
+        }
+    }
+    policy.guard(None);
+    let asked = Asked::new(Scope::Client, Permission::Write);
+    assert_eq!(policy.judge(&asked.call(), &touching[..1]), Ok(vec![]));
+}
+
+#[test]
 fn in_the_mode_ask_every_change_asks() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {

@@ -18,6 +18,7 @@ use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
@@ -31,6 +32,9 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long the whole of a handshake may take, slowed-down refusals included.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long a client may take to read its answer, once it is there.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The head of a request, in bytes. Ours is far below 1 KiB.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -88,11 +92,18 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: G
     let router = TowerToHyperService::new(router);
     let let_in = LetIn::default();
     let told = let_in.clone();
+    let answered = Arc::new(Notify::new());
+    let is_there = Arc::clone(&answered);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
         request.extensions_mut().insert(Peer(peer));
         request.extensions_mut().insert(told.clone());
         let response = router.call(request);
-        async move { Ok::<Response, Infallible>(response.await.into_response()) }
+        let is_there = Arc::clone(&is_there);
+        async move {
+            let response = response.await.into_response();
+            is_there.notify_one();
+            Ok::<Response, Infallible>(response)
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -107,7 +118,17 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: G
         () = let_in.0.notified() => {
             // It has its place among the connections now, and its answer may take minutes.
             drop(place);
-            connection.await
+            let unread = async {
+                answered.notified().await;
+                tokio::time::sleep(ANSWER_DEADLINE).await;
+            };
+            tokio::select! {
+                ended = &mut connection => ended,
+                () = unread => {
+                    tracing::debug!("an answer was not read");
+                    return;
+                }
+            }
         }
         () = tokio::time::sleep(HANDSHAKE_DEADLINE) => {
             tracing::debug!("a handshake took too long");

@@ -220,10 +220,14 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
-    fn new_session(&self, params: SessionNewParams) -> Result<SessionNewResult, ErrorObject>;
+    fn new_session(
+        &self,
+        params: SessionNewParams,
+        by: Scope,
+    ) -> Result<SessionNewResult, ErrorObject>;
 
-    /// Says something to the agent; the answer comes when the turn is over. Nothing is begun before
-    /// it is polled.
+    /// Says something to the agent; the answer comes when the turn is over. It has its place in the
+    /// order of these calls, whether anybody waits or not.
     fn prompt(&self, params: SessionPromptParams, speaker: Speaker) -> Later<SessionPromptResult>;
 
     /// Stops the turn of a conversation.

@@ -175,17 +175,19 @@ impl Calls {
     }
 
     /// Waits for something that takes as long as it takes, holding no thread and under no deadline;
-    /// its answer follows. Giving up the wait changes nothing but that.
+    /// its answer follows. Giving up the wait changes nothing but that. `begin` is called once there
+    /// is a place for it: what is refused has not been begun.
     ///
     /// # Errors
     /// Kind `overloaded`.
-    pub fn wait<P: MethodParams>(
+    pub fn wait<P: MethodParams, W>(
         &self,
         id: RequestId,
-        work: impl Future<Output = Result<P::Result, ErrorObject>> + Send + 'static,
+        begin: impl FnOnce() -> W,
     ) -> Result<(), ErrorObject>
     where
         P::Result: Send,
+        W: Future<Output = Result<P::Result, ErrorObject>> + Send + 'static,
     {
         let give_up = Arc::new(Notify::new());
         {
@@ -205,6 +207,7 @@ impl Calls {
             };
             in_flight.insert(id.clone(), entry);
         }
+        let work = begin();
         let calls = self.clone();
         let unanswered = self.unanswered.begin();
         tokio::spawn(async move {

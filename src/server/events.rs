@@ -246,7 +246,7 @@ impl Events {
         let hearers = state.subscribers.iter().filter(hears);
         let hearers: Vec<_> =
             hearers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
-        let instead = matches!(event, Event::Session { .. }).then(|| {
+        let instead = matches!(event, Event::Session { .. } | Event::Inbox(_)).then(|| {
             // The numbers go on without gaps for everybody.
             Utf8Bytes::from(envelope::notification(&HiddenParams { meta }))
         });
@@ -314,6 +314,7 @@ impl Events {
 mod tests {
     use super::super::outbox::Next;
     use super::*;
+    use crate::protocol::inbox::InboxMessageState;
 
     fn event(n: u64) -> Event {
         Event::Changed {
@@ -359,6 +360,23 @@ mod tests {
         }
     }
 
+    fn spoken(text: &str) -> InboxMessage {
+        InboxMessage {
+            id: 1,
+            text: text.into(),
+            state: InboxMessageState::New,
+            attempts: 0,
+            differs: false,
+            received: String::new(),
+            reason: String::new(),
+            typed: false,
+            direct: true,
+            routing_reason: None,
+            session_id: None,
+            turn: None,
+        }
+    }
+
     #[tokio::test]
     async fn what_is_said_is_for_persons_and_the_numbers_are_for_all() {
         let events = Events::new("e".into());
@@ -381,10 +399,12 @@ mod tests {
         events.publish(event(2));
         events.publish(said(Some(3)));
         events.publish(said(Some(4)));
+        // What was spoken is said too, though in no conversation yet.
+        events.publish(Event::Inbox(spoken("secret")));
         for outbox in [&person, &other] {
             assert_eq!(take(outbox).await, "");
         }
-        for seq in 1..=4 {
+        for seq in 1..=5 {
             let (theirs, hidden) = (take(&person).await, take(&other).await);
             for text in [&theirs, &hidden] {
                 assert!(text.contains(&format!("\"seq\":{seq}}}")), "{text}");

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -22,7 +23,7 @@ use tokio::sync::Notify;
 
 use super::backend::{ConversationsBackend, Scope, Speaker};
 use super::tracker::Guard;
-use super::{Shared, gate};
+use super::{Settings, Shared, gate, lock};
 use crate::protocol::conversations::{ConversationParams, DeleteConversationParams};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::{MessageAnswer, MessageBody};
@@ -46,6 +47,8 @@ pub fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/sessions", routing::post(create))
         .route("/v1/sessions/{id}", routing::get(read).delete(delete))
+        .route("/v1/sessions/{id}/after/{item}", routing::get(read_on))
+        .route("/v1/sessions/{id}/branches/{branch}/after/{item}", routing::get(read_branch))
         .route("/v1/sessions/{id}/messages", routing::post(say))
 }
 
@@ -100,7 +103,8 @@ async fn create(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let begun = async {
         let entered = enter(shared, request).await?;
         let params: SessionNewParams = entered.json()?;
-        entered.blocking(move |shared| shared.backend.new_session(params)).await
+        let scope = entered.scope;
+        entered.blocking(move |shared| shared.backend.new_session(params, scope)).await
     };
     answer(StatusCode::CREATED, begun.await)
 }
@@ -110,12 +114,39 @@ async fn read(
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
+    show(shared, request, id, None, 0).await
+}
+
+/// What comes after an item: the rest of a conversation that was too long for one answer.
+async fn read_on(
+    State(shared): State<Arc<Shared>>,
+    Path((id, item)): Path<(String, u64)>,
+    request: Request,
+) -> Response {
+    show(shared, request, id, None, item).await
+}
+
+async fn read_branch(
+    State(shared): State<Arc<Shared>>,
+    Path((id, branch, item)): Path<(String, u64, u64)>,
+    request: Request,
+) -> Response {
+    show(shared, request, id, Some(branch), item).await
+}
+
+async fn show(
+    shared: Arc<Shared>,
+    request: Request,
+    id: String,
+    branch: Option<u64>,
+    after: u64,
+) -> Response {
     let found = async {
         let entered = enter(shared, request).await?;
         entered.only_a_person()?;
         // Room for what JSON adds to the texts.
         let most = entered.shared.settings.load().max_reply_bytes / 2;
-        let params = ConversationParams { session_id: named(id), branch: None, after: 0 };
+        let params = ConversationParams { session_id: named(id), branch, after };
         entered.conversations(move |kept| kept.show(params, most)).await
     };
     answer(StatusCode::OK, found.await)
@@ -183,6 +214,7 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
     let scope = gate::authorize(&shared, &parts.headers, &parts.uri).await;
     let scope = scope.map_err(Refusal::Plain)?;
     let settings = shared.settings.load_full();
+    paced(&shared, &settings)?;
     let place = match shared.connections.begin_below(settings.max_connections as usize) {
         Some(place) if !shared.is_closing() => place,
         _ => return Err(plain(StatusCode::SERVICE_UNAVAILABLE)),
@@ -197,6 +229,16 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
         let_in.notify_one();
     }
     Ok(Entered { shared, scope, body, _place: place })
+}
+
+/// Takes a request's place in the row; it is refused where too many come.
+fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
+    let mut requests = lock(&shared.requests);
+    requests.set(settings.messages_per_second, settings.message_burst);
+    requests.take(Instant::now()).map_err(|wait| {
+        ErrorObject::new(Kind::RateLimited, "too many requests")
+            .retry_after_ms(u64::try_from(wait.as_millis()).unwrap_or(1).max(1))
+    })
 }
 
 /// The whole body, if it is no larger than `most` bytes.

@@ -47,7 +47,7 @@ use tokio::sync::{Semaphore, watch};
 use approvals::Approvals;
 use backend::Backend;
 use events::Events;
-use pace::Failures;
+use pace::{Bucket, Failures};
 pub use settings::Settings;
 use token::TokenKeeper;
 use tracker::Tracker;
@@ -93,6 +93,8 @@ pub struct Shared {
     /// The one turn for changes, first come first served: they are made one after another in any
     /// case, and one that waits here costs no thread.
     changes: Arc<Semaphore>,
+    /// How fast HTTP requests may come, of all callers together: each has a connection of its own.
+    requests: Mutex<Bucket>,
     /// Questions to a person.
     approvals: Approvals,
     /// Connections that are open.
@@ -135,6 +137,7 @@ impl Server {
             port,
             started: Instant::now(),
             failures: Failures::default(),
+            requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
             searches: Arc::new(Semaphore::new(cores)),

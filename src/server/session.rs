@@ -281,8 +281,9 @@ impl Session {
             }
             Request::SessionNew(params) => {
                 self.listen();
-                self.keep::<SessionNewParams>(id, Work::Setting, |backend| {
-                    backend.new_session(params)
+                let scope = self.scope;
+                self.keep::<SessionNewParams>(id, Work::Setting, move |backend| {
+                    backend.new_session(params, scope)
                 })?;
             }
             Request::SessionPrompt(params) => {
@@ -292,8 +293,10 @@ impl Session {
                     scope: self.scope,
                     connection: self.number,
                 };
-                let answer = self.shared.backend.prompt(params, speaker);
-                self.calls.wait::<SessionPromptParams>(id.clone(), answer)?;
+                // Only once there is room for its answer: what is refused is not heard.
+                self.calls.wait::<SessionPromptParams, _>(id.clone(), || {
+                    self.shared.backend.prompt(params, speaker)
+                })?;
             }
             Request::VaultPing(_) => {
                 let (epoch, seq) =

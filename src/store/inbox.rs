@@ -7,6 +7,9 @@ use super::blobs::BlobHash;
 use super::{Store, StoreError};
 use crate::conversation::TurnId;
 
+/// The source of messages that a worker brings to the agent one after another, and settles itself.
+pub const VOICE: &str = "voice";
+
 /// A message that came in.
 #[derive(Debug, Clone, Copy)]
 pub struct NewMessage<'a> {
@@ -135,7 +138,46 @@ fn one(change: &Transaction<'_>, id: i64) -> Result<InboxRow, StoreError> {
     }
 }
 
+/// The turn in which a message was heard, if it was.
+pub(super) fn heard_in(
+    connection: &rusqlite::Connection,
+    id: i64,
+) -> Result<Option<TurnId>, StoreError> {
+    let query = "SELECT turn FROM inbox WHERE id = ?1";
+    let turn: Option<Option<i64>> =
+        connection.query_row(query, [id], |row| row.get(0)).optional()?;
+    let turn = turn.ok_or(StoreError::Unknown { what: "message", number: id })?;
+    Ok(turn.map(TurnId))
+}
+
+/// Notes in which turn a message is heard, and forgets its words, which stand in its conversation. One
+/// of [`VOICE`] stays as it stands: its worker may have to go on with it, and settles it.
+pub(super) fn note_heard(
+    change: &Transaction<'_>,
+    id: i64,
+    turn: TurnId,
+) -> Result<(), StoreError> {
+    change.execute(
+        "UPDATE inbox SET state = 'done', turn = ?2, reason = '', text = '', body = NULL
+         WHERE id = ?1 AND source <> ?3",
+        params![id, turn.0, VOICE],
+    )?;
+    change.execute(
+        "UPDATE inbox SET turn = ?2 WHERE id = ?1 AND source = ?3",
+        params![id, turn.0, VOICE],
+    )?;
+    Ok(())
+}
+
 impl Store {
+    /// The turn in which a message was heard, if it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such message.
+    pub fn heard_in(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
+        self.with(|database| heard_in(database.read(), id))
+    }
+
     /// Keeps a message; durable when this returns, and only then may it be acknowledged. One that
     /// was kept before is not kept twice; another text under the same name is, and marked.
     ///
@@ -195,26 +237,20 @@ impl Store {
         })
     }
 
-    /// Notes the turn in which a message is heard; with it a message of a source whose messages
-    /// nobody works through is done, and its words stand in its conversation alone.
+    /// Forgets in which turn a message was heard, where that is gone with its conversation: it may be
+    /// heard anew.
     ///
     /// # Errors
-    /// [`StoreError::Unknown`] where there is no such message.
-    pub fn hear_message(&self, id: i64, turn: TurnId, is_done: bool) -> Result<(), StoreError> {
+    /// [`StoreError`].
+    pub fn forget_lost_turn(&self, id: i64) -> Result<(), StoreError> {
         self.with_own(|database| {
-            database.change("note where a message is heard", |change| {
-                let state = is_done.then_some(InboxState::Done.word());
-                let changed = change.execute(
-                    "UPDATE inbox SET turn = ?2, state = coalesce(?3, state),
-                            text = CASE ?3 WHEN 'done' THEN '' ELSE text END,
-                            body = CASE ?3 WHEN 'done' THEN NULL ELSE body END
-                     WHERE id = ?1",
-                    params![id, turn.0, state],
+            database.change("forget a turn that is gone", |change| {
+                change.execute(
+                    "UPDATE inbox SET turn = NULL
+                     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
+                    [id],
                 )?;
-                match changed {
-                    0 => Err(StoreError::Unknown { what: "message", number: id }),
-                    _ => Ok(()),
-                }
+                Ok(())
             })
         })
     }
@@ -402,6 +438,13 @@ mod tests {
         NewMessage { source: "voice", message, text, body: None, received: 5 }
     }
 
+    fn hear(store: &Store, id: i64, turn: i64) {
+        let noted = store.with_own(|database| {
+            database.change("hear", |change| note_heard(change, id, TurnId(turn)))
+        });
+        noted.unwrap();
+    }
+
     #[test]
     fn what_nobody_finished_is_taken_again_before_what_came_later() {
         let folder = tempfile::tempdir().unwrap();
@@ -410,7 +453,7 @@ mod tests {
             store.receive(&message(name, name)).unwrap();
         }
         let first = store.take_message("voice").unwrap().unwrap();
-        store.hear_message(first.id, TurnId(7), false).unwrap();
+        hear(&store, first.id, 7);
         let store = Store::at(folder.path());
         assert_eq!(store.give_back_messages("prompt").unwrap(), 0);
         assert_eq!(store.give_back_messages("voice").unwrap(), 1);
@@ -426,9 +469,17 @@ mod tests {
         assert_eq!(store.message(again.id).unwrap().attempts, 0);
         assert_eq!(store.count_messages("voice", InboxState::New).unwrap(), 2);
         assert_eq!(store.last_messages("voice", 1).unwrap()[0].text, "b");
-        store.hear_message(again.id, TurnId(8), true).unwrap();
-        assert_eq!(store.message(again.id).unwrap().state, InboxState::Done);
-        assert!(store.message(99).is_err() && store.hear_message(99, TurnId(1), true).is_err());
+        hear(&store, again.id, 8);
+        let heard = store.message(again.id).unwrap();
+        assert_eq!((heard.state, &*heard.text), (InboxState::New, "a"), "its worker settles it");
+        assert_eq!(heard.turn, Some(TurnId(8)));
+        store.forget_lost_turn(again.id).unwrap();
+        assert_eq!(store.heard_in(again.id).unwrap(), None, "there is no such turn any more");
+        let typed = store.receive(&NewMessage { source: "prompt", ..message("c", "c") }).unwrap();
+        hear(&store, typed.row().id, 9);
+        let heard = store.message(typed.row().id).unwrap();
+        assert_eq!((heard.state, &*heard.text), (InboxState::Done, ""));
+        assert!(store.message(99).is_err());
     }
 
     #[test]

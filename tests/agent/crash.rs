@@ -53,14 +53,17 @@ fn what_was_done_before_a_kill_is_not_done_again_and_what_is_not_known_is_said()
 #[test]
 fn a_message_that_was_being_answered_is_not_lost() {
     let hang = Answer::steps(vec![Step::Hang]);
-    let place = Place::new(Wire::Chat, vec![hang, says(Wire::Chat, "Here.")]);
+    let place =
+        Place::new(Wire::Chat, vec![hang, says(Wire::Chat, "Here."), says(Wire::Chat, "There.")]);
     let mut daemon = place.serve();
     let mut client = place.client(&daemon);
     let params = json!({"prompt": [{"type": "text", "text": "First"}],
         "_meta": {"vault": {"clientMessageId": "1"}}});
     client.say(params.clone());
     client.until(|message| message["params"]["state"] == "running");
-    client.prompt("Second");
+    let second = json!({"prompt": [{"type": "text", "text": "Second"}],
+        "_meta": {"vault": {"clientMessageId": "2"}}});
+    client.say(second.clone());
     client.until(|message| message["params"]["queued"] == 1);
     while place.server.requests().is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -70,16 +73,38 @@ fn a_message_that_was_being_answered_is_not_lost() {
 
     let daemon = place.serve();
     let mut client = place.client(&daemon);
+    // What waited for its turn has it now; sent again it is only answered.
+    let second = client.say(second);
+    assert_eq!(client.answer(second)["result"]["_meta"]["vault"]["answer"], "Here.");
     // Sent again it is not heard again: its turn was interrupted.
     let again = client.say(params);
     let error = client.answer(again)["error"].clone();
     assert_eq!(error["message"], "the steward ended in the middle of the turn", "{error:#}");
     let asked = client.prompt("Third");
-    assert_eq!(client.answer(asked)["result"]["_meta"]["vault"]["answer"], "Here.");
-    let body = String::from_utf8(place.server.requests()[1].body.clone()).unwrap();
+    assert_eq!(client.answer(asked)["result"]["_meta"]["vault"]["answer"], "There.");
+    let body = String::from_utf8(place.server.requests()[2].body.clone()).unwrap();
     let at = |text: &str| body.find(text).unwrap_or_else(|| panic!("no {text} in {body}"));
-    assert!(at("First") < at("Second") && at("Second") < at("Third"));
-    assert_eq!(body.matches("\"First\"").count(), 1);
+    assert!(at("First") < at("Second") && at("Second") < at("Here."));
+    assert!(at("Here.") < at("Third"));
+    for text in ["\"First\"", "\"Second\""] {
+        assert_eq!(body.matches(text).count(), 1, "{body}");
+    }
+}
+
+#[test]
+fn a_turn_is_stopped_by_what_follows_its_message_at_once() {
+    let hang = Answer::steps(vec![Step::Hang]);
+    let place = Place::new(Wire::Chat, vec![says(Wire::Chat, "Here."), hang]);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("First");
+    let session = client.answer(asked)["result"]["_meta"]["vault"]["sessionId"].clone();
+    let text = json!([{"type": "text", "text": "Second"}]);
+    let asked = client.say(json!({"sessionId": session, "prompt": text}));
+    let stop = json!({"jsonrpc": "2.0", "method": "session/cancel",
+        "params": {"sessionId": session}});
+    client.client.send(&stop.to_string());
+    assert_eq!(client.answer(asked)["result"]["stopReason"], "cancelled");
 }
 
 #[test]
@@ -99,16 +124,30 @@ fn killed_at_any_moment_the_conversation_goes_on() {
         );
         let mut daemon = place.serve();
         let mut client = place.client(&daemon);
-        client.prompt("Go");
+        let said = json!({"prompt": [{"type": "text", "text": "Go"}],
+            "_meta": {"vault": {"clientMessageId": "go"}}});
+        client.say(said.clone());
         client.until(|message| message["params"]["state"] == "running");
         std::thread::sleep(std::time::Duration::from_millis(pause));
         daemon.kill();
         drop(client);
         let daemon = place.serve();
         let mut client = place.client(&daemon);
+        // As a client that lost its connection: it is not heard again, and nothing is done twice.
+        let again = client.say(said);
+        client.answer(again);
         let asked = client.prompt("Go on");
         let answered = client.answer(asked);
         assert_eq!(answered["result"]["stopReason"], "end_turn", "{pause}: {answered:#}");
+        let last = place.server.requests().pop().unwrap();
+        let last = String::from_utf8(last.body).unwrap();
+        assert_eq!(last.matches("\"Go\"").count(), 1, "{pause}: {last}");
+        let changes = client.tool("list_changes", json!({}))["structuredContent"].to_string();
+        for (path, most) in [("Log.md", 1), ("Made", 1)] {
+            let made = changes.matches(&format!("\"path\":\"{path}\"")).count();
+            assert!(made <= most, "{pause}: {path} was made {made} times: {changes}");
+            assert_eq!(made == 1, place.vault.join(path).exists(), "{pause}: {changes}");
+        }
         // Each request had a history that is whole.
         for request in place.server.requests() {
             let body: Value = serde_json::from_slice(&request.body).unwrap();

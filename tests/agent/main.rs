@@ -16,6 +16,7 @@ mod manual;
 #[path = "../support/models.rs"]
 mod models;
 
+mod arrivals;
 mod crash;
 #[cfg(unix)]
 mod hooks;

@@ -115,9 +115,9 @@ impl Watcher {
         }
     }
 
+    /// The answer to a request, which may have come before others that were waited for.
     pub fn answer(&mut self, id: i64) -> Value {
         let fits = |message: &Value| message["id"] == id && message["method"].is_null();
-        // Two answers may come in either order.
         match self.seen.iter().find(|message| fits(message)) {
             Some(answer) => answer.clone(),
             None => self.until(fits),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use vault_steward::agent::context::Context;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::{Agent, Ports, TurnSettings};
+use vault_steward::conversation::ConversationId;
 use vault_steward::llm::Message;
 use vault_steward::policy::Scope;
 
@@ -48,21 +49,26 @@ fn live(seed: u64) {
     let mut chance = Chance::new(seed ^ 0xa5a5_5a5a);
     world.kept.lock().unwrap().fails = chance.once_in(4);
     let crashes = chance.below(3);
-    let mut accepted = Vec::new();
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..crashes {
         let after = match chance.once_in(2) {
             true => chance.below(400),
             false => chance.below(8_000),
         };
-        run(&world, &mut chance, &mut accepted, Some(after));
+        run(&world, &mut chance, (&mut accepted, &mut refused), Some(after));
     }
     world.kept.lock().unwrap().fails &= chance.once_in(2);
-    run(&world, &mut chance, &mut accepted, None);
-    judge(&world, &accepted, seed);
+    run(&world, &mut chance, (&mut accepted, &mut refused), None);
+    judge(&world, &accepted, &refused, seed);
 }
 
 /// The program from its start to its end, or until it is killed after so many milliseconds.
-fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, killed: Option<u64>) {
+fn run(
+    world: &Arc<World>,
+    chance: &mut Chance,
+    (accepted, refused): (&mut Vec<String>, &mut Vec<String>),
+    killed: Option<u64>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -78,9 +84,22 @@ fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, kill
     let settings = TurnSettings { rounds: 6, calls: 20, minutes: 2, ..TurnSettings::default() };
     let agent = Agent::new(ports, settings);
     // What cannot be made whole now is at the next turn.
-    let _ = agent.recover();
+    if killed.is_some() && chance.once_in(4) {
+        // Killed in the middle of it.
+        world.kept.lock().unwrap().dies_after = Some(chance.below(6));
+        let _ = agent.recover();
+        world.kept.lock().unwrap().dies_after = None;
+        return;
+    }
+    let left = agent.recover().unwrap_or_default();
+    if killed.is_some() && chance.once_in(6) {
+        // Killed before what was left is heard.
+        return;
+    }
     let life = async {
         let mut waiting = Vec::new();
+        let mut earlier: Option<Said> = None;
+        agent.hear_left(left).await;
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(3_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
@@ -93,16 +112,35 @@ fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, kill
                 client_id: Some(name.clone()),
                 note: None,
             };
-            if let Ok(answered) = agent.say(said.clone(), None).await {
+            let kept = world.kept.lock().unwrap().conversations.len() as i64;
+            let to = match chance.below(4) {
+                0 if kept > 0 => Some(ConversationId(1 + chance.below(kept as u64) as i64)),
+                // One that there is not.
+                1 if chance.once_in(4) => Some(ConversationId(kept + 50)),
+                _ => None,
+            };
+            if let Ok(answered) = agent.say(said.clone(), to).await {
                 accepted.push(name);
                 waiting.push(answered);
+            } else {
+                refused.push(name);
             }
-            if chance.once_in(4) {
-                // Sent again, by a client that lost its connection.
-                if let Ok(answered) = agent.say(said, None).await {
+            if let Some(earlier) = earlier.take().filter(|_| chance.once_in(2)) {
+                // Sent again much later, when its turn is over or ending.
+                let name = earlier.text.clone();
+                if let Ok(answered) = agent.say(earlier, None).await {
+                    accepted.push(name);
                     waiting.push(answered);
                 }
             }
+            if chance.once_in(4) {
+                // Sent again, by a client that lost its connection.
+                if let Ok(answered) = agent.say(said.clone(), to).await {
+                    accepted.push(said.text.clone());
+                    waiting.push(answered);
+                }
+            }
+            earlier = Some(said);
             if chance.once_in(3) {
                 tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;
                 let last = world.kept.lock().unwrap().conversations.len();
@@ -136,7 +174,7 @@ fn run(world: &Arc<World>, chance: &mut Chance, accepted: &mut Vec<String>, kill
     drop(runtime);
 }
 
-fn judge(world: &World, accepted: &[String], seed: u64) {
+fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
     for (call, times) in &*world.effects.lock().unwrap() {
         if *times > 1 {
             world.fault(format!("the call {call} was made {times} times"));
@@ -154,6 +192,16 @@ fn judge(world: &World, accepted: &[String], seed: u64) {
         // With a disk that fails it may still wait in the inbox for the next start.
         if times != 1 && !(times == 0 && is_waiting && kept.has_failed) {
             world.fault(format!("`{name}` was said once and kept {times} times"));
+        }
+    }
+    for name in refused {
+        let is_kept = kept.conversations.iter().flat_map(|one| &one.entries).any(|entry| {
+            matches!(entry, Entry::Message { message: Message::User { .. }, .. })
+                && entry.text() == *name
+        });
+        // Where the disk fails nobody can say whether it is kept.
+        if is_kept && !kept.has_failed && !accepted.contains(name) {
+            world.fault(format!("`{name}` was refused and heard"));
         }
     }
     for one in &kept.conversations {

@@ -66,8 +66,13 @@ fn run(
         place: Box::new(Nowhere),
     };
     let agent = Agent::new(ports, TurnSettings { rounds: 6, ..TurnSettings::default() });
-    agent.recover().unwrap();
+    let left = agent.recover().unwrap();
+    if killed.is_some() && chance.once_in(5) {
+        // Killed before what was left is heard.
+        return;
+    }
     let life = async {
+        agent.hear_left(left).await;
         let mut waiting = Vec::new();
         for n in 0..1 + chance.below(3) {
             tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;

@@ -1,6 +1,6 @@
 //! A world for the agent that fails, hangs, forgets and ends as chance has it, and keeps an eye on it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -73,7 +73,11 @@ pub struct State {
     pub conversations: Vec<Conversation>,
     pub turns: Vec<(usize, Option<Ended>)>,
     pub inbox: Vec<(Said, Option<ConversationId>, Option<TurnId>)>,
+    /// Those of them that were not taken.
+    pub refused: BTreeSet<i64>,
     pub fails: bool,
+    /// After so many more it is as dead as the program.
+    pub dies_after: Option<u64>,
     /// It has, at some time.
     pub has_failed: bool,
 }
@@ -109,6 +113,15 @@ impl World {
     }
 
     fn broken(&self) -> Result<(), MemoryError> {
+        if let Some(left) = &mut lock(&self.kept).dies_after {
+            match left.checked_sub(1) {
+                Some(fewer) => *left = fewer,
+                None => {
+                    let message = "the program is dead".to_owned();
+                    return Err(MemoryError::Broken { message, hint: None });
+                }
+            }
+        }
         let fails = lock(&self.kept).fails && self.chance(|chance| chance.once_in(60));
         lock(&self.kept).has_failed |= fails;
         let message = "the disk is full".to_owned();
@@ -125,16 +138,25 @@ impl Memory for Remembers {
         let mut kept = lock(&self.0.kept);
         let known = kept.inbox.iter().position(|(known, ..)| known.client_id == said.client_id);
         if let Some(at) = known {
+            kept.refused.remove(&(at as i64 + 1));
             return Ok(Receipt::Known(at as i64 + 1, kept.inbox[at].2));
         }
         kept.inbox.push((said.clone(), to, None));
         Ok(Receipt::New(kept.inbox.len() as i64))
     }
 
-    fn arrive(&self, said: &Said, to: Option<ConversationId>) -> Result<Arrival, MemoryError> {
+    fn arrive(
+        &self,
+        said: &Said,
+        to: Option<ConversationId>,
+        received: i64,
+    ) -> Result<Arrival, MemoryError> {
         self.0.broken()?;
         let begins = self.0.chance(|chance| chance.once_in(8));
         let mut kept = lock(&self.0.kept);
+        if let Some(turn) = kept.inbox[received as usize - 1].2 {
+            return Ok(Arrival::Heard { turn });
+        }
         let at = match to {
             Some(to) => self.0.at(&kept, to)?,
             None => {
@@ -159,15 +181,17 @@ impl Memory for Remembers {
         one.has_ended = false;
         one.running = Some(turn);
         one.entries.push(said.entry());
+        kept.inbox[received as usize - 1].2 = Some(TurnId(turn as i64 + 1));
         Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1), is_first })
     }
 
-    fn go_on(&self, _: ConversationId, _: &Entry) -> Result<Arrival, MemoryError> {
+    fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Arrival, MemoryError> {
         unreachable!("nothing is brought again in this world")
     }
 
-    fn heard(&self, received: i64, turn: TurnId) -> Result<(), MemoryError> {
-        lock(&self.0.kept).inbox[received as usize - 1].2 = Some(turn);
+    fn refuse(&self, received: i64, _: &str) -> Result<(), MemoryError> {
+        self.0.broken()?;
+        lock(&self.0.kept).refused.insert(received);
         Ok(())
     }
 
@@ -203,6 +227,22 @@ impl Memory for Remembers {
         Ok(())
     }
 
+    fn append_heard(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        entry: &Entry,
+        received: i64,
+    ) -> Result<bool, MemoryError> {
+        if lock(&self.0.kept).inbox[received as usize - 1].2.is_some() {
+            self.0.fault("a message that was heard was put before a turn again");
+            return Ok(false);
+        }
+        self.append(conversation, turn, entry)?;
+        lock(&self.0.kept).inbox[received as usize - 1].2 = Some(turn);
+        Ok(true)
+    }
+
     fn finish(
         &self,
         conversation: ConversationId,
@@ -223,7 +263,12 @@ impl Memory for Remembers {
         Ok(())
     }
 
-    fn interrupt(&self, conversation: ConversationId) -> Result<Option<TurnId>, MemoryError> {
+    fn interrupt(
+        &self,
+        conversation: ConversationId,
+        _: &str,
+    ) -> Result<Option<TurnId>, MemoryError> {
+        self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let at = self.0.at(&kept, conversation)?;
         let Some(turn) = kept.conversations[at].running.take() else { return Ok(None) };
@@ -239,16 +284,15 @@ impl Memory for Remembers {
     }
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
-        let mut kept = lock(&self.0.kept);
+        let kept = lock(&self.0.kept);
         let mut left = Leftovers::default();
         for at in 0..kept.conversations.len() {
-            if let Some(turn) = kept.conversations[at].running.take() {
-                kept.turns[turn].1 = Some((None, String::new()));
+            if let Some(turn) = kept.conversations[at].running {
                 left.turns.push((World::id(at), TurnId(turn as i64 + 1)));
             }
         }
         for (at, (said, to, turn)) in kept.inbox.iter().enumerate() {
-            if turn.is_none() {
+            if turn.is_none() && !kept.refused.contains(&(at as i64 + 1)) {
                 let said = Said { id: format!("m{}", at + 1), ..said.clone() };
                 left.messages.push((at as i64 + 1, said, *to));
             }

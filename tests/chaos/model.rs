@@ -387,7 +387,7 @@ impl Recorded {
             };
         }
         let has_parents = expected.keys().all(|path| has_parent(&expected, path));
-        // Nothing is brought back in two folders that differ in case alone, as one patch makes them.
+        // Nothing is brought back beside what differs from it in case alone.
         let names: BTreeSet<String> = expected.keys().map(|path| path.to_lowercase()).collect();
         let has_twins = names.len() < expected.len();
         // What was deleted comes back from where it went, or from the journal.
@@ -439,23 +439,12 @@ impl Model {
 
     /// The path as it stands in the vault, however its case was given; `None` if there is none.
     fn real(&self, path: &str) -> Option<String> {
-        if self.tree.contains_key(path) {
-            return Some(path.to_owned());
-        }
-        let wanted = path.to_lowercase();
-        let mut found = self.tree.keys().filter(|key| !key.starts_with(".trash"));
-        found.find(|key| key.to_lowercase() == wanted).cloned()
+        real(&self.tree, path)
     }
 
     /// A path that is new, its folders spelt as they stand.
     fn new_path(&self, path: &str) -> String {
-        match path.rsplit_once('/') {
-            None => path.to_owned(),
-            Some((above, name)) => {
-                let above = self.real(above).unwrap_or_else(|| self.new_path(above));
-                format!("{above}/{name}")
-            }
-        }
+        new_path(&self.tree, path)
     }
 
     /// What the vault holds afterwards; `None` if it must be refused.
@@ -477,7 +466,8 @@ impl Model {
                 for patched in files {
                     match (&patched.before, self.real(&patched.path)) {
                         (None, None) => {
-                            let path = self.new_path(&patched.path);
+                            // A folder that the patch makes is spelt as it first names it.
+                            let path = new_path(&tree, &patched.path);
                             make_parents(&mut tree, &path);
                             tree.insert(path, file(patched.after.as_ref()?));
                         }
@@ -693,6 +683,26 @@ impl Model {
     fn new_line(&mut self) -> String {
         self.lines += 1;
         format!("line {:09}", self.lines)
+    }
+}
+
+/// The path as it stands in the tree, however its case was given.
+fn real(tree: &Tree, path: &str) -> Option<String> {
+    if tree.contains_key(path) {
+        return Some(path.to_owned());
+    }
+    let wanted = path.to_lowercase();
+    let mut found = tree.keys().filter(|key| !key.starts_with(".trash"));
+    found.find(|key| key.to_lowercase() == wanted).cloned()
+}
+
+fn new_path(tree: &Tree, path: &str) -> String {
+    match path.rsplit_once('/') {
+        None => path.to_owned(),
+        Some((above, name)) => {
+            let above = real(tree, above).unwrap_or_else(|| new_path(tree, above));
+            format!("{above}/{name}")
+        }
     }
 }
 

@@ -59,6 +59,17 @@ fn a_script_talks_reads_and_deletes() {
         whole["items"].as_array().unwrap().iter().filter_map(|i| i["text"].as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("more salt")), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("It is saltier.")), "{texts:?}");
+    // The rest of what is too long for one answer, and the same of a branch.
+    let numbers = |whole: &Value| -> Vec<u64> {
+        whole["items"].as_array().unwrap().iter().filter_map(|i| i["item"].as_u64()).collect()
+    };
+    let (all, branch) = (numbers(&whole), &whole["branches"][0]["number"]);
+    let (first, rest) = all.split_first().unwrap();
+    let (status, later) = ask(&place, token, &format!("GET {session}/after/{first}"), None);
+    assert_eq!((status, numbers(&later)), (200, rest.to_vec()), "{later}");
+    let line = format!("GET {session}/branches/{branch}/after/0");
+    let (status, branch) = ask(&place, token, &line, None);
+    assert_eq!((status, numbers(&branch)), (200, all), "{branch}");
     let (status, deleted) = ask(&place, token, &format!("DELETE {session}"), None);
     assert_eq!((status, &deleted["deleted"]), (200, &json!(true)), "{deleted}");
     for line in [format!("GET {session}"), format!("DELETE {session}"), "GET /v1/sessions/x".into()]

@@ -206,6 +206,32 @@ fn a_connection_that_broke_is_made_again() {
 }
 
 #[test]
+fn a_connection_that_broke_in_the_middle_of_an_answer_says_nothing_twice() {
+    let first = body(WIRE, &[Piece::Text("Once upon a time ")]);
+    let first = first.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
+    let hang = Answer::steps(vec![Step::Bytes(first.into_bytes()), Step::Hang]);
+    let mut place = Place::new(vec![hang, says(WIRE, "Here I am.")]);
+    let mut terminal = open(&place, &[]);
+    terminal.press("tell me a story\r");
+    terminal.expect("Once upon a");
+    place.daemon.kill();
+    terminal.expect("the connection to the daemon broke");
+    place.daemon = place.home.serve(&place.vault);
+    // The message is sent again, and what came of it is told.
+    terminal.expect("the daemon was started anew");
+    terminal.expect("> ");
+    assert_eq!(place.server.requests().len(), 1, "no model is asked for it a second time");
+    terminal.press("are you there?\r");
+    terminal.expect("Here I am.");
+    let requests = place.server.requests();
+    let asked = String::from_utf8_lossy(&requests[1].body);
+    assert_eq!(asked.matches("tell me a story").count(), 1, "{asked}");
+    terminal.expect("> ");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
 fn one_message_on_a_terminal_is_answered_and_that_is_all() {
     let two = [Piece::Text("- one\n- two, which is `code`\n")];
     let place = Place::new(vec![answer(WIRE, &two)]);

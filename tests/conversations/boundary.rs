@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{ConversationError, ConversationSettings};
-use vault_steward::conversation::{EndKind, Shown, State, TurnState};
+use vault_steward::agent::{ConversationError, ConversationSettings, Conversations};
+use vault_steward::conversation::{ConversationId, EndKind, ItemKind, Shown, State, TurnState};
+use vault_steward::store::conversations::NewItem;
 
 use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, to, with};
 
@@ -137,6 +138,49 @@ fn what_the_model_ends_ends_with_its_turn_in_it() {
     assert!(over.waiting.is_none());
     assert!(open.current().unwrap().is_none());
     assert!(open.arrive(&message("next")).unwrap().began);
+}
+
+#[test]
+fn after_the_end_of_the_current_one_the_next_message_falls_back_to_no_other() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let mut open = conversations(folder.path(), &clock);
+    let first = exchange(&open, &message("a"), "ok").conversation;
+    let gone: [fn(&Conversations, ConversationId); 3] = [
+        |open, id| assert!(open.end(id, EndKind::Person, "").unwrap()),
+        |open, id| open.delete(id).unwrap(),
+        |open, id| {
+            open.end(id, EndKind::Person, "").unwrap();
+            open.clear().unwrap();
+        },
+    ];
+    for gone in gone {
+        open.open_new("chat").unwrap();
+        let second = exchange(&open, &message("b"), "ok").conversation;
+        assert_ne!(first, second);
+        gone(&open, second);
+        assert_eq!(open.current().unwrap(), None);
+        let third = exchange(&open, &message("c"), "ok").conversation;
+        assert!(third != first && third != second);
+        assert!(open.get(first).unwrap().ended.is_none(), "it is open still");
+        open.end(third, EndKind::Person, "").unwrap();
+        // A start changes nothing of it.
+        open = conversations(folder.path(), &clock);
+        assert_eq!(open.current().unwrap(), None);
+    }
+    // Named, it goes on, and is the current one.
+    exchange(&open, &to(first, "d"), "ok");
+    assert_eq!(exchange(&open, &message("e"), "ok").conversation, first);
+}
+
+#[test]
+fn a_turn_at_work_elsewhere_draws_no_message_to_itself() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let turn = open.arrive(&message("something long")).unwrap();
+    let new = open.open_new("chat").unwrap().id;
+    let item = NewItem { kind: ItemKind::Assistant, text: "I am at it".into(), body: None };
+    open.append(turn.conversation, Some(turn.turn), &[item]).unwrap();
+    assert_eq!(open.arrive(&message("something else")).unwrap().conversation, new);
 }
 
 #[test]

@@ -79,7 +79,12 @@ fn titles_and_summaries_are_found_too() {
         summary: "It was about money.".into(),
     };
     let by = vault_steward::conversation::TitleOrigin::Model;
-    assert!(open.store().title_conversation(id, &titled, by).unwrap());
+    let ended = open.get(id).unwrap().ended.unwrap().at;
+    assert!(
+        !open.store().title_conversation(id, ended - 1, &titled, by).unwrap(),
+        "of an earlier end"
+    );
+    assert!(open.store().title_conversation(id, ended, &titled, by).unwrap());
     for text in ["quarterly", "MONEY", "report money"] {
         let found = open.search(text, 9).unwrap();
         assert_eq!((found.len(), found[0].excerpts.len()), (1, 0), "{text}");

@@ -96,6 +96,20 @@ fn an_id_in_flight_is_not_taken_twice_and_there_is_a_limit() {
 }
 
 #[test]
+fn a_message_that_there_is_no_room_for_is_not_heard() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings { max_in_flight: 2, ..Settings::default() }, fake);
+    let mut client = door.client();
+    let says = |text: &str| json!({"prompt": [{"type": "text", "text": text}]});
+    for _ in 0..2 {
+        client.ask("session/prompt", says("wait"));
+    }
+    let answer = client.call("session/prompt", says("once more"));
+    assert_eq!(answer["error"]["data"]["kind"], "overloaded", "{answer}");
+    assert_eq!(strings.began.try_iter().collect::<Vec<_>>(), ["prompt", "prompt"]);
+}
+
+#[test]
 fn too_many_messages_are_refused_for_a_while() {
     let settings = Settings { messages_per_second: 20, message_burst: 50, ..Settings::default() };
     let door = Door::open(settings, fake().0);

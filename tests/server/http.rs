@@ -182,6 +182,19 @@ fn size_and_number_are_limited() {
 }
 
 #[test]
+fn requests_that_come_too_fast_are_refused() {
+    let settings = Settings { messages_per_second: 1, message_burst: 2, ..Settings::default() };
+    let door = Door::open(settings, fake().0);
+    let token = door.bearer();
+    let all: Vec<_> = (0..4)
+        .map(|_| send(&door, "POST /v1/sessions/1/messages", &[&token, JSON], r#"{"text": "a"}"#))
+        .collect();
+    assert_eq!((all[0].0, all[1].0), (200, 200));
+    let refused = all.iter().find(|(status, _)| *status == 429).expect("one comes too fast");
+    assert_eq!(json_of(&refused.1)["error"]["data"]["kind"], "rate_limited");
+}
+
+#[test]
 fn an_answer_may_take_longer_than_a_handshake_but_a_body_may_not() {
     let (fake, strings) = fake();
     let door = Door::open(Settings::default(), fake);

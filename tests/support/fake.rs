@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use vault_steward::policy::Scope;
 use vault_steward::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
     EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
@@ -165,7 +166,7 @@ impl Backend for Fake {
         })
     }
 
-    fn new_session(&self, _: SessionNewParams) -> Result<SessionNewResult, ErrorObject> {
+    fn new_session(&self, _: SessionNewParams, _: Scope) -> Result<SessionNewResult, ErrorObject> {
         Ok(SessionNewResult { session_id: "1".to_owned() })
     }
 
@@ -173,11 +174,12 @@ impl Backend for Fake {
     /// well.
     fn prompt(&self, params: SessionPromptParams, by: Speaker) -> Later<SessionPromptResult> {
         let began = self.began.lock().unwrap().clone();
+        // As the real one: it has its place by the call alone.
+        let _ = began.send("prompt".to_owned());
         Box::pin(async move {
             let [PromptContent::Text { text }] = &params.prompt[..] else {
                 return Err(ErrorObject::new(Kind::InvalidParams, "one text"));
             };
-            let _ = began.send("prompt".to_owned());
             match text.as_str() {
                 "wait" => std::future::pending().await,
                 "fail" => Err(ErrorObject::new(Kind::ModelFailed, "nobody is there")),

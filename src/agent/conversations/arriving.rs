@@ -1,12 +1,12 @@
 //! What comes in while conversations go on: messages, what is said in a turn, the turn's end.
 
 use super::error::{Answer, ConversationError};
-use super::{ConversationEvent, Conversations};
+use super::{ConversationEvent, Conversations, is_foreign};
 use crate::conversation::{
     Boundary, BranchId, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber, TurnId,
     TurnState, Waiting, boundary, decide,
 };
-use crate::store::conversations::{NewConversation, NewItem, TurnEnd as StoredEnd};
+use crate::store::conversations::{NewConversation, NewItem, Placed, TurnEnd as StoredEnd};
 
 /// A person's message.
 #[derive(Debug, Clone)]
@@ -36,6 +36,15 @@ pub struct Arrived {
     pub ended: Option<ConversationId>,
     /// The question that it answers.
     pub answers: Option<Waiting>,
+}
+
+/// What became of a message that was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It found its place.
+    Arrived(Arrived),
+    /// It was heard before, in this turn; nothing has changed.
+    Heard(TurnId),
 }
 
 /// How a turn ended.
@@ -70,26 +79,59 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`]: the message is for a conversation in which a turn is at
     /// work, and nothing is recorded; [`ConversationError::NotFound`].
     pub fn arrive(&self, message: &Message) -> Answer<Arrived> {
-        self.arriving(message, ItemKind::User)
+        match self.take(message, ItemKind::User, None)? {
+            Taken::Arrived(arrived) => Ok(arrived),
+            Taken::Heard(turn) => {
+                unreachable!("what was not received was not heard before, in {turn}")
+            }
+        }
+    }
+
+    /// As [`Self::arrive`], for a message with this number in the inbox: that it is heard is noted
+    /// there by the same commit, so that it is heard once whatever breaks off and whoever sends it
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Self::arrive`].
+    pub fn arrive_received(&self, message: &Message, received: i64) -> Answer<Taken> {
+        self.take(message, ItemKind::User, Some(received))
     }
 
     /// Begins a turn in the conversation that `notice` names, with this notice in the place of
-    /// something said: a turn that was cut short is gone on with. Durable when this returns.
+    /// something said: the message with this number in the inbox is gone on with, whose turn was cut
+    /// short. That it is heard in the new turn is noted there by the same commit. Since nobody speaks,
+    /// the conversation does not become the current one. Durable when this returns.
     ///
     /// # Errors
-    /// As [`Conversations::arrive`].
-    pub fn go_on(&self, notice: &Message) -> Answer<Arrived> {
-        self.arriving(notice, ItemKind::Notice)
+    /// As [`Self::arrive`].
+    pub fn go_on(&self, notice: &Message, received: i64) -> Answer<Arrived> {
+        match self.take(notice, ItemKind::Notice, Some(received))? {
+            Taken::Arrived(arrived) => Ok(arrived),
+            Taken::Heard(turn) => {
+                unreachable!("what is gone on with may have been heard before, in {turn}")
+            }
+        }
     }
 
-    fn arriving(&self, message: &Message, kind: ItemKind) -> Answer<Arrived> {
+    fn take(&self, message: &Message, kind: ItemKind, received: Option<i64>) -> Answer<Taken> {
         let mut said = self.said();
+        let is_said = kind == ItemKind::User;
+        if is_said
+            && let Some(received) = received
+            && let Some(turn) = self.0.store.heard_in(received)?
+        {
+            return Ok(Taken::Heard(turn));
+        }
         let (now, wall) = (self.now(), self.wall());
         let limits = self.settings().limits();
+        let source = &*message.source;
         let before = match message.conversation {
-            Some(id) => Some(self.stored(id)?),
-            None => self.newest_open()?,
+            Some(id) => Some(self.stored(id)?).filter(|open| may_speak(source, open)),
+            None => self.current_of(source)?,
         };
+        if let (Some(id), None) = (message.conversation, &before) {
+            return Err(ConversationError::NotFound { id });
+        }
         let mut ends = None;
         if let Some(open) = &before {
             if open.is_working {
@@ -117,7 +159,13 @@ impl Conversations {
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
-        let kept = self.0.store.arrive(&new, id, ends.as_ref(), &item)?;
+        let kept = match self.0.store.arrive(&new, id, ends.as_ref(), &item, received)? {
+            Placed::Began(kept) => kept,
+            Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
+        };
+        if is_said && !is_foreign(source) {
+            self.set_apart(false);
+        }
         said.insert(kept.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
         if let Some(ended) = ended {
@@ -130,14 +178,14 @@ impl Conversations {
         if ended.is_some() {
             self.trim_held()?;
         }
-        Ok(Arrived {
+        Ok(Taken::Arrived(Arrived {
             conversation: kept.conversation,
             turn: kept.turn,
             item: kept.item,
             began,
             ended,
             answers,
-        })
+        }))
     }
 
     /// Records what was said, in order; durable when this returns. The number of the last.
@@ -153,6 +201,25 @@ impl Conversations {
         let number = self.0.store.append_items(conversation, turn, self.wall(), items)?;
         self.note_activity(conversation);
         Ok(number)
+    }
+
+    /// Records a message that a turn at work hears, and notes in the inbox that it is heard; `false`
+    /// where it was heard before, and nothing has changed. Durable when this returns.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`], [`ConversationError::Store`].
+    pub fn append_heard(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        item: &NewItem,
+        received: i64,
+    ) -> Answer<bool> {
+        let is_new = self.0.store.append_heard(conversation, turn, self.wall(), item, received)?;
+        if is_new {
+            self.note_activity(conversation);
+        }
+        Ok(is_new)
     }
 
     /// Records the end of a turn, what came last in it, and with it the question that waits or the
@@ -192,13 +259,14 @@ impl Conversations {
         Ok(was_running)
     }
 
-    /// The conversation that goes on: of those that have not ended the one last active. Whether the
-    /// next message still belongs to it is decided when it arrives.
+    /// The conversation that goes on: the one in which a person spoke last, or which was begun or
+    /// taken up again after that; none where that one has ended or was deleted. Whether the next
+    /// message still belongs to it is decided when it arrives.
     ///
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn current(&self) -> Answer<Option<Conversation>> {
-        Ok(self.newest_open()?.map(|open| self.seen(open)))
+        Ok(self.current_held()?.map(|open| self.seen(open)))
     }
 
     /// Begins a conversation, which is the current one from now on; the one before stays open. One
@@ -208,13 +276,16 @@ impl Conversations {
     /// [`ConversationError::Store`].
     pub fn open_new(&self, source: &str) -> Answer<Conversation> {
         let mut said = self.said();
-        let open = self.newest_open()?;
+        let open = self.current_of(source)?;
         if let Some(empty) = open.filter(|open| open.items == 0 && open.source == source) {
             said.insert(empty.id, self.now());
             return Ok(empty);
         }
         let new = NewConversation { source, began: self.wall() };
         let id = self.0.store.begin_conversation(&new)?;
+        if !is_foreign(source) {
+            self.set_apart(false);
+        }
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         self.tell(&ConversationEvent::Began(conversation.clone()));
@@ -229,6 +300,7 @@ impl Conversations {
         let mut said = self.said();
         let before = self.stored(id)?;
         self.0.store.resume_conversation(id, self.wall())?;
+        self.set_apart(false);
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         if before.ended.is_some() {
@@ -251,6 +323,12 @@ impl Conversations {
             _ => Ok(self.0.store.history(open.id, None)?.is_empty()),
         }
     }
+}
+
+/// Whether this source may speak in a conversation: a program that does not speak for a person only
+/// in those that such a one began, since what is answered may quote all that was said before.
+fn may_speak(source: &str, conversation: &Conversation) -> bool {
+    !is_foreign(source) || conversation.source == source
 }
 
 /// The branch that every conversation begins with.

@@ -39,12 +39,13 @@ impl Conversations {
         let mut said = self.said();
         let limits = self.settings().limits();
         let open = Order { open: Some(true), limit: ROUND, before: None };
+        let current = self.current_held()?.map(|current| current.id);
         let mut ended = 0;
-        for (place, conversation) in self.0.store.conversations(&open)?.iter().enumerate() {
+        for conversation in &self.0.store.conversations(&open)? {
             let last = self.last_activity(&said, conversation);
             let waits = conversation.waiting.is_some();
-            // The newest may stay empty: it is what a client has just opened.
-            let is_fresh = place == 0 && conversation.items == 0;
+            // The current one may stay empty: it is what a client has just opened.
+            let is_fresh = current == Some(conversation.id) && conversation.items == 0;
             if !conversation.is_working
                 && !is_fresh
                 && let Boundary::Begin(kind) = decide(self.now(), last, waits, limits)
@@ -65,8 +66,10 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
     pub fn delete(&self, id: ConversationId) -> Answer<()> {
         let mut said = self.said();
+        let newest = self.newest()?;
         match self.0.store.delete_conversation(id)? {
             true => {
+                self.forget_current(newest.as_ref(), &[id]);
                 said.remove(&id);
                 self.tell(&ConversationEvent::Deleted(id));
                 Ok(())
@@ -81,7 +84,10 @@ impl Conversations {
     /// [`ConversationError::Store`].
     pub fn clear(&self) -> Answer<usize> {
         let _said = self.said();
-        Ok(self.deleted(self.0.store.clear_conversations()?))
+        let newest = self.newest()?;
+        let cleared = self.0.store.clear_conversations()?;
+        self.forget_current(newest.as_ref(), &cleared);
+        Ok(self.deleted(cleared))
     }
 
     /// Lets go of the oldest ended conversations beyond those that are kept; how many.
@@ -127,7 +133,9 @@ impl Conversations {
             return Err(ConversationError::TurnRuns { id });
         }
         if conversation.items == 0 && conversation.ended.is_none() {
+            let newest = self.newest()?;
             let gone = self.0.store.delete_conversation(id)?;
+            self.forget_current(newest.as_ref(), &[id]);
             said.remove(&id);
             self.deleted(vec![id]);
             return Ok(gone);
@@ -145,7 +153,19 @@ impl Conversations {
         self.0.store.trim_inbox(self.wall().saturating_sub(HEARD))?;
         match self.settings().kept {
             0 => Ok(0),
-            kept => Ok(self.deleted(self.0.store.trim_conversations(kept)?)),
+            kept => {
+                let newest = self.newest()?;
+                let trimmed = self.0.store.trim_conversations(kept)?;
+                self.forget_current(newest.as_ref(), &trimmed);
+                Ok(self.deleted(trimmed))
+            }
+        }
+    }
+
+    /// Where the newest is gone, the next message begins another.
+    fn forget_current(&self, newest: Option<&Conversation>, gone: &[ConversationId]) {
+        if newest.is_some_and(|newest| gone.contains(&newest.id)) {
+            self.set_apart(true);
         }
     }
 

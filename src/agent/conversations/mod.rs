@@ -13,6 +13,7 @@ mod error;
 mod looking;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -22,13 +23,27 @@ use super::settings::ConversationSettings;
 use crate::conversation::{
     Conversation, ConversationId, ItemNumber, Moment, Timeline, TurnId, boundary,
 };
+use crate::policy::Scope;
 use crate::store::Store;
-use crate::store::conversations::Order;
 
-pub use arriving::{Arrived, Message, TurnEnd};
+pub use arriving::{Arrived, Message, Taken, TurnEnd};
 use error::Answer;
 pub use error::ConversationError;
 pub use looking::{Excerpt, Found};
+
+/// What the source of messages ends with that came with a token which does not speak for a person.
+const FOREIGN: &str = " token";
+
+/// The source of what a program says that does not speak for a person. Its conversations are apart
+/// from the person's: it sees none of those, and is in none of them by its words alone.
+pub fn foreign_source(scope: Scope) -> String {
+    format!("{}{FOREIGN}", scope.word())
+}
+
+/// Whether this is the source of such a program.
+pub fn is_foreign(source: &str) -> bool {
+    source.ends_with(FOREIGN)
+}
 
 /// The conversations of one vault. Clones share them.
 #[derive(Clone)]
@@ -41,6 +56,8 @@ struct Inner {
     timeline: Timeline,
     /// When something was last said in this run; held while it is decided where a message belongs.
     said: Mutex<HashMap<ConversationId, Moment>>,
+    /// The conversation that was the current one is gone, and none has taken its place.
+    is_apart: AtomicBool,
     subscribers: Mutex<Vec<Subscriber>>,
     /// Woken when a conversation has ended.
     wake: tokio::sync::Notify,
@@ -79,6 +96,7 @@ impl Conversations {
             clock,
             timeline,
             said: Mutex::default(),
+            is_apart: AtomicBool::new(false),
             subscribers: Mutex::default(),
             wake: tokio::sync::Notify::new(),
         }))
@@ -164,9 +182,34 @@ impl Conversations {
         self.0.store.conversation(id)?.ok_or(ConversationError::NotFound { id })
     }
 
-    fn newest_open(&self) -> Answer<Option<Conversation>> {
-        let order = Order { open: Some(true), limit: 1, before: None };
-        Ok(self.0.store.conversations(&order)?.pop())
+    /// The conversation that the next message goes to; none where the one that was last spoken in
+    /// has ended or was deleted: an earlier one that is still open is not fallen back to. For whoever
+    /// holds `said`.
+    fn current_held(&self) -> Answer<Option<Conversation>> {
+        if self.0.is_apart.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let newest = self.newest()?;
+        Ok(newest.filter(|newest| newest.ended.is_none()))
+    }
+
+    /// The conversation that the next message of this source goes to.
+    fn current_of(&self, source: &str) -> Answer<Option<Conversation>> {
+        if !is_foreign(source) {
+            return self.current_held();
+        }
+        let newest = self.0.store.newest_of(source)?;
+        Ok(newest.filter(|newest| newest.ended.is_none()))
+    }
+
+    fn newest(&self) -> Answer<Option<Conversation>> {
+        Ok(self.0.store.newest_but(FOREIGN)?)
+    }
+
+    /// Notes whether the conversation that was the current one is gone, so that there is none until
+    /// something is said. Known for as long as the steward runs.
+    fn set_apart(&self, is_apart: bool) {
+        self.0.is_apart.store(is_apart, Ordering::Relaxed);
     }
 
     /// As it is shown: a question that waited too long waits no more.

@@ -247,14 +247,14 @@ impl Turn {
 
     /// Ends what can be ended at once: calls that have not begun and those that only read. A change
     /// that has begun comes to its own end.
-    pub(super) fn cancel_calls(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn cancel_calls(&mut self, why: &str, out: &mut Vec<Effect>) {
         for at in 0..self.slots.len() {
             match self.slots[at].stage {
                 Stage::Done => {}
                 Stage::Waiting => {
                     let call = self.slots[at].call.clone();
                     out.push(Effect::Show(Show::Call { call }));
-                    self.refuse(at, "it was not made: the user cancelled", out);
+                    self.refuse(at, &format!("it was not made: {why}"), out);
                 }
                 Stage::Asking => {
                     self.slots[at].stage = Stage::Running;
@@ -263,7 +263,7 @@ impl Turn {
                     out.push(Effect::GoOn { call, decision, by });
                 }
                 Stage::Running if self.must_be_alone(at) => {}
-                Stage::Running => self.refuse(at, "the user cancelled", out),
+                Stage::Running => self.refuse(at, why, out),
             }
         }
         self.work(out);

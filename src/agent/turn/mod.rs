@@ -21,11 +21,14 @@ pub use effect::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show
 
 use super::entry::{Entry, Said};
 use crate::llm::turn::StartKind;
-use crate::llm::{self, Block, BlockKind, ErrorKind, LlmError, Message, Stop, TurnEvent};
+use crate::llm::{self, Block, BlockKind, ErrorKind, LlmError, Message, Stop, TurnEvent, Usage};
 use crate::policy::Scope;
 
 /// How often an answer that broke off in sight of everyone is asked for again in one turn.
 const RESTARTS: u32 = 2;
+
+/// Why a turn ends that took too long.
+const LATE: &str = "the time for one turn is over";
 
 /// How much one turn may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct Limits {
     pub rounds: u32,
     /// How many tools are called at most.
     pub calls: u32,
+    /// How many tokens its rounds may take together, read and written; 0: as many as they take.
+    pub tokens: u64,
     /// How much of one result the model is given, in characters.
     pub result_chars: usize,
 }
@@ -61,6 +66,8 @@ pub struct Turn {
     then: Then,
     rounds: u32,
     calls: u32,
+    /// Tokens that were read and written since a person last spoke.
+    tokens: u64,
     restarts: u32,
     was_shortened: bool,
     /// The model gets no tools any more: this round is its last.
@@ -68,6 +75,8 @@ pub struct Turn {
     /// Why this round is to be the last.
     must_end: Option<&'static str>,
     is_cancelled: bool,
+    /// Its time is over; whoever speaks to it gives it new time.
+    is_late: bool,
     asks_person: bool,
     ends: Option<String>,
     /// Something was said to the person in this turn.
@@ -129,17 +138,24 @@ impl Turn {
             then: Then::GoOn,
             rounds: 0,
             calls: 0,
+            tokens: 0,
             restarts: 0,
             was_shortened: false,
             is_last: false,
             must_end: None,
             is_cancelled: false,
+            is_late: false,
             asks_person: false,
             ends: None,
             has_spoken: false,
             repeats: HashMap::new(),
             broken_calls: 0,
         }
+    }
+
+    /// Lets it do no more than this: less trusted words are in the history that it goes on from.
+    pub fn limit(&mut self, scope: Scope) {
+        self.scope = self.scope.max(scope);
     }
 
     /// How many messages wait to be heard.
@@ -183,9 +199,7 @@ impl Turn {
             Event::Asks { call, title } => self.asks(&call, title, &mut out),
             Event::Decided { call, decision, by } => self.decided(&call, decision, by, &mut out),
             Event::Finished { call, called } => self.finished(&call, called, &mut out),
-            Event::TimeIsUp => {
-                self.must_end.get_or_insert("the time for one turn is over");
-            }
+            Event::TimeIsUp => self.time_is_up(&mut out),
             Event::Cancel => self.cancel(&mut out),
         }
         out
@@ -204,8 +218,8 @@ impl Turn {
         out.push(Effect::Show(Show::User(said)));
         out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
         // Who speaks to it gives it new work.
-        (self.rounds, self.calls, self.is_last) = (0, 0, false);
-        self.must_end = None;
+        (self.rounds, self.calls, self.tokens, self.is_last) = (0, 0, 0, false);
+        (self.must_end, self.is_late) = (None, false);
         self.repeats.clear();
         self.broken_calls = 0;
     }
@@ -239,6 +253,9 @@ impl Turn {
             }
             (None, false) if self.calls >= self.limits.calls => {
                 Some("the most calls of one turn are reached")
+            }
+            (None, false) if self.limits.tokens > 0 && self.tokens >= self.limits.tokens => {
+                Some("the most tokens of one turn are reached")
             }
             (None, _) => None,
         };
@@ -319,6 +336,7 @@ impl Turn {
             return;
         }
         if let Some(usage) = turn.usage {
+            self.spend(&usage);
             out.push(Effect::Usage { usage, origin: Some(turn.origin.clone()) });
         }
         let calls: Vec<_> = turn.content.iter().filter_map(Block::call).cloned().collect();
@@ -329,6 +347,7 @@ impl Turn {
                 message: Message::Assistant { content: turn.content, origin: Some(turn.origin) },
                 id: id.clone(),
                 source: None,
+                scope: None,
             }));
             if let Some(id) = id {
                 if self.answer.text.is_empty() {
@@ -377,6 +396,10 @@ impl Turn {
         self.work(out);
     }
 
+    fn spend(&mut self, usage: &Usage) {
+        self.tokens = self.tokens.saturating_add(usage.input).saturating_add(usage.output);
+    }
+
     fn notice(&mut self, severity: Severity, title: &str, text: &str, out: &mut Vec<Effect>) {
         let text = (!text.is_empty()).then(|| text.to_owned());
         out.push(Effect::Show(Show::Notice { severity, title: title.to_owned(), text }));
@@ -387,6 +410,7 @@ impl Turn {
             return;
         }
         if let Some(usage) = error.detail.usage {
+            self.spend(&usage);
             out.push(Effect::Usage { usage, origin: None });
         }
         if error.kind == ErrorKind::ContextLength && !self.was_shortened {
@@ -422,6 +446,7 @@ impl Turn {
             message: Message::Assistant { content, origin: None },
             id: Some(id.clone()),
             source: None,
+            scope: None,
         }));
         out.push(Effect::Record(Entry::notice(why)));
         let (text, kind) = (text.trim_end().to_owned(), MessageKind::Part);
@@ -438,6 +463,7 @@ impl Turn {
             message: Message::Notice { text: words.clone() },
             id: Some(id.clone()),
             source: None,
+            scope: None,
         }));
         out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
         let kind = MessageKind::Answer;
@@ -471,6 +497,30 @@ impl Turn {
         self.finish(Reason::Failed, text.to_owned(), Some(hint.to_owned()), out);
     }
 
+    /// The first time it has to come to an end by itself; the second time what it still does is cut
+    /// off.
+    fn time_is_up(&mut self, out: &mut Vec<Effect>) {
+        if !std::mem::replace(&mut self.is_late, true) {
+            self.must_end.get_or_insert(LATE);
+            return;
+        }
+        match self.phase {
+            Phase::Asking | Phase::Shortening => {
+                out.push(Effect::Stop);
+                self.keep_part("[the time for the turn was over here]", out);
+                self.notice(Severity::Warning, &format!("the turn ends here: {LATE}"), "", out);
+                self.finish(Reason::MaxRounds, String::new(), None, out);
+            }
+            Phase::Working => {
+                out.push(Effect::Stop);
+                self.then = Then::Finish(Reason::MaxRounds);
+                self.notice(Severity::Warning, &format!("the turn ends here: {LATE}"), "", out);
+                self.cancel_calls(LATE, out);
+            }
+            Phase::New | Phase::Over => {}
+        }
+    }
+
     fn cancel(&mut self, out: &mut Vec<Effect>) {
         if std::mem::replace(&mut self.is_cancelled, true) {
             return;
@@ -483,7 +533,7 @@ impl Turn {
             }
             Phase::Working => {
                 out.push(Effect::Stop);
-                self.cancel_calls(out);
+                self.cancel_calls("the user cancelled", out);
             }
             Phase::New => self.finish(Reason::Cancelled, String::new(), None, out),
             Phase::Over => {}

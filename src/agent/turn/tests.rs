@@ -8,7 +8,7 @@ use crate::agent::context::Context;
 use crate::calls::Decision;
 use crate::llm::{Origin, ToolArgs, ToolCall, Usage, Wire};
 
-const LIMITS: Limits = Limits { rounds: 4, calls: 12, result_chars: 1_000 };
+const LIMITS: Limits = Limits { rounds: 4, calls: 12, tokens: 200, result_chars: 1_000 };
 
 fn turn() -> Turn {
     let changes = [("read", false), ("edit", true), ("delete", true)];
@@ -389,4 +389,61 @@ proptest! {
 
 fn pick(from: &[String], at: u8) -> Option<String> {
     (!from.is_empty()).then(|| from[usize::from(at) % from.len()].clone())
+}
+
+fn user_heard(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Show(Show::User(_))))
+}
+
+#[test]
+fn the_most_tokens_of_a_turn_bring_it_to_its_end() {
+    let mut turn = Turn::new("7", Limits { tokens: 30, ..LIMITS }, Arc::default());
+    turn.handle(began());
+    // 15 tokens a round.
+    for (round, tools) in [(1, true), (2, false)] {
+        let id = format!("{round}");
+        turn.handle(answer(vec![call(&id, "read", json!({"n": round}))], Stop::ToolUse));
+        assert_eq!(asks(&turn.handle(done(&id))), Some(tools), "after round {round}");
+    }
+    // Who speaks to it gives it new work.
+    turn.handle(said("go on"));
+    let effects = turn.handle(answer(vec![call("3", "read", json!({}))], Stop::ToolUse));
+    assert!(end(&effects).is_some(), "the last step has no tools: {effects:?}");
+}
+
+#[test]
+fn what_takes_too_long_is_cut_off_the_second_time() {
+    let mut turn = turn();
+    turn.handle(began());
+    assert_eq!(turn.handle(Event::TimeIsUp), []);
+    // A message begins the time anew: the next call of time is the first again.
+    turn.handle(said("wait"));
+    let effects = turn.handle(answer(vec![call("1", "read", json!({}))], Stop::ToolUse));
+    assert_eq!(runs(&effects), ["1"]);
+    let effects = turn.handle(done("1"));
+    assert!(user_heard(&effects) && asks(&effects) == Some(true), "{effects:?}");
+    turn.handle(Event::Streamed(TurnEvent::Text { block: 0, delta: "I be".into() }));
+    assert_eq!(turn.handle(Event::TimeIsUp), []);
+    let effects = turn.handle(Event::TimeIsUp);
+    assert!(effects.contains(&Effect::Stop), "{effects:?}");
+    assert_eq!(end(&effects).unwrap().reason, Reason::MaxRounds);
+    let kept = effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Record(entry) if entry.text() == "I be"));
+    assert!(kept, "{effects:?}");
+}
+
+#[test]
+fn a_change_that_is_at_work_when_time_is_up_comes_to_its_own_end() {
+    let mut turn = turn();
+    turn.handle(began());
+    let calls = vec![call("1", "edit", json!({})), call("2", "edit", json!({"n": 2}))];
+    assert_eq!(runs(&turn.handle(answer(calls, Stop::ToolUse))), ["1"]);
+    turn.handle(Event::TimeIsUp);
+    let effects = turn.handle(Event::TimeIsUp);
+    assert!(effects.contains(&Effect::Stop) && end(&effects).is_none(), "{effects:?}");
+    turn.handle(said("and now?"));
+    let effects = turn.handle(done("1"));
+    let end = end(&effects).unwrap();
+    assert_eq!((end.reason, end.unheard.len()), (Reason::MaxRounds, 1));
 }

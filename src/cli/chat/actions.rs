@@ -40,6 +40,7 @@ impl Talk<'_> {
                 let begun = self.link.call(&SessionNewParams::default()).await?;
                 self.pinned = None;
                 self.waiting = false;
+                self.begun = Some(begun.session_id.clone());
                 self.conversation = Some(begun.session_id.clone());
                 self.tell(Style::DIM, &format!("conversation {}", safe::line(&begun.session_id)))
             }
@@ -48,6 +49,7 @@ impl Talk<'_> {
                 let params = EndParams { session_id: self.conversation.clone(), reason };
                 let ended = self.link.call(&params).await?;
                 (self.pinned, self.conversation, self.waiting) = (None, None, false);
+                self.begun = None;
                 match ended.session_id {
                     Some(id) => {
                         let words = format!("conversation {} has ended", safe::line(&id));

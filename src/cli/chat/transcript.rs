@@ -36,6 +36,8 @@ pub struct Transcript {
     open: Option<(String, Message)>,
     /// What was heard of each message of the turn.
     heard: HashMap<String, String>,
+    /// The last message that was shown whole, and the turn it was said in.
+    whole: Option<(String, String)>,
     calls: Calls,
     /// The change sets of the turn, in order.
     changes: Vec<u64>,
@@ -59,6 +61,7 @@ impl Transcript {
             airy,
             open: None,
             heard: HashMap::new(),
+            whole: None,
             calls: Calls::default(),
             changes: Vec::new(),
             used: None,
@@ -198,10 +201,38 @@ impl Transcript {
         }
         let heard = self.heard.get(&message.message_id).map_or("", String::as_str);
         // Usually nothing is missing: its pieces came before.
-        if let Some(missing) = message.text.strip_prefix(heard).map(str::to_owned) {
-            self.piece(&message.message_id, &missing, &mut out);
+        match message.text.strip_prefix(heard).map(str::to_owned) {
+            Some(missing) => self.piece(&message.message_id, &missing, &mut out),
+            // What was cut off at its end is whole without the spaces that came last.
+            None if heard.trim_end() == message.text.trim_end() => {}
+            None => {
+                self.close(&mut out);
+                self.heard.remove(&message.message_id);
+                let words = "some of that was missed; here it is whole:\n";
+                let words = self.look.paint(Style::DIM, words);
+                self.remark(words, &mut out);
+                self.piece(&message.message_id, &message.text, &mut out);
+            }
         }
         self.close(&mut out);
+        if let Some(turn) = &message.meta.vault.turn {
+            self.whole = Some((turn.clone(), message.text.clone()));
+        }
+        out
+    }
+
+    /// The last message of a turn, as the answer to what was said in it tells it: shown where it was
+    /// not heard when it was said, since the connection was broken then.
+    pub fn answer(&mut self, turn: &str, text: &str) -> Vec<Shown> {
+        let mut out = Vec::new();
+        let known = (turn.to_owned(), text.to_owned());
+        if text.is_empty() || self.whole.as_ref() == Some(&known) {
+            return out;
+        }
+        self.close(&mut out);
+        self.piece("", text, &mut out);
+        self.close(&mut out);
+        self.whole = Some(known);
         out
     }
 
@@ -291,6 +322,39 @@ mod tests {
         assert_eq!(text(transcript.message(&message("answer", "Hello there"))), " there\n");
         assert_eq!(text(transcript.message(&message("answer", "Hello there"))), "");
         assert_eq!(text(transcript.end()), "");
+    }
+
+    #[test]
+    fn an_answer_that_was_not_heard_is_shown_once_it_is_told() {
+        let mut transcript = transcript();
+        let said = |turn: &str, text: &str| {
+            let mut message = message("answer", text);
+            message.meta.vault.turn = Some(turn.to_owned());
+            message
+        };
+        assert_eq!(text(transcript.message(&said("7", "Done."))), "Done.\n");
+        assert_eq!(text(transcript.answer("7", "Done.")), "", "it was heard");
+        transcript.begin();
+        assert_eq!(text(transcript.answer("8", "Done.")), "Done.\n", "that of another turn");
+        assert_eq!(text(transcript.answer("8", "Done.")), "");
+        assert_eq!(text(transcript.answer("9", "")), "");
+        // The beginning was heard, the end not.
+        transcript.begin();
+        told(&mut transcript, piece("I lo"));
+        assert_eq!(text(transcript.answer("10", "I looked.")), "\n\nI looked.\n");
+    }
+
+    #[test]
+    fn a_message_with_a_hole_is_shown_again_whole() {
+        let mut transcript = transcript();
+        told(&mut transcript, piece("one "));
+        told(&mut transcript, piece("three"));
+        let shown = text(transcript.message(&message("answer", "one two three")));
+        assert_eq!(shown, "\n\nsome of that was missed; here it is whole:\n\none two three\n");
+        // What was only cut off at its end is not.
+        transcript.begin();
+        told(&mut transcript, piece("stopped \n"));
+        assert_eq!(text(transcript.message(&message("part", "stopped"))).trim(), "");
     }
 
     #[test]

@@ -51,12 +51,12 @@ impl Bounds {
     }
 }
 
-/// The TCP ports that the daemon connects to by these settings: those of vendors and of an Ollama on
-/// this machine, so that a model can be chosen while the daemon runs, and those of the providers that
+/// The TCP ports that the daemon connects to by these settings: those of the built-in providers, on
+/// this machine too, so that each can be chosen while the daemon runs, and those of the providers that
 /// the settings speak of. Another port needs a restart, since what is confined cannot be let out.
 pub fn ports_out(config: &Config) -> Vec<u16> {
     let models = &config.models;
-    let named = setup::configured(models).into_iter().chain(["ollama".to_owned()]);
+    let named = setup::configured(models).into_iter().chain(setup::built_in().map(str::to_owned));
     let known = named.filter_map(|name| setup::provider(models, &name).ok());
     let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
     ports.push(443);
@@ -86,4 +86,19 @@ pub fn possible() -> Confinement {
 pub fn off() -> Confinement {
     let lacks = vec!["`[security] landlock` is false".to_owned()];
     Confinement { state: ConfinementState::Off, lacks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whichever_built_in_provider_is_chosen_can_be_reached() {
+        let ports = ports_out(&Config::default());
+        for name in setup::built_in() {
+            let known = setup::provider(&Config::default().models, name).unwrap();
+            assert!(ports.contains(&known.address.port().unwrap()), "{name}: {ports:?}");
+        }
+        assert_eq!(ports, [443, 1234, 8000, 8080, 11434]);
+    }
 }

@@ -7,9 +7,9 @@ mod paths;
 mod permission;
 mod rate;
 
-use super::Clock;
 use super::call::{Call, Effect, Verdict};
 use super::settings::Settings;
+use super::{Clock, Rules};
 
 /// One reason for which a call may not run.
 pub trait Layer: Send + Sync {
@@ -62,14 +62,14 @@ pub const ALL: [&str; 11] = [
 ];
 
 /// The deciding layers that are on.
-pub(super) fn of(settings: &Settings, clock: &Clock) -> Vec<Box<dyn Layer>> {
+pub(super) fn of(settings: &Settings, rules: &Rules, clock: &Clock) -> Vec<Box<dyn Layer>> {
     let all: Vec<Box<dyn Layer>> = vec![
         Box::new(permission::Permissions::of(settings)),
         Box::new(rate::Rate::new(settings, clock.clone())),
         Box::new(input::Input),
         Box::new(paths::Paths),
         Box::new(blast_radius::BlastRadius::new(settings, clock.clone())),
-        Box::new(approval::Approval),
+        Box::new(approval::Approval { rules: rules.clone() }),
     ];
     let on = |layer: &dyn Layer| !settings.off.iter().any(|off| off.word() == layer.name());
     all.into_iter().filter(|layer| on(layer.as_ref())).collect()

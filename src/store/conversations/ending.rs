@@ -71,12 +71,14 @@ impl Store {
     }
 
     /// Counts one more time that a model was asked in vain; with `give_up` it is not asked again.
+    /// Counts for the end at the time `ended` alone: one that went on and ended anew begins anew.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn count_title_try(
         &self,
         conversation: ConversationId,
+        ended: i64,
         give_up: bool,
     ) -> Result<(), StoreError> {
         self.with_own(|database| {
@@ -84,22 +86,23 @@ impl Store {
                 change.execute(
                     "UPDATE conversation
                      SET title_tries = CASE WHEN ?2 THEN NULL ELSE title_tries + 1 END
-                     WHERE id = ?1",
-                    params![conversation.0, give_up],
+                     WHERE id = ?1 AND ended = ?3",
+                    params![conversation.0, give_up, ended],
                 )?;
                 Ok(())
             })
         })
     }
 
-    /// Gives an ended conversation a title and a summary, unless it goes on again or is gone;
-    /// whether it was given.
+    /// Gives a conversation that ended at the time `ended` a title and a summary, unless it went on
+    /// again since or is gone; whether it was given.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn title_conversation(
         &self,
         conversation: ConversationId,
+        ended: i64,
         titled: &Titled,
         by: TitleOrigin,
     ) -> Result<bool, StoreError> {
@@ -108,29 +111,31 @@ impl Store {
                 Ok(change.execute(
                     "UPDATE conversation SET title = ?2, summary = ?3, titled_by = ?4,
                             title_tries = NULL
-                     WHERE id = ?1 AND ended IS NOT NULL",
-                    params![conversation.0, titled.title, titled.summary, by.word()],
+                     WHERE id = ?1 AND ended = ?5",
+                    params![conversation.0, titled.title, titled.summary, by.word(), ended],
                 )? > 0)
             })
         })
     }
 
-    /// Keeps the look back at an ended conversation, or with `None` that there will be none; its
-    /// number, if it was still wanted.
+    /// Keeps the look back at a conversation that ended at the time `ended`, or with `None` that there
+    /// will be none; its number, if it was still wanted and the conversation did not go on since.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn keep_note(
         &self,
         conversation: ConversationId,
+        ended: i64,
         note: Option<&NewItem>,
         time: i64,
     ) -> Result<Option<ItemNumber>, StoreError> {
         self.with_own(|database| {
             database.change("keep a look back", |change| {
                 let wanted = change.execute(
-                    "UPDATE conversation SET note_wanted = 0 WHERE id = ?1 AND note_wanted",
-                    [conversation.0],
+                    "UPDATE conversation SET note_wanted = 0
+                     WHERE id = ?1 AND ended = ?2 AND note_wanted",
+                    params![conversation.0, ended],
                 )?;
                 match note.filter(|_| wanted > 0) {
                     Some(note) => append(change, conversation, None, time, note).map(Some),

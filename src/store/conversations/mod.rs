@@ -16,5 +16,5 @@ mod write;
 pub use branches::Branch;
 pub use ending::{Ending, Untitled};
 pub use read::Order;
-pub use rows::{Arrival, NewConversation, NewItem, TurnEnd};
+pub use rows::{Arrival, NewConversation, NewItem, Placed, TurnEnd};
 pub use search::Hit;

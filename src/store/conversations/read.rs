@@ -58,6 +58,34 @@ impl Store {
         })
     }
 
+    /// The conversation of this source that was last active.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn newest_of(&self, source: &str) -> Result<Option<Conversation>, StoreError> {
+        self.newest("source = ?1", source)
+    }
+
+    /// The conversation that was last active of those whose source does not end so.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn newest_but(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
+        self.newest("substr(source, -length(?1)) <> ?1", ending)
+    }
+
+    fn newest(&self, which: &str, value: &str) -> Result<Option<Conversation>, StoreError> {
+        self.with(|database| {
+            let query = format!(
+                "SELECT {CONVERSATION} FROM conversation WHERE {which}
+                 ORDER BY activity DESC LIMIT 1"
+            );
+            let mut statement = database.read().prepare_cached(&query)?;
+            let mut found = statement.query([value])?;
+            found.next()?.map(rows::conversation).transpose()
+        })
+    }
+
     /// How many conversations there are.
     ///
     /// # Errors

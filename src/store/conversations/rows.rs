@@ -58,6 +58,15 @@ pub struct Arrival {
     pub item: ItemNumber,
 }
 
+/// What became of a message that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It begins a turn.
+    Began(Arrival),
+    /// It was heard before, in this turn; nothing has changed.
+    Heard(TurnId),
+}
+
 /// The columns of a conversation.
 pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.last_active, conversation.ended, conversation.end_kind, \

@@ -3,8 +3,9 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::ending::{self, Ending};
-use super::rows::{self, Arrival, NewConversation, NewItem, TurnEnd};
+use super::rows::{self, Arrival, NewConversation, NewItem, Placed, TurnEnd};
 use crate::conversation::{BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId};
+use crate::store::inbox;
 use crate::store::{Store, StoreError};
 
 impl Store {
@@ -24,7 +25,10 @@ impl Store {
     /// Records a message of a person and the turn it begins, in the conversation `into` or in a new
     /// one; `ends` ends first what no longer goes on. All of it or nothing.
     ///
-    /// A conversation that had ended goes on by this, and a question in it counts as answered.
+    /// A conversation that had ended goes on by this, and a question in it counts as answered. With
+    /// `received`, the message's number in the inbox, it is marked as heard there by the same commit;
+    /// one that was heard before changes nothing. A notice in the place of a message begins a turn
+    /// that goes on with what was heard before.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] where a turn is at work in it; [`StoreError::Unknown`] where there
@@ -35,9 +39,16 @@ impl Store {
         into: Option<ConversationId>,
         ends: Option<&Ending>,
         message: &NewItem,
-    ) -> Result<Arrival, StoreError> {
+        received: Option<i64>,
+    ) -> Result<Placed, StoreError> {
         self.with_own(|database| {
             database.change("take a message", |change| {
+                if message.kind == ItemKind::User
+                    && let Some(received) = received
+                    && let Some(turn) = inbox::heard_in(change, received)?
+                {
+                    return Ok(Placed::Heard(turn));
+                }
                 if let Some(ending) = ends {
                     ending::end(change, ending)?;
                 }
@@ -61,7 +72,35 @@ impl Store {
                 )?;
                 let turn = TurnId(change.last_insert_rowid());
                 let item = append(change, conversation, Some(turn), new.began, message)?;
-                Ok(Arrival { conversation, turn, item })
+                if let Some(received) = received {
+                    inbox::note_heard(change, received, turn)?;
+                }
+                Ok(Placed::Began(Arrival { conversation, turn, item }))
+            })
+        })
+    }
+
+    /// Appends a message that came while a turn was at work, and marks it as heard in the inbox, in
+    /// one commit; `false` where it was heard before, and nothing has changed.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such conversation or message.
+    pub fn append_heard(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        time: i64,
+        message: &NewItem,
+        received: i64,
+    ) -> Result<bool, StoreError> {
+        self.with_own(|database| {
+            database.change("take a message into a turn", |change| {
+                if inbox::heard_in(change, received)?.is_some() {
+                    return Ok(false);
+                }
+                append(change, conversation, Some(turn), time, message)?;
+                inbox::note_heard(change, received, turn)?;
+                Ok(true)
             })
         })
     }
@@ -162,6 +201,21 @@ impl Store {
         })
     }
 
+    /// The turns that are at work.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn running_turns(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
+        self.with(|database| {
+            let query = "SELECT conversation, id FROM turn WHERE state = 'running'
+                         ORDER BY conversation, id";
+            let mut statement = database.read().prepare_cached(query)?;
+            let rows = statement
+                .query_map([], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// Makes a conversation the one that was last active, and open again if it had ended. Its title
     /// stays until it ends anew.
     ///
@@ -233,7 +287,7 @@ pub(super) fn reopen(change: &Transaction<'_>, id: ConversationId) -> Result<(),
     Ok(())
 }
 
-/// Makes a conversation the one that was last active.
+/// Makes a conversation the current one.
 pub(super) fn touch(
     change: &Transaction<'_>,
     id: ConversationId,
@@ -251,7 +305,8 @@ pub(super) fn touch(
     }
 }
 
-/// Appends one item; what was said after the end does not make a conversation the newest.
+/// Appends one item. Only a person's words in a conversation that goes on make it the current one: a
+/// turn that is still at work elsewhere draws no message to itself.
 pub(super) fn append(
     change: &Transaction<'_>,
     conversation: ConversationId,
@@ -271,8 +326,15 @@ pub(super) fn append(
     let Some((number, branch, is_open)) = counted else {
         return Err(StoreError::Unknown { what: "conversation", number: conversation.0 });
     };
-    if is_open && new.kind != ItemKind::Note {
-        touch(change, conversation, time)?;
+    match new.kind {
+        _ if !is_open => {}
+        ItemKind::User => touch(change, conversation, time)?,
+        ItemKind::Note => {}
+        _ => {
+            let mut active =
+                change.prepare_cached("UPDATE conversation SET last_active = ?2 WHERE id = ?1")?;
+            active.execute(params![conversation.0, time])?;
+        }
     }
     let item = Item {
         number: ItemNumber(number),

@@ -1,0 +1,227 @@
+//! What the steward adds to a model's turn, and to the way of a piece of its answer to the clients.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use criterion::{BatchSize, Criterion};
+use futures_util::stream;
+use serde_json::{Map, Value, json};
+use vault_steward::agent::clock::SystemClock;
+use vault_steward::agent::entry::Said;
+use vault_steward::agent::memory::StoredMemory;
+use vault_steward::agent::ports::{
+    Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
+};
+use vault_steward::agent::prompt::Moment;
+use vault_steward::agent::turn::{Called, Changes};
+use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
+use vault_steward::conversation::ConversationId;
+use vault_steward::llm::{
+    Block, BlockKind, Item, Message, Origin, Provider, Stop, ToolArgs, ToolCall, ToolSpec, Turn,
+    TurnEvent, TurnRequest, TurnStream, Usage, Wire,
+};
+use vault_steward::policy::Scope;
+use vault_steward::protocol::session::SessionUpdate;
+use vault_steward::protocol::tools::Content;
+use vault_steward::server::Settings;
+use vault_steward::server::events::{Event, Events, SessionTold};
+use vault_steward::store::Store;
+use vault_steward::vault::Cancel;
+
+use crate::fake::fake;
+use crate::support::{Client, Door};
+
+/// The rounds of the longer turn; the difference to the turn of one round is what the others cost.
+const ROUNDS: usize = 10;
+
+/// The pieces of a long answer.
+const PIECES: usize = 100;
+
+/// A model that answers at once: a call in each round but the last one.
+struct Scripted {
+    rounds: usize,
+    calls: AtomicU32,
+}
+
+impl Provider for Scripted {
+    fn id(&self) -> &str {
+        "bench/m"
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let is_result = |message: &&Message| matches!(message, Message::ToolResults { .. });
+        let done = request.messages.iter().filter(is_result).count();
+        let (block, stop) = if done + 1 < self.rounds {
+            let n = self.calls.fetch_add(1, Ordering::Relaxed);
+            let args = ToolArgs::Object(Map::from_iter([("n".to_owned(), json!(n))]));
+            let call = ToolCall { id: n.to_string(), name: "look".to_owned(), args };
+            (Block { kind: BlockKind::ToolCall(call), native: None }, Stop::ToolUse)
+        } else {
+            (Block::text("that is all"), Stop::EndTurn)
+        };
+        let turn = Turn {
+            content: vec![block],
+            stop,
+            usage: Some(Usage { input: 1_000, output: 50, ..Usage::default() }),
+            origin: Origin { wire: Wire::Chat, endpoint: "bench".into(), model: "m".into() },
+            request_id: None,
+        };
+        let piece = TurnEvent::Text { block: 0, delta: "that is all".to_owned() };
+        let piece = (done + 1 >= self.rounds).then_some(Ok(Item::Event(piece)));
+        Box::pin(stream::iter(piece.into_iter().chain([Ok(Item::Done(Box::new(turn)))])))
+    }
+}
+
+struct Chosen(Arc<Scripted>);
+
+impl Models for Chosen {
+    fn current(&self) -> Option<Model> {
+        let provider: Arc<dyn Provider> = self.0.clone();
+        Some(Model { provider, window: 200_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        Box::pin(std::future::ready(String::new()))
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        ("bench/m".to_owned(), Some(0.001))
+    }
+}
+
+/// One tool that answers at once.
+struct Tools;
+
+impl Toolbox for Tools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        let description = "Looks at something.".to_owned();
+        vec![ToolSpec { name: "look".to_owned(), description, schema }]
+    }
+
+    fn changes(&self) -> Changes {
+        Arc::new([("look".to_owned(), false)].into())
+    }
+
+    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+        let text = format!("{} saw {}", wanted.call.id, "a line of a note\n".repeat(40));
+        let called = Called { text, data: Value::Null, is_error: false };
+        Box::pin(std::future::ready(Answer::Done(called)))
+    }
+}
+
+struct Nobody;
+
+impl Audience for Nobody {
+    fn tell(&self, _: Told) {}
+}
+
+struct Nowhere;
+
+impl Place for Nowhere {
+    fn vault(&self) -> String {
+        "Notes".to_owned()
+    }
+
+    fn moment(&self, _: ConversationId) -> Moment {
+        let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00");
+        let now = now.expect("it is a time");
+        Moment { now, active_note: None, news: Vec::new() }
+    }
+
+    fn note(&self, _: &str) -> Option<(String, String)> {
+        None
+    }
+}
+
+fn said() -> Said {
+    Said {
+        id: String::new(),
+        text: "look around".to_owned(),
+        source: "bench".to_owned(),
+        scope: Scope::Person,
+        from: None,
+        client_id: None,
+    }
+}
+
+/// Whole turns with a model that takes no time, all kept in a real store.
+pub fn turns(c: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("the machine has room for two threads");
+    let mut group = c.benchmark_group("turns");
+    for rounds in [1, ROUNDS] {
+        let state = tempfile::tempdir().expect("the machine has room for temporary files");
+        let kept = Conversations::new(
+            Store::at(state.path()),
+            ConversationSettings::default(),
+            Arc::new(SystemClock::default()),
+        );
+        let ports = Ports {
+            memory: Box::new(StoredMemory::new(kept.clone())),
+            models: Box::new(Chosen(Arc::new(Scripted { rounds, calls: AtomicU32::new(0) }))),
+            toolbox: Box::new(Tools),
+            audience: Box::new(Nobody),
+            place: Box::new(Nowhere),
+        };
+        let most = u32::try_from(ROUNDS).expect("a few");
+        let agent = Agent::new(ports, TurnSettings { rounds: most, ..TurnSettings::default() });
+        group.bench_function(format!("{rounds} rounds"), |bencher| {
+            bencher.iter_batched(
+                || kept.open_new("bench").expect("it begins").id,
+                |conversation| {
+                    runtime.block_on(async {
+                        let answered = agent.say(said(), Some(conversation)).await;
+                        let answered = answered.expect("it is taken").await.expect("it ends");
+                        assert_eq!(answered.answer, "that is all");
+                    });
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn publish(events: &Events) {
+    let update = SessionUpdate::AgentMessageChunk {
+        content: Content::Text { text: "a few words ".to_owned() },
+        message_id: "1.1".to_owned(),
+    };
+    let told = SessionTold::Update(update);
+    let (session, turn) = ("1".to_owned(), Some("1".to_owned()));
+    events.publish(Event::Session { session, turn, told, from: None });
+}
+
+/// From a piece of an answer to those who watch, over real sockets.
+pub fn pieces(c: &mut Criterion) {
+    let mut group = c.benchmark_group("pieces");
+    for watching in [1, 64] {
+        let door = Door::open(Settings::default(), fake().0);
+        let mut clients: Vec<Client> = (0..watching)
+            .map(|_| {
+                let mut client = door.client();
+                client.call("_vault/subscribe", json!({}));
+                client
+            })
+            .collect();
+        group.bench_function(format!("one to {watching}"), |bencher| {
+            bencher.iter(|| {
+                publish(&door.events);
+                clients.iter_mut().map(|client| client.read()).count()
+            });
+        });
+        group.bench_function(format!("{PIECES} to {watching}"), |bencher| {
+            bencher.iter(|| {
+                (0..PIECES).for_each(|_| publish(&door.events));
+                for client in &mut clients {
+                    (0..PIECES).for_each(|_| drop(client.read()));
+                }
+            });
+        });
+    }
+    group.finish();
+}

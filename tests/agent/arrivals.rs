@@ -1,0 +1,402 @@
+//! How messages find their place on the real store: each heard once, in the conversation that it is
+//! for, and trusted no more than whoever said it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Semaphore, mpsc};
+use vault_steward::agent::clock::SystemClock;
+use vault_steward::agent::context::Context;
+use vault_steward::agent::entry::{Entry, Said};
+use vault_steward::agent::memory::StoredMemory;
+use vault_steward::agent::ports::{
+    Answer, Audience, Later, Memory as _, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
+};
+use vault_steward::agent::turn::{Called, Changes, Reason, Show};
+use vault_steward::agent::{
+    Agent, ConversationSettings, Conversations, Ports, PromptError, TurnSettings, foreign_source,
+};
+use vault_steward::conversation::ConversationId;
+use vault_steward::llm::{
+    Block, BlockKind, Item, Message, Origin, Provider, Stop, ToolArgs, ToolCall, ToolSpec, Turn,
+    TurnRequest, TurnStream, Usage, Wire,
+};
+use vault_steward::policy::Scope;
+use vault_steward::store::Store;
+use vault_steward::store::inbox::{InboxRow, InboxState, NewMessage, VOICE};
+use vault_steward::vault::Cancel;
+
+use crate::world::Nowhere;
+
+/// A model that answers once it may, and calls `look` where the last message says so.
+#[derive(Clone)]
+struct Holds(Arc<Semaphore>);
+
+impl Models for Holds {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(self.clone()), window: 100_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        Box::pin(std::future::pending())
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        ("m".to_owned(), None)
+    }
+}
+
+impl Provider for Holds {
+    fn id(&self) -> &str {
+        "m"
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let may = Arc::clone(&self.0);
+        Box::pin(futures_util::stream::once(async move {
+            may.acquire().await.unwrap().forget();
+            let mut said = request.messages.iter().rev();
+            let looks = match said.find(|message| !matches!(message, Message::Notice { .. })) {
+                Some(Message::User { content }) => format!("{content:?}").contains("look"),
+                _ => false,
+            };
+            let (block, stop) = match looks {
+                true => {
+                    let args = ToolArgs::parse("{}");
+                    let (id, name) = (request.messages.len().to_string(), "look".to_owned());
+                    let call = BlockKind::ToolCall(ToolCall { id, name, args });
+                    (Block { kind: call, native: None }, Stop::ToolUse)
+                }
+                false => (Block::text("ok"), Stop::EndTurn),
+            };
+            let (endpoint, model) = ("e".to_owned(), "m".to_owned());
+            let origin = Origin { wire: Wire::Anthropic, endpoint, model };
+            let content = vec![block];
+            Ok(Item::Done(Box::new(Turn { content, stop, usage: None, origin, request_id: None })))
+        }))
+    }
+}
+
+/// A tool that notes for whom it is called.
+#[derive(Clone, Default)]
+struct Looks(Arc<Mutex<Vec<Scope>>>);
+
+impl Toolbox for Looks {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let (name, description) = ("look".to_owned(), "Looks.".to_owned());
+        vec![ToolSpec { name, description, schema: serde_json::json!({"type": "object"}) }]
+    }
+
+    fn changes(&self) -> Changes {
+        Arc::new([("look".to_owned(), false)].into())
+    }
+
+    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+        self.0.lock().unwrap().push(wanted.scope);
+        Box::pin(std::future::ready(Answer::Done(Called::error("nothing to see"))))
+    }
+}
+
+struct Tells(mpsc::UnboundedSender<What>);
+
+impl Audience for Tells {
+    fn tell(&self, told: Told) {
+        let _ = self.0.send(told.what);
+    }
+}
+
+struct Life {
+    agent: Agent,
+    conversations: Conversations,
+    may: Arc<Semaphore>,
+    looks: Looks,
+    told: mpsc::UnboundedReceiver<What>,
+}
+
+impl Life {
+    fn begin(folder: &Path) -> Self {
+        let (settings, clock) = (ConversationSettings::default(), Arc::new(SystemClock::default()));
+        let conversations = Conversations::new(Store::at(folder), settings, clock);
+        let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
+        let (tell, told) = mpsc::unbounded_channel();
+        let ports = Ports {
+            memory: Box::new(StoredMemory::new(conversations.clone())),
+            models: Box::new(Holds(Arc::clone(&may))),
+            toolbox: Box::new(looks.clone()),
+            audience: Box::new(Tells(tell)),
+            place: Box::new(Nowhere),
+        };
+        let agent = Agent::new(ports, TurnSettings::default());
+        Self { agent, conversations, may, looks, told }
+    }
+
+    async fn until_heard(&mut self, text: &str) {
+        while let Some(what) = self.told.recv().await {
+            if matches!(&what, What::Show(Show::User(said)) if said.text == text) {
+                return;
+            }
+        }
+    }
+
+    /// What is said and answered: the number of its conversation.
+    async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
+        self.may.add_permits(2);
+        self.agent.say(said, to).await.unwrap().await.unwrap().conversation
+    }
+
+    /// Every message of a person that is kept, of all conversations.
+    fn heard(&self) -> Vec<String> {
+        let memory = StoredMemory::new(self.conversations.clone());
+        let mut heard = Vec::new();
+        for conversation in self.conversations.recent(1_000).unwrap() {
+            let entries = memory.entries(conversation.id).unwrap();
+            heard.extend(entries.iter().filter_map(|entry| match entry {
+                Entry::Message { message: Message::User { .. }, .. } => Some(entry.text()),
+                _ => None,
+            }));
+        }
+        heard
+    }
+}
+
+fn said(text: &str) -> Said {
+    Said {
+        id: String::new(),
+        text: text.to_owned(),
+        source: "chat".to_owned(),
+        scope: Scope::Person,
+        from: None,
+        client_id: Some(text.to_owned()),
+        note: None,
+    }
+}
+
+fn foreign(text: &str, scope: Scope) -> Said {
+    Said { source: foreign_source(scope), scope, ..said(text) }
+}
+
+#[tokio::test]
+async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life::begin(folder.path());
+    let first = life.agent.say(said("first"), None).await.unwrap();
+    life.until_heard("first").await;
+    let mut others = Vec::new();
+    for n in 0..40 {
+        let text = format!("and {n}");
+        others.push(life.agent.say(said(&text), None).await.expect("few wait"));
+        life.may.add_permits(1);
+        life.until_heard(&text).await;
+    }
+    // Now as many wait as may, and no more.
+    for n in 0..32 {
+        others.push(life.agent.say(said(&format!("waits {n}")), None).await.expect("it may wait"));
+    }
+    let refused = life.agent.say(said("too many"), None).await.err();
+    assert_eq!(refused, Some(PromptError::Full));
+    life.may.add_permits(100);
+    let turn = first.await.unwrap().turn;
+    for other in others {
+        assert_eq!(other.await.unwrap().turn, turn);
+    }
+    // What was refused stays so after a start, unless it is sent again.
+    let again = Life::begin(folder.path());
+    let left = again.agent.recover().unwrap();
+    again.agent.hear_left(left).await;
+    assert!(!again.heard().contains(&"too many".to_owned()));
+    again.answered(said("too many"), None).await;
+    assert_eq!(again.heard().iter().filter(|text| *text == "too many").count(), 1);
+}
+
+#[tokio::test]
+async fn a_message_to_no_conversation_does_not_turn_up_in_another_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let nowhere = ConversationId(9_999);
+    let refused = life.agent.say(said("lost"), Some(nowhere)).await.err();
+    assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: nowhere })));
+    life.answered(said("kept"), None).await;
+    drop(life);
+    let life = Life::begin(folder.path());
+    let left = life.agent.recover().unwrap();
+    life.agent.hear_left(left).await;
+    assert_eq!(life.heard(), ["kept"]);
+}
+
+#[tokio::test]
+async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let conversation = life.answered(said("before"), None).await;
+    // Received, and killed before it found its place.
+    let memory = StoredMemory::new(life.conversations.clone());
+    memory.receive(&said("unheard"), Some(conversation)).unwrap();
+    drop((life, memory));
+    let mut life = Life::begin(folder.path());
+    let left = life.agent.recover().unwrap();
+    life.agent.hear_left(left).await;
+    life.until_heard("unheard").await;
+    // Sent again, it waits for that turn and begins none.
+    let again = life.agent.say(said("unheard"), Some(conversation)).await.unwrap();
+    life.may.add_permits(1);
+    let answered = again.await.unwrap();
+    assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
+    assert_eq!(answered.conversation, conversation);
+    assert_eq!(life.heard(), ["before", "unheard"]);
+    let left = life.agent.recover().unwrap();
+    life.agent.hear_left(left).await;
+    assert_eq!(life.heard().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sent_again_while_its_turn_ends_a_message_is_heard_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    life.may.add_permits(10_000);
+    for n in 0..60 {
+        let text = format!("message {n}");
+        let mut tries = Vec::new();
+        for _ in 0..4 {
+            let (agent, said) = (life.agent.clone(), said(&text));
+            tries.push(tokio::spawn(async move {
+                for _ in 0..3 {
+                    agent.say(said.clone(), None).await.unwrap().await.unwrap();
+                }
+            }));
+        }
+        for tried in tries {
+            tried.await.unwrap();
+        }
+    }
+    let mut heard = life.heard();
+    assert_eq!(heard.len(), 60);
+    heard.sort();
+    heard.dedup();
+    assert_eq!(heard.len(), 60);
+}
+
+#[tokio::test]
+async fn a_conversation_in_which_a_voice_was_heard_does_no_more_than_a_voice_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let conversation = life.answered(said("look at this"), None).await;
+    let voice = Said { source: "voice".to_owned(), scope: Scope::Voice, ..said("heard") };
+    assert_eq!(life.answered(voice, None).await, conversation);
+    assert_eq!(life.answered(said("look again"), None).await, conversation);
+    let other = life.conversations.open_new("chat").unwrap().id;
+    life.answered(said("look elsewhere"), Some(other)).await;
+    let scopes = life.looks.0.lock().unwrap().clone();
+    assert_eq!(scopes, [Scope::Client, Scope::Voice, Scope::Client]);
+    // The model is told which words were not typed; people see them as they were said.
+    let entries = StoredMemory::new(life.conversations.clone()).entries(conversation).unwrap();
+    let given = format!("{:?}", Context::of(entries).messages());
+    assert_eq!(given.matches("heard by a microphone").count(), 1, "{given}");
+    assert!(life.heard().contains(&"heard".to_owned()));
+}
+
+#[tokio::test]
+async fn a_program_speaks_in_its_own_conversations_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let person = life.answered(said("mine"), None).await;
+    let refused = life.agent.say(foreign("repeat it", Scope::Mcp), Some(person)).await.err();
+    assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: person })));
+    let program = life.answered(foreign("hello", Scope::Mcp), None).await;
+    assert_ne!(program, person);
+    assert_eq!(life.answered(foreign("more", Scope::Mcp), None).await, program);
+    let refused = life.agent.say(foreign("and I", Scope::Voice), Some(program)).await.err();
+    assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: program })));
+    // The person's own goes on as if nothing had been.
+    assert_eq!(life.answered(said("again mine"), None).await, person);
+    assert_eq!(life.answered(said("I look into it"), Some(program)).await, program);
+    assert_eq!(*life.looks.0.lock().unwrap(), [Scope::Mcp]);
+}
+
+fn spoken(text: &str) -> Said {
+    let note = Some("It was spoken.".to_owned());
+    let (source, client_id) = ("voice".to_owned(), None);
+    Said { source, scope: Scope::Voice, client_id, note, ..said(text) }
+}
+
+/// Takes a spoken message into the inbox and out of it, as its worker does.
+fn taken(life: &Life, text: &str) -> InboxRow {
+    let store = life.conversations.store();
+    let kept = NewMessage { source: VOICE, message: text, text, body: Some("{}"), received: 1 };
+    store.receive(&kept).unwrap();
+    store.take_message(VOICE).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let mine = life.answered(said("mine"), None).await;
+    let row = taken(&life, "milk");
+    life.may.add_permits(1);
+    let answered = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
+    let heard = life.conversations.store().message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(answered.turn), ..row.clone() });
+    // Brought once more it is not heard once more, and answered as it was.
+    let again = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
+    assert_eq!(life.heard(), ["mine", "milk"]);
+    // What is kept for a worker is no leftover of the agent's.
+    let memory = StoredMemory::new(life.conversations.clone());
+    assert_eq!(memory.leftovers().unwrap().messages, []);
+    // A program with a voice's token is not the person.
+    let refused = life.agent.say(foreign("and I", Scope::Voice), Some(mine)).await.err();
+    assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: mine })));
+    assert_ne!(life.answered(foreign("and I", Scope::Voice), None).await, mine);
+    assert_eq!(life.conversations.current().unwrap().unwrap().id, mine);
+}
+
+#[tokio::test]
+async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_its_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life::begin(folder.path());
+    let first = life.agent.say(said("look at this"), None).await.unwrap();
+    life.until_heard("look at this").await;
+    let row = taken(&life, "and milk");
+    let spoken = life.agent.say_kept(spoken("and milk"), row.id).await.unwrap();
+    life.may.add_permits(2);
+    let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
+    assert_eq!(first.turn, spoken.turn);
+    let heard = life.conversations.store().message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(first.turn), ..row });
+}
+
+#[tokio::test]
+async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let row = taken(&life, "milk");
+    life.may.add_permits(1);
+    let first = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let other = life.conversations.open_new("chat").unwrap().id;
+    life.answered(said("elsewhere"), Some(other)).await;
+    life.may.add_permits(1);
+    let notice = "Go on with it.".to_owned();
+    let going = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await;
+    let second = going.unwrap().await.unwrap();
+    assert_eq!((second.conversation, &*second.answer), (first.conversation, "ok"));
+    assert_ne!(second.turn, first.turn);
+    let store = life.conversations.store();
+    let heard = store.message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(second.turn), ..row.clone() });
+    assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
+    // Nobody spoke there: the person's next message stays where they spoke last.
+    assert_eq!(life.conversations.current().unwrap().unwrap().id, other);
+    // Where its conversation is gone the person's message is heard anew.
+    life.conversations.delete(first.conversation).unwrap();
+    let notice = "Go on with it.".to_owned();
+    let gone = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await.err();
+    let id = first.conversation;
+    assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
+    store.forget_lost_turn(row.id).unwrap();
+    life.may.add_permits(1);
+    let third = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!(third.conversation, other);
+    store.settle_message(row.id, InboxState::Done, None, "").unwrap();
+    assert_eq!(store.heard_in(row.id).unwrap(), Some(third.turn));
+}
