@@ -153,6 +153,15 @@ fn run(
             // However it ends, it ends.
             let _ = answered.await;
         }
+        // So does what an earlier run left, though nobody waits for it any more. Between one turn
+        // and the next a conversation is at rest for a moment.
+        let mut at_rest = 0;
+        while at_rest < 3 {
+            let kept = world.kept.lock().unwrap().conversations.len() as i64;
+            let works = (1..=kept).any(|id| agent.is_working(ConversationId(id)));
+            at_rest = if works { 0 } else { at_rest + 1 };
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
     };
     runtime.block_on(async {
         match killed {

@@ -104,7 +104,7 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
-    /// When the client was seen to leave a hanging answer.
+    /// When the client was seen to leave an answer, one that hangs or one that goes on.
     pub fn left(&self) -> Instant {
         self.left.recv_timeout(Duration::from_secs(10)).expect("the client leaves")
     }
@@ -144,6 +144,8 @@ fn serve(
                     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
                     chunk.extend([bytes.as_slice(), b"\r\n"].concat());
                     if stream.write_all(&chunk).is_err() {
+                        // Gone before it came to that.
+                        let _ = leaving.send(Instant::now());
                         return;
                     }
                 }
