@@ -53,7 +53,8 @@ impl Bounds {
 
 /// The TCP ports that the daemon connects to by these settings: those of the built-in providers, on
 /// this machine too, so that each can be chosen while the daemon runs, and those of the providers that
-/// the settings speak of; and that of SmartHole. Another port needs a restart, since what is confined cannot be let out.
+/// the settings speak of; and that of SmartHole. Another port needs a restart, since what is confined
+/// cannot be let out.
 pub fn ports_out(config: &Config) -> Vec<u16> {
     let models = &config.models;
     let named = setup::configured(models).into_iter().chain(setup::built_in().map(str::to_owned));
