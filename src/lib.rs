@@ -25,6 +25,7 @@
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
 //! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
+//! | 7 | [`smarthole`] | the door to SmartHole, which hears what a person says |
 //! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
 
 pub mod agent;
@@ -45,6 +46,7 @@ pub mod note;
 pub mod policy;
 pub mod protocol;
 pub mod server;
+pub mod smarthole;
 pub mod store;
 pub mod tools;
 pub mod vault;

@@ -235,6 +235,8 @@ fn every_method_and_every_kind_has_its_place() {
         "$/cancel_request",
         "_vault/changed",
         "_vault/conversation_changed",
+        "_vault/inbox",
+        "_vault/smarthole",
         "_vault/config_reloaded",
         "_vault/config_rejected",
     ]) {

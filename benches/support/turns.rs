@@ -142,6 +142,7 @@ fn said() -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
+        note: None,
     }
 }
 

@@ -504,6 +504,79 @@ export type Implementation = {
   version: string,
 };
 
+/** A message to be let go of, undone. */
+export type InboxDiscardParams = {
+  /** Its number. */
+  id: number,
+};
+
+/** Which messages to list. */
+export type InboxListParams = {
+  /** This one alone. */
+  id?: number,
+  /** Those that are done as well. */
+  all?: boolean,
+  /** At most so many, the last ones; 100 if it is left out. */
+  limit?: number,
+};
+
+/** Messages. */
+export type InboxListResult = {
+  /** They, in the order in which they came. */
+  messages: Array<InboxMessage>,
+};
+
+/** A message that came by voice. */
+export type InboxMessage = {
+  /** Its number; the order in which they came. */
+  id: number,
+  /** What was said, as it was heard; empty once it is done, since its conversation has it then. */
+  text: string,
+  /** How it stands. */
+  state: InboxMessageState,
+  /** How often it was begun. */
+  attempts: number,
+  /** Whether another text had come under the same name before. */
+  differs: boolean,
+  /** When it came, local time. */
+  received: string,
+  /** What became of it, for people; may be empty. */
+  reason: string,
+  /** Whether it was typed, not spoken. */
+  typed: boolean,
+  /** Whether the person called the steward by name; else a router chose it. */
+  direct: boolean,
+  /** Why the router chose it. */
+  routingReason?: string,
+  /** The turn that it is, or was, worked on in. */
+  turn?: string,
+  /** The conversation of that turn. */
+  sessionId?: string,
+};
+
+/** How a message stands. */
+export type InboxMessageState = "new" | "taken" | "done" | "set_aside";
+
+/** A message came, or stands otherwise. */
+export type InboxParams = {
+  /** It. */
+  message: InboxMessage,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** The message as it stands now. */
+export type InboxResult = {
+  /** It. */
+  message: InboxMessage,
+};
+
+/** A message to be tried again. */
+export type InboxRetryParams = {
+  /** Its number. */
+  id: number,
+};
+
 /**
  * What the client says of itself. Members that ACP knows and this server does not need are
  * accepted and ignored.
@@ -1079,6 +1152,31 @@ export type SettingsState = {
   needsRestart: Array<string>,
 };
 
+/** How a connection stands. */
+export type SmartHoleConnection = "disabled" | "connecting" | "connected" | "refused" | "disconnected";
+
+/** The connection stands otherwise. */
+export type SmartHoleParams = {
+  /** How. */
+  smarthole: SmartHoleState,
+  /** The event's number. */
+  _meta: EventMeta,
+};
+
+/** How the connection to SmartHole stands. */
+export type SmartHoleState = {
+  /** How. */
+  state: SmartHoleConnection,
+  /** The name that the steward has there. */
+  name: string,
+  /** Why it stands so, and what to do; empty where there is nothing to say. */
+  reason: string,
+  /** Messages that wait or are worked on. */
+  waiting: number,
+  /** Messages that were set aside. */
+  setAside: number,
+};
+
 /** How a conversation stands. */
 export type StateParams = {
   /** The conversation. */
@@ -1118,6 +1216,8 @@ export type StatusResult = {
   settings: SettingsState,
   /** What holds the daemon in, should a fault of its own be turned against its user. */
   confinement: Confinement,
+  /** The connection to SmartHole, which hears what is spoken. */
+  smarthole: SmartHoleState,
   /**
    * How far callers are trusted with changes; null while that cannot be read, and nothing is
    * changed then.
@@ -1396,6 +1496,12 @@ export interface Methods {
   "session/new": { params: SessionNewParams; result: SessionNewResult };
   /** Says something to the agent; answered when the turn is over. */
   "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
+  /** Messages that came by voice, and how they stand. */
+  "_vault/inbox/list": { params: InboxListParams; result: InboxListResult };
+  /** Has a message that was set aside tried again. */
+  "_vault/inbox/retry": { params: InboxRetryParams; result: InboxResult };
+  /** Lets go of a message. */
+  "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
   /** Is anybody there: for clients that cannot send a WebSocket ping. */
   "_vault/ping": { params: PingParams; result: PingResult };
 }
@@ -1422,6 +1528,10 @@ export interface ServerNotifications {
   "_vault/changes": ChangesParams;
   /** Something happened to a conversation as a whole. */
   "_vault/conversation_changed": ConversationChangedParams;
+  /** A message came by voice, or stands otherwise. */
+  "_vault/inbox": InboxParams;
+  /** The connection to SmartHole stands otherwise. */
+  "_vault/smarthole": SmartHoleParams;
   /** The settings file has changed, and new settings hold. */
   "_vault/config_reloaded": ConfigReloadedParams;
   /** The settings file has changed and is wrong; the old settings hold. */

@@ -206,13 +206,13 @@ impl Driver {
     /// Drives the turn to its end.
     pub(super) async fn run(
         mut self,
-        said: Said,
+        begins: Event,
         commands: &mut UnboundedReceiver<Command>,
     ) -> Done {
         let patience = Duration::from_secs(u64::from(self.settings.minutes) * 60);
         let deadline = tokio::time::sleep_until(Instant::now() + patience);
         tokio::pin!(deadline);
-        let mut event = Event::Began(said);
+        let mut event = begins;
         loop {
             let heard = self.heard.len();
             let effects = self.turn.handle(event);
@@ -346,7 +346,7 @@ impl Driver {
 
     fn show(&mut self, show: Show) {
         match &show {
-            Show::User(said) => {
+            Show::User(said) | Show::Again(said) => {
                 // The first never waited.
                 if !self.heard.is_empty() {
                     self.agent.has_heard(self.conversation, self.id);

@@ -122,4 +122,6 @@ pub struct Said {
     pub from: Option<u64>,
     /// What the client called it.
     pub client_id: Option<String>,
+    /// What the model should know of how it came.
+    pub note: Option<String>,
 }

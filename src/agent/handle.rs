@@ -13,7 +13,7 @@ use super::driver::{self, Command, Driver, blocking};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Audience, Kept, Memory, MemoryError, Models, Place, Receipt, Toolbox};
 use super::prompt::{Moment, Told};
-use super::turn::Reason;
+use super::turn::{self, Reason};
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::{Event, Hooks, Kind, Refused};
@@ -35,6 +35,8 @@ pub(super) struct Inner {
     /// Messages find their place one after another.
     arrivals: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    /// Woken when a turn is over.
+    over: tokio::sync::Notify,
 }
 
 /// What the agent works with.
@@ -129,6 +131,7 @@ impl Agent {
             hooks: OnceLock::new(),
             arrivals: tokio::sync::Mutex::default(),
             state: Mutex::default(),
+            over: tokio::sync::Notify::new(),
         }))
     }
 
@@ -262,6 +265,101 @@ impl Agent {
         Ok(async move { answered.await.map_err(|_| PromptError::Ending) })
     }
 
+    /// Says what is kept in the inbox already, under this number. Else as [`Agent::say`].
+    ///
+    /// # Errors
+    /// [`PromptError`]; the message has no place yet.
+    pub async fn say_kept(
+        &self,
+        said: Said,
+        number: i64,
+    ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
+    {
+        let said = self.heard_by_hooks(said, None).await?;
+        let said = Said { id: format!("m{number}"), ..said };
+        let _in_turn = self.0.arrivals.lock().await;
+        let answered = self.await_answer(&said.id);
+        let id = said.id.clone();
+        match self.place(said, None, number).await {
+            Ok(Placed::Waits) => {}
+            Ok(Placed::Heard(turn)) => self.answer_late(&id, turn).await?,
+            Err(error) => {
+                self.state().waiting.remove(&id);
+                return Err(error);
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Goes on with a message that is kept under this number, and that was said in `conversation` in
+    /// a turn that was cut short or failed: a turn that begins with `notice`, after what was said and
+    /// done by then. Waits for a turn that is at work there.
+    ///
+    /// # Errors
+    /// [`PromptError`]; nothing has begun. [`MemoryError::NotFound`] where the conversation is gone.
+    pub async fn go_on(
+        &self,
+        said: Said,
+        number: i64,
+        conversation: ConversationId,
+        notice: String,
+    ) -> Result<impl Future<Output = Result<Answered, PromptError>> + Send + use<>, PromptError>
+    {
+        let said = Said { id: format!("m{number}"), ..said };
+        let notice = Entry::notice(notice);
+        let answered = loop {
+            let over = self.0.over.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            let in_turn = self.0.arrivals.lock().await;
+            let (agent, notice) = (self.clone(), notice.clone());
+            let arrival =
+                blocking(move || agent.0.ports.memory.go_on(conversation, &notice, number));
+            match arrival.await? {
+                Arrival::Heard { turn } => {
+                    unreachable!("what is gone on with may have been heard before, in {turn}")
+                }
+                Arrival::Began { conversation, turn, .. } => {
+                    let answered = self.await_answer(&said.id);
+                    self.begin(conversation, turn, said, turn::Event::Again);
+                    break answered;
+                }
+                Arrival::Busy { conversation } if self.is_working(conversation) => {
+                    drop(in_turn);
+                    over.await;
+                }
+                Arrival::Busy { conversation } => {
+                    let agent = self.clone();
+                    blocking(move || agent.give_up(conversation)).await?;
+                }
+            }
+        };
+        Ok(answered)
+    }
+
+    /// The end of the turn that hears the message of this name.
+    fn await_answer(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<Answered, PromptError>> + Send + use<> {
+        let (tell, answered) = oneshot::channel();
+        self.state().waiting.entry(id.to_owned()).or_default().push(tell);
+        async move { answered.await.map_err(|_| PromptError::Ending) }
+    }
+
+    /// How the turn of this number ended, as it is kept. Blocks.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; there is no such turn any more.
+    pub fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
+        self.0.ports.memory.ended(turn)
+    }
+
+    /// Whether there is a model to ask.
+    pub fn has_model(&self) -> bool {
+        self.0.ports.models.current().is_some()
+    }
+
     /// Answers whoever waits for a message that was heard in a turn, where that is over; else its
     /// end will.
     async fn answer_late(&self, id: &str, turn: TurnId) -> Result<(), PromptError> {
@@ -371,7 +469,7 @@ impl Agent {
             match arrival.await? {
                 Arrival::Heard { turn } => return Ok(Placed::Heard(turn)),
                 Arrival::Began { conversation, turn, .. } => {
-                    self.begin(conversation, turn, said);
+                    self.begin(conversation, turn, said, turn::Event::Began);
                     return Ok(Placed::Waits);
                 }
                 Arrival::Busy { conversation } => {
@@ -403,7 +501,13 @@ impl Agent {
         driver::fill(self, conversation, turn, &mut context)
     }
 
-    fn begin(&self, conversation: ConversationId, turn: TurnId, said: Said) {
+    fn begin(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        said: Said,
+        how: fn(Said) -> turn::Event,
+    ) {
         let (commands, mut heard) = mpsc::unbounded_channel();
         let (over, is_over) = oneshot::channel::<()>();
         let running = Running { turn, commands, queued: 0, is_over };
@@ -417,7 +521,7 @@ impl Agent {
             }
             let message = said.id.clone();
             let mut done = match Driver::begin(agent.clone(), conversation, turn).await {
-                Ok(driver) => driver.run(said, &mut heard).await,
+                Ok(driver) => driver.run(how(said), &mut heard).await,
                 Err(error) => driver::not_begun(&agent, conversation, turn, message, &error),
             };
             let unheard = agent.over(conversation, turn, &mut done, &mut heard);
@@ -461,6 +565,7 @@ impl Agent {
             hint: done.end.hint.clone(),
             answer: done.answer.clone(),
         };
+        self.0.over.notify_waiters();
         for message in &done.heard {
             for waiting in state.waiting.remove(message).into_iter().flatten() {
                 // Who has gone needs no answer.

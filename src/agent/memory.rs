@@ -12,7 +12,7 @@ use crate::llm::{self, Usage};
 use crate::policy::Scope;
 use crate::store::StoreError;
 use crate::store::conversations::NewItem;
-use crate::store::inbox::{InboxState, NewMessage, Received};
+use crate::store::inbox::{InboxState, NewMessage, Received, VOICE};
 use crate::store::usage::Used;
 
 /// What the inbox knows messages of clients by.
@@ -109,6 +109,29 @@ impl Memory for StoredMemory {
                 conversation: arrived.conversation,
                 turn: arrived.turn,
                 is_first: arrived.began,
+            }),
+            Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn go_on(
+        &self,
+        conversation: ConversationId,
+        notice: &Entry,
+        received: i64,
+    ) -> Result<Arrival, MemoryError> {
+        let notice = Message {
+            text: notice.text(),
+            body: Some(json(notice)?),
+            source: VOICE.to_owned(),
+            conversation: Some(conversation),
+        };
+        match self.0.go_on(&notice, received) {
+            Ok(arrived) => Ok(Arrival::Began {
+                conversation: arrived.conversation,
+                turn: arrived.turn,
+                is_first: false,
             }),
             Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
             Err(error) => Err(error.into()),
@@ -238,6 +261,7 @@ impl Memory for StoredMemory {
                     scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
                     from: None,
                     client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
+                    note: None,
                 };
                 let to = envelope.and_then(|one| one.to).map(ConversationId);
                 messages.push((row.id, said, to));

@@ -104,6 +104,19 @@ pub trait Memory: Send + Sync + 'static {
         received: i64,
     ) -> Result<Arrival, MemoryError>;
 
+    /// Begins a turn in which a message is gone on with that was said in this conversation before and
+    /// is kept under this number, whether it was heard before or not; `notice` says so to the model.
+    /// That it is heard in the new turn is kept by the same commit.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing has changed.
+    fn go_on(
+        &self,
+        conversation: ConversationId,
+        notice: &Entry,
+        received: i64,
+    ) -> Result<Arrival, MemoryError>;
+
     /// A message that was received is not taken: the next start leaves it alone. Sent again, it is
     /// as if it were new. One that was heard stays so.
     ///

@@ -12,6 +12,7 @@ use super::call::CallArguments;
 use super::chat::ChatArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
+use super::inbox::InboxArguments;
 use super::output::Output;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
@@ -99,6 +100,8 @@ pub enum Command {
     Audit(AuditArguments),
     /// What was said: list, show, search, export, end and delete conversations
     Conversations(ConversationsArguments),
+    /// What was spoken: list messages that wait or were set aside, have them tried again
+    Inbox(InboxArguments),
     /// What models were used for, and what that cost
     Usage(UsageArguments),
     /// The vault's links: find broken and ambiguous ones

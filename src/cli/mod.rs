@@ -23,6 +23,7 @@ mod export;
 mod failure;
 mod flags;
 mod history;
+mod inbox;
 mod keeping;
 mod key;
 mod links;
@@ -81,6 +82,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Approvals(arguments) => policy::approvals(&session()?, arguments.action, output),
         Command::Audit(arguments) => policy::audit(&session()?, arguments, output),
         Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
+        Command::Inbox(arguments) => inbox::run(&session()?, arguments, output),
         Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
         Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
             links::check(&session()?, output)

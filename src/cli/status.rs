@@ -11,6 +11,7 @@ use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::config::running::Running;
+use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::ModeResult;
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
@@ -63,6 +64,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
         format!("confined  {}", confined(&status.confinement)),
+        format!("smarthole {}", smarthole(&status.smarthole)),
         format!("mode      {}", mode(status.mode.as_ref())),
     ];
     if let Some(problem) = &status.settings.problem {
@@ -82,6 +84,24 @@ fn text(running: &Running, status: &StatusResult) -> String {
     lines.join("\n")
 }
 
+/// How the connection to SmartHole stands, in words.
+fn smarthole(state: &SmartHoleState) -> String {
+    let mut words = match state.state {
+        SmartHoleConnection::Disabled => "off".to_owned(),
+        SmartHoleConnection::Connecting => "connecting".to_owned(),
+        SmartHoleConnection::Connected => format!("connected, as `{}`", state.name),
+        SmartHoleConnection::Refused => format!("refused: {}", state.reason),
+        SmartHoleConnection::Disconnected => format!("not connected: {}", state.reason),
+    };
+    if state.waiting > 0 {
+        words.push_str(&format!("; {} waiting", state.waiting));
+    }
+    if state.set_aside > 0 {
+        words.push_str(&format!("; {} set aside, see `steward inbox`", state.set_aside));
+    }
+    words
+}
+
 fn mode(mode: Option<&ModeResult>) -> String {
     match mode {
         Some(mode) if mode.set_live => format!("{}, set by `steward mode`", mode.mode),
@@ -94,7 +114,7 @@ fn mode(mode: Option<&ModeResult>) -> String {
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {
-            "writes to its vault and its own folders only, connects to the ports of models only"
+            "writes to its vault and its own folders only, connects to the ports of models and of SmartHole only"
         }
         ConfinementState::Partial => "in part",
         ConfinementState::Off => "no",

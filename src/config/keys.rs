@@ -125,6 +125,12 @@ pub const KEYS: &[Key] = &[
     key("models.stall_seconds", Takes::Call, Setter::Client),
     key("models.max_answer_bytes", Takes::Call, Setter::Client),
     key("models.facts", Takes::Call, Setter::Client),
+    // Who is let in as a person's voice; the confined daemon can connect to no other port.
+    key("smarthole.enabled", Takes::Call, Setter::Person),
+    key("smarthole.port", Takes::Restart, Setter::Person),
+    key("smarthole.name", Takes::Call, Setter::Client),
+    key("smarthole.description", Takes::Call, Setter::Client),
+    key("smarthole.retry_seconds", Takes::Call, Setter::Client),
     key("log.level", Takes::Call, Setter::Client),
     key("log.format", Takes::Restart, Setter::Client),
     key("security.landlock", Takes::Restart, Setter::Person),

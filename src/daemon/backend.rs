@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::conversations::KeptConversations;
 use super::talk::Talk;
-use super::{asking, keeping, settings};
+use super::voice::Voice;
+use super::{asking, inbox, keeping, settings};
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
@@ -15,6 +16,10 @@ use crate::policy;
 use crate::policy::Scope;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::inbox::{
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
+    SmartHoleState,
+};
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
@@ -43,6 +48,8 @@ pub struct VaultBackend {
     conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
+    /// What comes by voice, where that is listened to.
+    voice: Option<Arc<Voice>>,
 }
 
 impl VaultBackend {
@@ -54,7 +61,21 @@ impl VaultBackend {
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
         let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone());
-        Self { calls, talk, live, confinement, folder, conversations, reduced }
+        Self { calls, talk, live, confinement, folder, conversations, reduced, voice: None }
+    }
+
+    /// Shows what comes by voice as well.
+    pub fn hear(&mut self, voice: Arc<Voice>) {
+        self.voice = Some(voice);
+    }
+
+    /// Has a message that a person moved be seen, and worked on where it is to be.
+    fn moved(&self, moved: InboxResult) -> InboxResult {
+        if let (Some(voice), Ok(number)) = (&self.voice, i64::try_from(moved.message.id)) {
+            voice.tell_of(number);
+            voice.try_again();
+        }
+        moved
     }
 
     /// Has `status` say this as well.
@@ -146,6 +167,22 @@ impl Backend for VaultBackend {
 
     fn confinement(&self) -> Confinement {
         self.confinement.clone()
+    }
+
+    fn smarthole(&self) -> SmartHoleState {
+        self.voice.as_ref().map(|voice| voice.state()).unwrap_or_default()
+    }
+
+    fn inbox(&self, params: InboxListParams) -> Result<InboxListResult, ErrorObject> {
+        inbox::list(self.talk.conversations().store(), &params)
+    }
+
+    fn retry_message(&self, params: InboxRetryParams) -> Result<InboxResult, ErrorObject> {
+        inbox::retry(self.talk.conversations().store(), &params).map(|moved| self.moved(moved))
+    }
+
+    fn discard_message(&self, params: InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
+        inbox::discard(self.talk.conversations().store(), &params).map(|moved| self.moved(moved))
     }
 
     fn empty_trash(&self, params: TrashEmptyParams) -> Result<TrashEmptyResult, ErrorObject> {

@@ -11,12 +11,14 @@ pub mod conversations;
 pub mod fresh;
 mod handles;
 pub mod hooked;
+pub mod inbox;
 pub mod keeping;
 pub mod models;
 pub mod replay;
 pub mod settings;
 mod signals;
 pub mod talk;
+pub mod voice;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,7 @@ use fresh::Fresh;
 use hooked::Hooked;
 use models::ChosenModels;
 use talk::{Doors, Surroundings, Talk};
+use voice::Voice;
 
 use crate::agent::clock::SystemClock;
 use crate::agent::memory::StoredMemory;
@@ -51,8 +54,10 @@ use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
+use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
 use crate::server::{Server, ServerError};
+use crate::smarthole::SmartHole;
 use crate::store::Store;
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
@@ -317,6 +322,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let agent = agent(&calls, conversations, &config, folders, environment, tape);
     let mut backend =
         VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
+    backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -371,6 +377,7 @@ struct AgentParts {
     models: ChosenModels,
     doors: Arc<Doors>,
     surroundings: Arc<Surroundings>,
+    voice: Arc<Voice>,
 }
 
 /// Puts the agent together, and makes whole what an earlier run left.
@@ -400,8 +407,12 @@ fn agent(
         tracing::error!(%error, "the conversations of an earlier run were not made whole");
         Left::default()
     });
+    let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
+    voice.set_retry_seconds(config.smarthole.retry_seconds);
+    let hears = Arc::clone(&voice);
+    doors.tell_too(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    AgentParts { talk, left, models, doors, surroundings }
+    AgentParts { talk, left, models, doors, surroundings, voice }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -409,10 +420,12 @@ fn take(
     calls: Calls,
     agent: &AgentParts,
     server: &Server,
+    smarthole: SmartHole,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
 ) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
     let (door, events) = (server.settings(), server.events());
     let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
+    let voice = Arc::clone(&agent.voice);
     move |settings, news| {
         let config = &settings.config;
         let context = calls.context();
@@ -425,6 +438,8 @@ fn take(
         talk.agent().set_settings(config.agent.clone());
         talk.conversations().set_settings(config.conversation.clone());
         models.set_settings(&config.models);
+        smarthole.set_settings(config.smarthole.clone());
+        voice.set_retry_seconds(config.smarthole.retry_seconds);
         door.store(Arc::new(config.server.clone()));
         log_level(config.log.level);
         // Told when it is so.
@@ -447,11 +462,14 @@ async fn serve(
 ) -> Result<(), StartError> {
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
-    let settings = live.current().config.server.clone();
+    let config = live.current().config.clone();
+    let settings = config.server;
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
-    live.tell(take(calls.clone(), &agent, &server, log_level));
+    let clock = Arc::new(crate::llm::clock::SystemClock::default());
+    let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
+    live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
@@ -484,6 +502,8 @@ async fn serve(
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     // Before anybody says something new.
     agent.talk.agent().hear_left(agent.left).await;
+    let _listening = listen(&agent.voice, &smarthole, &server.events());
+    let voice = Arc::clone(&agent.voice);
     let path = vault.root().to_string_lossy().into_owned();
     let running = Running {
         pid: std::process::id(),
@@ -504,13 +524,29 @@ async fn serve(
     });
 
     // Bounded by itself: requests in flight have some seconds to finish.
-    let asked = async {
+    let asked = async move {
         signals::asked_to_stop(stop).await;
         let _ = stopping.set(Instant::now());
+        smarthole.stop();
+        let _ = tokio::task::spawn_blocking(move || voice.stop()).await;
     };
     server.run(asked).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Begins to hear what is spoken to SmartHole, and to work on it.
+fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Following; 2] {
+    voice.open(events.clone(), smarthole.clone());
+    let (tell, tells) = (events.clone(), Arc::clone(voice));
+    smarthole.subscribe(Box::new(move |_| {
+        let (tell, tells) = (tell.clone(), Arc::clone(&tells));
+        // Counting what waits may block.
+        tokio::task::spawn_blocking(move || tell.publish(Event::SmartHole(tells.state())));
+    }));
+    let connection = tokio::spawn(smarthole.clone().run());
+    let work = tokio::spawn(Arc::clone(voice).run());
+    [Following(connection), Following(work)]
 }
 
 /// Looks once a minute at the notes that were made some minutes before.

@@ -50,17 +50,27 @@ const NEWS: usize = 500;
 /// How near to a change of ours one that is seen is taken for it.
 const OURS: Duration = Duration::from_secs(5);
 
+/// Told of what happens in turns.
+type Hearer = Box<dyn Fn(&Told) + Send + Sync>;
+
 /// The way from the agent to clients; leads nowhere until the server is there.
 #[derive(Default)]
 pub struct Doors {
     server: OnceLock<(Events, Approvals)>,
+    /// Who else is told all of it.
+    hearer: OnceLock<Hearer>,
     root: PathBuf,
 }
 
 impl Doors {
     /// Of the vault at `root`.
     pub fn new(root: &Path) -> Self {
-        Self { server: OnceLock::new(), root: root.to_owned() }
+        Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
+    }
+
+    /// Has `hear` told of everything that happens in turns; it must be quick.
+    pub fn tell_too(&self, hear: Box<dyn Fn(&Told) + Send + Sync>) {
+        let _ = self.hearer.set(hear);
     }
 
     /// Opens the way.
@@ -76,12 +86,17 @@ impl Person for Doors {
         };
         let mut params = asking::params(question, &self.root);
         params.tool_call.tool_call_id = call;
-        Box::pin(approvals.ask(params, asking::patience(question)))
+        // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
+        let waits = question.caller().scope == Scope::Voice;
+        Box::pin(approvals.ask(params, asking::patience(question), waits))
     }
 }
 
 impl Audience for Doors {
     fn tell(&self, told: Told) {
+        if let Some(hear) = self.hearer.get() {
+            hear(&told);
+        }
         let Some((events, _)) = self.server.get() else { return };
         let Told { conversation, turn, what } = told;
         let (turn, from) = (turn.to_string(), speaker(&what));
@@ -131,6 +146,11 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     let named = |call: &str| format!("{turn}/{call}");
     let update = match show {
         Show::User(said) => user_message(said.id, said.text, said.source, said.client_id),
+        Show::Again(said) => SessionUpdate::Notice {
+            severity: "info".to_owned(),
+            title: "a message is worked on once more".to_owned(),
+            description: Some(said.text),
+        },
         Show::Text { id, delta } => {
             SessionUpdate::AgentMessageChunk { content: text(delta), message_id: id }
         }
@@ -460,6 +480,7 @@ fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<S
         source,
         from: Some(speaker.connection),
         client_id: ours.client_message_id.map(name).transpose()?.filter(|id| !id.is_empty()),
+        note: None,
     })
 }
 

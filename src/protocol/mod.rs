@@ -19,6 +19,7 @@ pub mod error;
 pub mod events;
 pub mod fuzz;
 pub mod http;
+pub mod inbox;
 pub mod initialize;
 pub mod keeping;
 mod methods;
@@ -40,6 +41,10 @@ use conversations::{
     SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
 };
 use events::{ChangedParams, ChangesParams, HiddenParams, SubscribeParams, SubscribeResult};
+use inbox::{
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxParams, InboxResult,
+    InboxRetryParams, SmartHoleParams,
+};
 use initialize::{InitializeParams, InitializeResult};
 use keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
@@ -120,6 +125,12 @@ methods! {
     SessionNew => "session/new" { SessionNewParams => SessionNewResult },
     /// Says something to the agent; answered when the turn is over.
     SessionPrompt => "session/prompt" { SessionPromptParams => SessionPromptResult },
+    /// Messages that came by voice, and how they stand.
+    InboxList => "_vault/inbox/list" { InboxListParams => InboxListResult },
+    /// Has a message that was set aside tried again.
+    InboxRetry => "_vault/inbox/retry" { InboxRetryParams => InboxResult },
+    /// Lets go of a message.
+    InboxDiscard => "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
     VaultPing => "_vault/ping" { PingParams => PingResult },
 }
@@ -145,6 +156,10 @@ notifications! {
         VaultChanges => "_vault/changes" { ChangesParams },
         /// Something happened to a conversation as a whole.
         ConversationChanged => "_vault/conversation_changed" { ConversationChangedParams },
+        /// A message came by voice, or stands otherwise.
+        VaultInbox => "_vault/inbox" { InboxParams },
+        /// The connection to SmartHole stands otherwise.
+        VaultSmartHole => "_vault/smarthole" { SmartHoleParams },
         /// The settings file has changed, and new settings hold.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
         /// The settings file has changed and is wrong; the old settings hold.

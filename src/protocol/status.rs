@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::inbox::SmartHoleState;
 use super::policy::ModeResult;
 use super::settings::ConfigProblem;
 
@@ -30,6 +31,8 @@ pub struct StatusResult {
     pub settings: SettingsState,
     /// What holds the daemon in, should a fault of its own be turned against its user.
     pub confinement: Confinement,
+    /// The connection to SmartHole, which hears what is spoken.
+    pub smarthole: SmartHoleState,
     /// How far callers are trusted with changes; null while that cannot be read, and nothing is
     /// changed then.
     pub mode: Option<ModeResult>,

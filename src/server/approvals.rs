@@ -53,13 +53,15 @@ impl Approvals {
         lock(&self.0).clients.remove(&connection);
     }
 
-    /// Asks, and waits for the first valid answer at most `patience`; who gave it.
+    /// Asks, and waits for the first valid answer at most `patience`; who gave it. Where nobody can
+    /// answer at the moment it comes to nothing at once, unless it `waits` for somebody to come.
     pub fn ask(
         &self,
         params: RequestPermissionParams,
         patience: Duration,
+        waits: bool,
     ) -> impl Future<Output = (Decision, String)> + Send + use<> {
-        let asked = self.put(params, patience);
+        let asked = self.put(params, patience, waits);
         let approvals = self.clone();
         async move {
             let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
@@ -79,9 +81,10 @@ impl Approvals {
         &self,
         mut params: RequestPermissionParams,
         patience: Duration,
+        waits: bool,
     ) -> Option<(Open, oneshot::Receiver<(Decision, String)>)> {
         let mut state = lock(&self.0);
-        if state.clients.is_empty() {
+        if state.clients.is_empty() && !waits {
             return None;
         }
         state.last += 1;

@@ -17,6 +17,10 @@ use crate::protocol::conversations::{
     SessionLoadResult, UsageParams, UsageResult,
 };
 use crate::protocol::error::ErrorObject;
+use crate::protocol::inbox::{
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
+    SmartHoleState,
+};
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
@@ -249,4 +253,25 @@ pub trait Backend: Send + Sync + 'static {
 
     /// What holds the daemon in.
     fn confinement(&self) -> Confinement;
+
+    /// How the connection to SmartHole stands, on a thread that may block.
+    fn smarthole(&self) -> SmartHoleState;
+
+    /// Messages that came by voice, on a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `not_found` and `failed`.
+    fn inbox(&self, params: InboxListParams) -> Result<InboxListResult, ErrorObject>;
+
+    /// Has one tried again, on a thread that may block.
+    ///
+    /// # Errors
+    /// Kinds `not_found`, `invalid_params` where it does not wait for that, and `failed`.
+    fn retry_message(&self, params: InboxRetryParams) -> Result<InboxResult, ErrorObject>;
+
+    /// Lets go of one, on a thread that may block.
+    ///
+    /// # Errors
+    /// As for a retry.
+    fn discard_message(&self, params: InboxDiscardParams) -> Result<InboxResult, ErrorObject>;
 }

@@ -277,7 +277,7 @@ impl Calls {
             };
             asking.store(true, Ordering::Release);
             let mut stopping = self.shared.closing.subscribe();
-            let asked = self.shared.approvals.ask(question.params(), question.patience());
+            let asked = self.shared.approvals.ask(question.params(), question.patience(), false);
             let (decision, by) = tokio::select! {
                 answer = asked => answer,
                 () = give_up.notified() => (Decision::Withdrawn, String::new()),

@@ -14,6 +14,7 @@ use crate::protocol::events::{
     ChangeSetInfo, ChangedKind, ChangedParams, ChangesParams, EntryKind, EventMeta, EventVaultMeta,
     HiddenParams, SubscribeMode, SubscribeParams, SubscribeResult,
 };
+use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
 use crate::protocol::session::{
     MessageKind, MessageParams, SessionEventMeta, SessionEventVaultMeta, SessionState,
     SessionUpdate, SessionUpdateParams, StateParams, StopReason,
@@ -49,6 +50,10 @@ pub enum Event {
         /// What happened.
         kind: ConversationChange,
     },
+    /// A message came by voice, or stands otherwise.
+    Inbox(InboxMessage),
+    /// The connection to SmartHole stands otherwise.
+    SmartHole(SmartHoleState),
     /// New settings hold.
     ConfigReloaded {
         /// What is another value now, by name.
@@ -112,6 +117,10 @@ impl Event {
             }
             Self::ConversationChanged { session_id, kind } => {
                 envelope::notification(&ConversationChangedParams { session_id, kind, meta })
+            }
+            Self::Inbox(message) => envelope::notification(&InboxParams { message, meta }),
+            Self::SmartHole(smarthole) => {
+                envelope::notification(&SmartHoleParams { smarthole, meta })
             }
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
@@ -237,7 +246,7 @@ impl Events {
         let hearers = state.subscribers.iter().filter(hears);
         let hearers: Vec<_> =
             hearers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
-        let instead = matches!(event, Event::Session { .. }).then(|| {
+        let instead = matches!(event, Event::Session { .. } | Event::Inbox(_)).then(|| {
             // The numbers go on without gaps for everybody.
             Utf8Bytes::from(envelope::notification(&HiddenParams { meta }))
         });
@@ -305,6 +314,7 @@ impl Events {
 mod tests {
     use super::super::outbox::Next;
     use super::*;
+    use crate::protocol::inbox::InboxMessageState;
 
     fn event(n: u64) -> Event {
         Event::Changed {
@@ -350,6 +360,23 @@ mod tests {
         }
     }
 
+    fn spoken(text: &str) -> InboxMessage {
+        InboxMessage {
+            id: 1,
+            text: text.into(),
+            state: InboxMessageState::New,
+            attempts: 0,
+            differs: false,
+            received: String::new(),
+            reason: String::new(),
+            typed: false,
+            direct: true,
+            routing_reason: None,
+            session_id: None,
+            turn: None,
+        }
+    }
+
     #[tokio::test]
     async fn what_is_said_is_for_persons_and_the_numbers_are_for_all() {
         let events = Events::new("e".into());
@@ -372,10 +399,12 @@ mod tests {
         events.publish(event(2));
         events.publish(said(Some(3)));
         events.publish(said(Some(4)));
+        // What was spoken is said too, though in no conversation yet.
+        events.publish(Event::Inbox(spoken("secret")));
         for outbox in [&person, &other] {
             assert_eq!(take(outbox).await, "");
         }
-        for seq in 1..=4 {
+        for seq in 1..=5 {
             let (theirs, hidden) = (take(&person).await, take(&other).await);
             for text in [&theirs, &hidden] {
                 assert!(text.contains(&format!("\"seq\":{seq}}}")), "{text}");

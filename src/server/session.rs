@@ -17,6 +17,7 @@ use crate::protocol::conversations::{
 };
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxRetryParams};
 use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
     InitializeResult,
@@ -259,6 +260,22 @@ impl Session {
                     kept.delete(params)
                 })?;
             }
+            Request::InboxList(params) => {
+                self.only_a_person()?;
+                self.keep::<InboxListParams>(id, Work::Read, |backend| backend.inbox(params))?;
+            }
+            Request::InboxRetry(params) => {
+                self.only_a_person()?;
+                self.keep::<InboxRetryParams>(id, Work::Setting, |backend| {
+                    backend.retry_message(params)
+                })?;
+            }
+            Request::InboxDiscard(params) => {
+                self.only_a_person()?;
+                self.keep::<InboxDiscardParams>(id, Work::Setting, |backend| {
+                    backend.discard_message(params)
+                })?;
+            }
             Request::VaultUsage(params) => {
                 self.of_conversations::<UsageParams>(id, Work::Read, |kept| kept.usage(params))?;
             }
@@ -400,6 +417,7 @@ fn status(shared: &Shared) -> StatusResult {
         seq: shared.events.seq(),
         settings: shared.backend.settings_state(),
         confinement: shared.backend.confinement(),
+        smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
         vault: shared.backend.vault(),
     }

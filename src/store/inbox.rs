@@ -7,6 +7,9 @@ use super::blobs::BlobHash;
 use super::{Store, StoreError};
 use crate::conversation::TurnId;
 
+/// The source of messages that a worker brings to the agent one after another, and settles itself.
+pub const VOICE: &str = "voice";
+
 /// A message that came in.
 #[derive(Debug, Clone, Copy)]
 pub struct NewMessage<'a> {
@@ -147,7 +150,8 @@ pub(super) fn heard_in(
     Ok(turn.map(TurnId))
 }
 
-/// Notes in which turn a message is heard, and forgets its words, which stand in its conversation.
+/// Notes in which turn a message is heard, and forgets its words, which stand in its conversation. One
+/// of [`VOICE`] stays as it stands: its worker may have to go on with it, and settles it.
 pub(super) fn note_heard(
     change: &Transaction<'_>,
     id: i64,
@@ -155,8 +159,12 @@ pub(super) fn note_heard(
 ) -> Result<(), StoreError> {
     change.execute(
         "UPDATE inbox SET state = 'done', turn = ?2, reason = '', text = '', body = NULL
-         WHERE id = ?1",
-        params![id, turn.0],
+         WHERE id = ?1 AND source <> ?3",
+        params![id, turn.0, VOICE],
+    )?;
+    change.execute(
+        "UPDATE inbox SET turn = ?2 WHERE id = ?1 AND source = ?3",
+        params![id, turn.0, VOICE],
     )?;
     Ok(())
 }
@@ -226,6 +234,130 @@ impl Store {
                 )?;
                 one(change, id).map(Some)
             })
+        })
+    }
+
+    /// Forgets in which turn a message was heard, where that is gone with its conversation: it may be
+    /// heard anew.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn forget_lost_turn(&self, id: i64) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("forget a turn that is gone", |change| {
+                change.execute(
+                    "UPDATE inbox SET turn = NULL
+                     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
+                    [id],
+                )?;
+                Ok(())
+            })
+        })
+    }
+
+    /// Gives back what was taken of a source and not settled: nobody works on it any more. How many.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn give_back_messages(&self, source: &str) -> Result<usize, StoreError> {
+        self.with_own(|database| {
+            database.change("give messages back to the inbox", |change| {
+                let taken = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
+                Ok(change.execute(taken, [source])?)
+            })
+        })
+    }
+
+    /// Gives one message back whose attempt does not count: it was not the message that ended it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn release_message(&self, id: i64) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("give a message back to the inbox", |change| {
+                change.execute(
+                    "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
+                     WHERE id = ?1 AND state = 'taken'",
+                    [id],
+                )?;
+                Ok(())
+            })
+        })
+    }
+
+    /// Has a message stand otherwise, by a person's wish and only if it stands in one of these
+    /// states; whether it did. One that is new again has no attempt counted.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is no such message.
+    pub fn move_message(
+        &self,
+        id: i64,
+        only: &[InboxState],
+        to: InboxState,
+        reason: &str,
+    ) -> Result<bool, StoreError> {
+        self.with_own(|database| {
+            database.change("move a message of the inbox", |change| {
+                if !only.contains(&one(change, id)?.state) {
+                    return Ok(false);
+                }
+                change.execute(
+                    "UPDATE inbox SET state = ?2, reason = ?3,
+                         attempts = CASE ?2 WHEN 'new' THEN 0 ELSE attempts END
+                     WHERE id = ?1",
+                    params![id, to.word(), reason],
+                )?;
+                Ok(true)
+            })
+        })
+    }
+
+    /// A message as it stands.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] where there is none.
+    pub fn message(&self, id: i64) -> Result<InboxRow, StoreError> {
+        self.with(|database| {
+            let query = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
+            let mut statement = database.read().prepare_cached(&query)?;
+            let mut found = statement.query([id])?;
+            match found.next()? {
+                Some(row) => read(row),
+                None => Err(StoreError::Unknown { what: "message", number: id }),
+            }
+        })
+    }
+
+    /// The last messages of a source in whatever state, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn last_messages(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
+        self.with(|database| {
+            let query =
+                format!("SELECT {COLUMNS} FROM inbox WHERE source = ?1 ORDER BY id DESC LIMIT ?2");
+            let mut statement = database.read().prepare_cached(&query)?;
+            let mut found = statement.query(params![source, limit])?;
+            let mut messages = Vec::new();
+            while let Some(row) = found.next()? {
+                messages.push(read(row)?);
+            }
+            Ok(messages)
+        })
+    }
+
+    /// How many messages of a source stand so.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn count_messages(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
+        self.with(|database| {
+            let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
+            let mut statement = database.read().prepare_cached(query)?;
+            let count: i64 =
+                statement.query_row(params![state.word(), source], |row| row.get(0))?;
+            Ok(u64::try_from(count).unwrap_or(0))
         })
     }
 
@@ -304,6 +436,50 @@ mod tests {
 
     fn message<'a>(message: &'a str, text: &'a str) -> NewMessage<'a> {
         NewMessage { source: "voice", message, text, body: None, received: 5 }
+    }
+
+    fn hear(store: &Store, id: i64, turn: i64) {
+        let noted = store.with_own(|database| {
+            database.change("hear", |change| note_heard(change, id, TurnId(turn)))
+        });
+        noted.unwrap();
+    }
+
+    #[test]
+    fn what_nobody_finished_is_taken_again_before_what_came_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        for name in ["a", "b"] {
+            store.receive(&message(name, name)).unwrap();
+        }
+        let first = store.take_message("voice").unwrap().unwrap();
+        hear(&store, first.id, 7);
+        let store = Store::at(folder.path());
+        assert_eq!(store.give_back_messages("prompt").unwrap(), 0);
+        assert_eq!(store.give_back_messages("voice").unwrap(), 1);
+        let again = store.take_message("voice").unwrap().unwrap();
+        assert_eq!((&*again.text, again.attempts, again.turn), ("a", 2, Some(TurnId(7))));
+        store.release_message(again.id).unwrap();
+        let again = store.take_message("voice").unwrap().unwrap();
+        assert_eq!((&*again.text, again.attempts), ("a", 2), "the one given back counts for none");
+        store.settle_message(again.id, InboxState::SetAside, None, "it failed").unwrap();
+        let renew = |only| store.move_message(again.id, &[only], InboxState::New, "").unwrap();
+        assert!(!renew(InboxState::Done));
+        assert!(renew(InboxState::SetAside));
+        assert_eq!(store.message(again.id).unwrap().attempts, 0);
+        assert_eq!(store.count_messages("voice", InboxState::New).unwrap(), 2);
+        assert_eq!(store.last_messages("voice", 1).unwrap()[0].text, "b");
+        hear(&store, again.id, 8);
+        let heard = store.message(again.id).unwrap();
+        assert_eq!((heard.state, &*heard.text), (InboxState::New, "a"), "its worker settles it");
+        assert_eq!(heard.turn, Some(TurnId(8)));
+        store.forget_lost_turn(again.id).unwrap();
+        assert_eq!(store.heard_in(again.id).unwrap(), None, "there is no such turn any more");
+        let typed = store.receive(&NewMessage { source: "prompt", ..message("c", "c") }).unwrap();
+        hear(&store, typed.row().id, 9);
+        let heard = store.message(typed.row().id).unwrap();
+        assert_eq!((heard.state, &*heard.text), (InboxState::Done, ""));
+        assert!(store.message(99).is_err());
     }
 
     #[test]

@@ -23,6 +23,7 @@ use vault_steward::llm::{
 };
 use vault_steward::policy::Scope;
 use vault_steward::store::Store;
+use vault_steward::store::inbox::{InboxRow, InboxState, NewMessage, VOICE};
 use vault_steward::vault::Cancel;
 
 use crate::world::Nowhere;
@@ -166,6 +167,7 @@ fn said(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: Some(text.to_owned()),
+        note: None,
     }
 }
 
@@ -308,4 +310,93 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     assert_eq!(life.answered(said("again mine"), None).await, person);
     assert_eq!(life.answered(said("I look into it"), Some(program)).await, program);
     assert_eq!(*life.looks.0.lock().unwrap(), [Scope::Mcp]);
+}
+
+fn spoken(text: &str) -> Said {
+    let note = Some("It was spoken.".to_owned());
+    let (source, client_id) = ("voice".to_owned(), None);
+    Said { source, scope: Scope::Voice, client_id, note, ..said(text) }
+}
+
+/// Takes a spoken message into the inbox and out of it, as its worker does.
+fn taken(life: &Life, text: &str) -> InboxRow {
+    let store = life.conversations.store();
+    let kept = NewMessage { source: VOICE, message: text, text, body: Some("{}"), received: 1 };
+    store.receive(&kept).unwrap();
+    store.take_message(VOICE).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let mine = life.answered(said("mine"), None).await;
+    let row = taken(&life, "milk");
+    life.may.add_permits(1);
+    let answered = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
+    let heard = life.conversations.store().message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(answered.turn), ..row.clone() });
+    // Brought once more it is not heard once more, and answered as it was.
+    let again = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
+    assert_eq!(life.heard(), ["mine", "milk"]);
+    // What is kept for a worker is no leftover of the agent's.
+    let memory = StoredMemory::new(life.conversations.clone());
+    assert_eq!(memory.leftovers().unwrap().messages, []);
+    // A program with a voice's token is not the person.
+    let refused = life.agent.say(foreign("and I", Scope::Voice), Some(mine)).await.err();
+    assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: mine })));
+    assert_ne!(life.answered(foreign("and I", Scope::Voice), None).await, mine);
+    assert_eq!(life.conversations.current().unwrap().unwrap().id, mine);
+}
+
+#[tokio::test]
+async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_its_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life::begin(folder.path());
+    let first = life.agent.say(said("look at this"), None).await.unwrap();
+    life.until_heard("look at this").await;
+    let row = taken(&life, "and milk");
+    let spoken = life.agent.say_kept(spoken("and milk"), row.id).await.unwrap();
+    life.may.add_permits(2);
+    let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
+    assert_eq!(first.turn, spoken.turn);
+    let heard = life.conversations.store().message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(first.turn), ..row });
+}
+
+#[tokio::test]
+async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let row = taken(&life, "milk");
+    life.may.add_permits(1);
+    let first = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let other = life.conversations.open_new("chat").unwrap().id;
+    life.answered(said("elsewhere"), Some(other)).await;
+    life.may.add_permits(1);
+    let notice = "Go on with it.".to_owned();
+    let going = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await;
+    let second = going.unwrap().await.unwrap();
+    assert_eq!((second.conversation, &*second.answer), (first.conversation, "ok"));
+    assert_ne!(second.turn, first.turn);
+    let store = life.conversations.store();
+    let heard = store.message(row.id).unwrap();
+    assert_eq!(heard, InboxRow { turn: Some(second.turn), ..row.clone() });
+    assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
+    // Nobody spoke there: the person's next message stays where they spoke last.
+    assert_eq!(life.conversations.current().unwrap().unwrap().id, other);
+    // Where its conversation is gone the person's message is heard anew.
+    life.conversations.delete(first.conversation).unwrap();
+    let notice = "Go on with it.".to_owned();
+    let gone = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await.err();
+    let id = first.conversation;
+    assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
+    store.forget_lost_turn(row.id).unwrap();
+    life.may.add_permits(1);
+    let third = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    assert_eq!(third.conversation, other);
+    store.settle_message(row.id, InboxState::Done, None, "").unwrap();
+    assert_eq!(store.heard_in(row.id).unwrap(), Some(third.turn));
 }

@@ -110,6 +110,7 @@ fn run(
                 scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
                 from: None,
                 client_id: Some(name.clone()),
+                note: None,
             };
             let kept = world.kept.lock().unwrap().conversations.len() as i64;
             let to = match chance.below(4) {

@@ -84,6 +84,7 @@ fn run(
                 scope: Scope::Person,
                 from: None,
                 client_id: Some(name.clone()),
+                note: None,
             };
             waiting.push(agent.say(said, None).await.unwrap());
             accepted.push(name);

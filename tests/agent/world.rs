@@ -185,6 +185,10 @@ impl Memory for Remembers {
         Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1), is_first })
     }
 
+    fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Arrival, MemoryError> {
+        unreachable!("nothing is brought again in this world")
+    }
+
     fn refuse(&self, received: i64, _: &str) -> Result<(), MemoryError> {
         self.0.broken()?;
         lock(&self.0.kept).refused.insert(received);

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 44] = [
+const COMMANDS: [&[&str]; 49] = [
     &[],
     &["serve"],
     &["tools"],
@@ -19,6 +19,11 @@ const COMMANDS: [&[&str]; 44] = [
     &["conversations", "end"],
     &["conversations", "delete"],
     &["conversations", "clear"],
+    &["inbox"],
+    &["inbox", "list"],
+    &["inbox", "show"],
+    &["inbox", "retry"],
+    &["inbox", "discard"],
     &["usage"],
     &["chat"],
     &["links"],

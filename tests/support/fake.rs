@@ -14,6 +14,10 @@ use vault_steward::protocol::conversations::{
     SessionLoadResult, UsageParams, UsageResult,
 };
 use vault_steward::protocol::error::{ErrorObject, Kind};
+use vault_steward::protocol::inbox::{
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
+    SmartHoleState,
+};
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
@@ -222,6 +226,22 @@ impl Backend for Fake {
 
     fn confinement(&self) -> Confinement {
         Confinement::default()
+    }
+
+    fn smarthole(&self) -> SmartHoleState {
+        SmartHoleState::default()
+    }
+
+    fn inbox(&self, _: InboxListParams) -> Result<InboxListResult, ErrorObject> {
+        Ok(InboxListResult::default())
+    }
+
+    fn retry_message(&self, _: InboxRetryParams) -> Result<InboxResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn discard_message(&self, _: InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
     }
 }
 

@@ -79,17 +79,22 @@ pub struct Server {
 impl Server {
     /// Gives the answers in turn, and the last one to everyone after.
     pub fn start(answers: Vec<Answer>) -> Self {
+        Self::answering(move |number, _| answers[number.min(answers.len() - 1)].clone())
+    }
+
+    /// Answers each request, which is the how-manieth, as `answer` says.
+    pub fn answering(answer: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (leaving, left) = channel();
-        let (asked, answers) = (Arc::clone(&requests), Arc::new(answers));
+        let (asked, answers) = (Arc::clone(&requests), Arc::new(answer));
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 let Ok(stream) = stream else { return };
                 let (asked, answers) = (Arc::clone(&asked), Arc::clone(&answers));
                 let leaving = leaving.clone();
-                std::thread::spawn(move || serve(stream, number, &asked, &answers, &leaving));
+                std::thread::spawn(move || serve(stream, number, &asked, &*answers, &leaving));
             }
         });
         Self { url, requests, left }
@@ -109,18 +114,19 @@ fn serve(
     stream: TcpStream,
     connection: usize,
     asked: &Mutex<Vec<Request>>,
-    answers: &[Answer],
+    answers: &dyn Fn(usize, &Request) -> Answer,
     leaving: &Sender<Instant>,
 ) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     while let Some(request) = read(&mut reader, connection) {
-        let answer = {
+        let number = {
             let mut asked = asked.lock().unwrap();
-            asked.push(request);
-            answers[(asked.len() - 1).min(answers.len() - 1)].clone()
+            asked.push(request.clone());
+            asked.len() - 1
         };
+        let answer = answers(number, &request);
         if answer.refuse {
             let _ = stream.shutdown(Shutdown::Both);
             return;

@@ -79,7 +79,7 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`]: the message is for a conversation in which a turn is at
     /// work, and nothing is recorded; [`ConversationError::NotFound`].
     pub fn arrive(&self, message: &Message) -> Answer<Arrived> {
-        match self.take(message, None)? {
+        match self.take(message, ItemKind::User, None)? {
             Taken::Arrived(arrived) => Ok(arrived),
             Taken::Heard(turn) => {
                 unreachable!("what was not received was not heard before, in {turn}")
@@ -94,12 +94,30 @@ impl Conversations {
     /// # Errors
     /// As [`Self::arrive`].
     pub fn arrive_received(&self, message: &Message, received: i64) -> Answer<Taken> {
-        self.take(message, Some(received))
+        self.take(message, ItemKind::User, Some(received))
     }
 
-    fn take(&self, message: &Message, received: Option<i64>) -> Answer<Taken> {
+    /// Begins a turn in the conversation that `notice` names, with this notice in the place of
+    /// something said: the message with this number in the inbox is gone on with, whose turn was cut
+    /// short. That it is heard in the new turn is noted there by the same commit. Since nobody speaks,
+    /// the conversation does not become the current one. Durable when this returns.
+    ///
+    /// # Errors
+    /// As [`Self::arrive`].
+    pub fn go_on(&self, notice: &Message, received: i64) -> Answer<Arrived> {
+        match self.take(notice, ItemKind::Notice, Some(received))? {
+            Taken::Arrived(arrived) => Ok(arrived),
+            Taken::Heard(turn) => {
+                unreachable!("what is gone on with may have been heard before, in {turn}")
+            }
+        }
+    }
+
+    fn take(&self, message: &Message, kind: ItemKind, received: Option<i64>) -> Answer<Taken> {
         let mut said = self.said();
-        if let Some(received) = received
+        let is_said = kind == ItemKind::User;
+        if is_said
+            && let Some(received) = received
             && let Some(turn) = self.0.store.heard_in(received)?
         {
             return Ok(Taken::Heard(turn));
@@ -137,11 +155,7 @@ impl Conversations {
             boundary::is_question_fresh(now, since, limits).then_some(waiting)
         });
         let new = NewConversation { source: &message.source, began: wall };
-        let item = NewItem {
-            kind: ItemKind::User,
-            text: message.text.clone(),
-            body: message.body.clone(),
-        };
+        let item = NewItem { kind, text: message.text.clone(), body: message.body.clone() };
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
@@ -149,7 +163,7 @@ impl Conversations {
             Placed::Began(kept) => kept,
             Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
         };
-        if !is_foreign(source) {
+        if is_said && !is_foreign(source) {
             self.set_apart(false);
         }
         said.insert(kept.conversation, now);

@@ -12,6 +12,9 @@ use crate::policy::Scope;
 pub enum Event {
     /// The turn begins with this, which is kept already.
     Began(Said),
+    /// The turn begins anew with this, which was kept in an earlier turn of the conversation that was
+    /// cut short.
+    Again(Said),
     /// A person says something while the turn is at work; it is heard at the next round.
     Said(Said),
     /// The model is answering.
@@ -167,6 +170,8 @@ pub enum Reason {
 pub enum Show {
     /// A person's message is in the history.
     User(Said),
+    /// A person's message, which is in the history, is worked on once more.
+    Again(Said),
     /// More of an answer.
     Text {
         /// The message it belongs to.

@@ -178,10 +178,19 @@ impl Turn {
         match event {
             Event::Began(said) if self.phase == Phase::New => {
                 self.trust(&said);
+                let note = said.note.clone();
                 out.push(Effect::Show(Show::User(said)));
+                out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
                 self.ask(&mut out);
             }
-            Event::Began(said) | Event::Said(said) => self.unheard.push_back(said),
+            Event::Again(said) if self.phase == Phase::New => {
+                self.trust(&said);
+                out.push(Effect::Show(Show::Again(said)));
+                self.ask(&mut out);
+            }
+            Event::Began(said) | Event::Again(said) | Event::Said(said) => {
+                self.unheard.push_back(said)
+            }
             Event::Streamed(event) => self.streamed(event, &mut out),
             Event::Answered(turn) => self.answered(*turn, &mut out),
             Event::Failed(error) => self.failed(&error, &mut out),
@@ -204,8 +213,10 @@ impl Turn {
     /// Puts what a person said into the history.
     fn hear(&mut self, said: Said, out: &mut Vec<Effect>) {
         self.trust(&said);
+        let note = said.note.clone();
         out.push(Effect::Record(said.entry()));
         out.push(Effect::Show(Show::User(said)));
+        out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
         // Who speaks to it gives it new work.
         (self.rounds, self.calls, self.tokens, self.is_last) = (0, 0, 0, false);
         (self.must_end, self.is_late) = (None, false);

@@ -53,13 +53,16 @@ impl Bounds {
 
 /// The TCP ports that the daemon connects to by these settings: those of the built-in providers, on
 /// this machine too, so that each can be chosen while the daemon runs, and those of the providers that
-/// the settings speak of. Another port needs a restart, since what is confined cannot be let out.
+/// the settings speak of; and that of SmartHole. Another port needs a restart, since what is confined
+/// cannot be let out.
 pub fn ports_out(config: &Config) -> Vec<u16> {
     let models = &config.models;
     let named = setup::configured(models).into_iter().chain(setup::built_in().map(str::to_owned));
     let known = named.filter_map(|name| setup::provider(models, &name).ok());
     let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
     ports.push(443);
+    // Also where it is switched off: it can be switched on while the daemon runs.
+    ports.push(config.smarthole.port);
     ports.sort_unstable();
     ports.dedup();
     ports
@@ -97,6 +100,7 @@ mod tests {
             let known = setup::provider(&Config::default().models, name).unwrap();
             assert!(ports.contains(&known.address.port().unwrap()), "{name}: {ports:?}");
         }
-        assert_eq!(ports, [443, 1234, 8000, 8080, 11434]);
+        // And SmartHole's.
+        assert_eq!(ports, [443, 1234, 8000, 8080, 9473, 11434]);
     }
 }

@@ -27,7 +27,8 @@ impl Store {
     ///
     /// A conversation that had ended goes on by this, and a question in it counts as answered. With
     /// `received`, the message's number in the inbox, it is marked as heard there by the same commit;
-    /// one that was heard before changes nothing.
+    /// one that was heard before changes nothing. A notice in the place of a message begins a turn
+    /// that goes on with what was heard before.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] where a turn is at work in it; [`StoreError::Unknown`] where there
@@ -42,7 +43,8 @@ impl Store {
     ) -> Result<Placed, StoreError> {
         self.with_own(|database| {
             database.change("take a message", |change| {
-                if let Some(received) = received
+                if message.kind == ItemKind::User
+                    && let Some(received) = received
                     && let Some(turn) = inbox::heard_in(change, received)?
                 {
                     return Ok(Placed::Heard(turn));

@@ -1,0 +1,205 @@
+//! `steward inbox`: messages that came by voice.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::failure::Failure;
+use super::output::Output;
+use super::reach;
+use super::session::Session;
+use crate::daemon::{self, inbox};
+use crate::protocol::MethodParams;
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::inbox::{
+    InboxDiscardParams, InboxListParams, InboxMessage, InboxMessageState, InboxRetryParams,
+};
+use crate::store::Store;
+
+/// How long another process's change is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Characters of a message in the list.
+const SHOWN: usize = 60;
+
+/// Of `inbox`.
+#[derive(Debug, Args)]
+pub struct InboxArguments {
+    /// What to do with them [default: list].
+    #[command(subcommand)]
+    pub action: Option<InboxAction>,
+}
+
+/// What can be done with messages.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum InboxAction {
+    /// List those that wait, are worked on or were set aside
+    List {
+        /// Those that are done as well
+        #[arg(long)]
+        all: bool,
+        /// Messages shown at most, the last ones
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        limit: u32,
+    },
+    /// Show one whole, with what became of it
+    Show {
+        /// Its number
+        id: u64,
+    },
+    /// Have one that was set aside tried again
+    Retry {
+        /// Its number
+        id: u64,
+    },
+    /// Let go of one, undone
+    Discard {
+        /// Its number
+        id: u64,
+    },
+}
+
+/// Lists, shows, retries or discards messages.
+///
+/// # Errors
+/// A number that names none; as the daemon or the store says.
+pub fn run(
+    session: &Session,
+    arguments: &InboxArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let kept = Kept { session, root: &root };
+    match arguments.action.unwrap_or(InboxAction::List { all: false, limit: 100 }) {
+        InboxAction::List { all, limit } => {
+            let params = InboxListParams { id: None, all, limit: Some(limit) };
+            let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
+            if output.json() {
+                output.json_value(&listed)?;
+            } else if listed.messages.is_empty() {
+                output.text("no message waits")?;
+            } else {
+                let lines: Vec<String> = listed.messages.iter().map(line).collect();
+                output.text(&lines.join("\n"))?;
+            }
+        }
+        InboxAction::Show { id } => {
+            let params = InboxListParams { id: Some(id), ..InboxListParams::default() };
+            let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
+            for message in &listed.messages {
+                show(message, output)?;
+            }
+        }
+        InboxAction::Retry { id } => {
+            let params = InboxRetryParams { id };
+            let moved = kept.ask(&params, true, |store| inbox::retry(store, &params))?;
+            done(&moved.message, "is tried again", output)?;
+        }
+        InboxAction::Discard { id } => {
+            let params = InboxDiscardParams { id };
+            let moved = kept.ask(&params, true, |store| inbox::discard(store, &params))?;
+            done(&moved.message, "is let go of", output)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where messages are: with the daemon, or in the state folder where there is none.
+struct Kept<'a> {
+    session: &'a Session,
+    root: &'a Path,
+}
+
+impl Kept<'_> {
+    fn ask<P: MethodParams>(
+        &self,
+        params: &P,
+        changes: bool,
+        work: impl FnOnce(&Store) -> Result<P::Result, ErrorObject>,
+    ) -> Result<P::Result, Failure> {
+        if let Some(answer) = reach::ask(self.session, self.root, params)? {
+            return Ok(answer);
+        }
+        let folders = &self.session.folders;
+        let state = folders.prepare(self.root)?;
+        let _lock = match changes {
+            false => None,
+            true => Some(daemon::lock(folders, self.root, &state, PATIENCE)?),
+        };
+        work(&Store::at(&state)).map_err(failed)
+    }
+}
+
+fn line(message: &InboxMessage) -> String {
+    let cut = message.text.chars().count() > SHOWN;
+    let text: String = message.text.chars().take(SHOWN).collect();
+    let text = text.replace(char::is_control, " ");
+    let flag = if message.differs { "  (another text came under its name before)" } else { "" };
+    let reason = match message.reason.is_empty() {
+        true => String::new(),
+        false => format!("  [{}]", message.reason),
+    };
+    format!(
+        "{:<5} {}  {:<9} {text}{}{reason}{flag}",
+        message.id,
+        short(&message.received),
+        word(message.state),
+        if cut { "…" } else { "" },
+    )
+}
+
+fn show(message: &InboxMessage, output: &Output) -> Result<(), Failure> {
+    if output.json() {
+        return Ok(output.json_value(message)?);
+    }
+    let how = match (message.typed, message.direct) {
+        (false, true) => "spoken, to the steward by name",
+        (false, false) => "spoken, routed",
+        (true, true) => "typed, to the steward by name",
+        (true, false) => "typed, routed",
+    };
+    let mut lines = vec![
+        format!("message   {}, {}", message.id, word(message.state)),
+        format!("came      {}, {how}", short(&message.received)),
+        format!("begun     {} times", message.attempts),
+    ];
+    lines.extend(message.routing_reason.iter().map(|why| format!("routed    {why}")));
+    lines.extend(message.session_id.iter().map(|id| format!("in        conversation {id}")));
+    if !message.reason.is_empty() {
+        lines.push(format!("became    {}", message.reason));
+    }
+    if message.differs {
+        lines.push("flagged   another text came under its name before".to_owned());
+    }
+    lines.push(String::new());
+    lines.push(message.text.clone());
+    Ok(output.text(&lines.join("\n"))?)
+}
+
+fn done(message: &InboxMessage, what: &str, output: &Output) -> Result<(), Failure> {
+    match output.json() {
+        true => Ok(output.json_value(message)?),
+        false => Ok(output.text(&format!("message {} {what}", message.id))?),
+    }
+}
+
+fn word(state: InboxMessageState) -> &'static str {
+    match state {
+        InboxMessageState::New => "waits",
+        InboxMessageState::Taken => "at work",
+        InboxMessageState::Done => "done",
+        InboxMessageState::SetAside => "set aside",
+    }
+}
+
+/// A time without its offset.
+fn short(time: &str) -> String {
+    time.chars().take(16).collect::<String>().replace('T', " ")
+}
+
+fn failed(error: ErrorObject) -> Failure {
+    let kind = if error.data.kind == Kind::NotFound { "not_found" } else { "failed" };
+    Failure::other(kind, error.message, error.data.hint.unwrap_or_default())
+}

@@ -1,0 +1,128 @@
+//! Messages that came by voice, as the local door and the command line show them.
+
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::inbox::{
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
+    InboxResult, InboxRetryParams,
+};
+use crate::smarthole::frames::How;
+use crate::store::inbox::{InboxRow, InboxState, VOICE};
+use crate::store::{Store, StoreError};
+
+/// Messages listed where no limit is given, and at most.
+const LISTED: (u32, u32) = (100, 1_000);
+
+/// Lists messages, or says how one stands.
+///
+/// # Errors
+/// Kinds `not_found` and `failed`.
+pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, ErrorObject> {
+    let limit = params.limit.unwrap_or(LISTED.0).clamp(1, LISTED.1);
+    let rows = if let Some(id) = params.id {
+        vec![one(store, id)?]
+    } else if params.all {
+        let mut rows = store.last_messages(VOICE, limit).map_err(failed)?;
+        rows.reverse();
+        rows
+    } else {
+        let mut rows = Vec::new();
+        for state in [InboxState::New, InboxState::Taken, InboxState::SetAside] {
+            rows.extend(store.messages(Some(VOICE), state, limit).map_err(failed)?);
+        }
+        rows.sort_by_key(|row| row.id);
+        let more = rows.len().saturating_sub(limit as usize);
+        rows.split_off(more)
+    };
+    let messages: Result<Vec<_>, _> = rows.iter().map(|row| message(store, row)).collect();
+    Ok(InboxListResult { messages: messages.map_err(failed)? })
+}
+
+/// Has a message tried again.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` and `failed`.
+pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, ErrorObject> {
+    let only = [InboxState::SetAside, InboxState::New];
+    moved(store, params.id, &only, InboxState::New, "")
+}
+
+/// Lets go of a message.
+///
+/// # Errors
+/// Kinds `not_found`, `invalid_params` and `failed`.
+pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
+    let only = [InboxState::SetAside, InboxState::New];
+    moved(store, params.id, &only, InboxState::Done, "let go of by a person")
+}
+
+fn moved(
+    store: &Store,
+    id: u64,
+    only: &[InboxState],
+    to: InboxState,
+    reason: &str,
+) -> Result<InboxResult, ErrorObject> {
+    let row = one(store, id)?;
+    if !store.move_message(row.id, only, to, reason).map_err(failed)? {
+        let (text, hint) = match one(store, id)?.state {
+            InboxState::Done => ("is done", "say it again, if it is to be done again"),
+            _ => ("is being worked on", "stop its turn first, or wait for its end"),
+        };
+        let text = format!("message {id} {text}");
+        return Err(ErrorObject::new(Kind::InvalidParams, text).hint(hint));
+    }
+    let row = one(store, id)?;
+    Ok(InboxResult { message: message(store, &row).map_err(failed)? })
+}
+
+fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
+    let unknown = || {
+        let text = format!("there is no message {id} in the inbox");
+        ErrorObject::new(Kind::NotFound, text).hint("`steward inbox list --all` names them")
+    };
+    let number = i64::try_from(id).map_err(|_| unknown())?;
+    match store.message(number) {
+        Ok(row) if row.source == VOICE => Ok(row),
+        Ok(_) | Err(StoreError::Unknown { .. }) => Err(unknown()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// A message as clients see it.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError> {
+    let turn = row.turn.map(|turn| store.turn(turn)).transpose()?.flatten();
+    let how = how(row);
+    let time = chrono::DateTime::from_timestamp_millis(row.received).unwrap_or_default();
+    let time = time.with_timezone(&chrono::Local);
+    Ok(InboxMessage {
+        id: u64::try_from(row.id).unwrap_or(0),
+        text: row.text.clone(),
+        state: match row.state {
+            InboxState::New => InboxMessageState::New,
+            InboxState::Taken => InboxMessageState::Taken,
+            InboxState::Done => InboxMessageState::Done,
+            InboxState::SetAside => InboxMessageState::SetAside,
+        },
+        attempts: row.attempts,
+        differs: row.differs,
+        received: time.to_rfc3339_opts(chrono::SecondsFormat::Secs, false),
+        reason: row.reason.clone(),
+        typed: how.typed,
+        direct: how.direct,
+        routing_reason: how.reason,
+        session_id: turn.as_ref().map(|turn| turn.conversation.to_string()),
+        turn: turn.map(|turn| turn.id.to_string()),
+    })
+}
+
+/// How a message came.
+pub(super) fn how(row: &InboxRow) -> How {
+    row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
+}
+
+fn failed(error: StoreError) -> ErrorObject {
+    ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
+}

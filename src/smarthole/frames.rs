@@ -1,0 +1,190 @@
+//! What SmartHole sends and takes: one JSON object a frame.
+//!
+//! Its own description of the protocol and what it does differ in places; this is what it does.
+//! Whatever is not understood is ignored, as it ignores what it does not understand.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::notification::{Notification, Priority};
+
+/// Characters of the router's reason that are kept.
+const MAX_REASON: usize = 1_000;
+
+/// Bytes of a message's id that are kept; one that is longer is none.
+const MAX_ID: usize = 1_000;
+
+/// A message, as it was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// SmartHole's name for it: data, whatever stands in it, and not always one that is new.
+    pub id: String,
+    /// What was said, as it was understood.
+    pub text: String,
+    /// How it came.
+    pub how: How,
+}
+
+/// How a message came.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct How {
+    /// Whether it was typed, not spoken.
+    pub typed: bool,
+    /// Whether the person called the steward by its name; else SmartHole's router chose it.
+    pub direct: bool,
+    /// Why the router chose it.
+    pub reason: Option<String>,
+    /// When, as SmartHole's clock says: a text, never gone by.
+    pub timestamp: Option<String>,
+}
+
+/// What came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Incoming {
+    /// The registration holds.
+    Registered,
+    /// It does not.
+    Refused {
+        /// The kind, one of SmartHole's words.
+        code: String,
+        /// SmartHole's own words.
+        message: String,
+    },
+    /// A person said something.
+    Message(Heard),
+    /// A message without a text: there is nothing to keep.
+    Empty {
+        /// Its name.
+        id: String,
+    },
+}
+
+/// Reads a frame; none where it is nothing that is known.
+pub fn read(text: &str) -> Option<Incoming> {
+    let frame: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let payload = frame.get("payload")?.as_object()?;
+    let text = |object: &Map<String, Value>, key: &str, most: usize| {
+        let text = object.get(key)?.as_str()?;
+        Some(text.chars().take(most).collect::<String>())
+    };
+    match frame.get("type")?.as_str()? {
+        "registration_response" => Some(match payload.get("success")?.as_bool()? {
+            true => Incoming::Registered,
+            false => Incoming::Refused {
+                code: text(payload, "code", 100).unwrap_or_default(),
+                message: text(payload, "message", MAX_REASON).unwrap_or_default(),
+            },
+        }),
+        "message" => {
+            let id = payload.get("id")?.as_str()?;
+            if id.is_empty() || id.len() > MAX_ID {
+                return None;
+            }
+            let id = id.to_owned();
+            let said = payload.get("text").and_then(Value::as_str).unwrap_or_default();
+            if said.trim().is_empty() {
+                return Some(Incoming::Empty { id });
+            }
+            let empty = Map::new();
+            let more = payload.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+            let how = How {
+                typed: more.get("inputMethod").and_then(Value::as_str) == Some("text"),
+                direct: more.get("directRouted").and_then(Value::as_bool).unwrap_or(false),
+                reason: text(more, "routingReason", MAX_REASON)
+                    .filter(|why| !why.trim().is_empty()),
+                timestamp: text(payload, "timestamp", 100),
+            };
+            Some(Incoming::Message(Heard { id, text: said.trim().to_owned(), how }))
+        }
+        _ => None,
+    }
+}
+
+/// The frame that registers.
+pub fn registration(name: &str, description: &str, version: &str) -> String {
+    let payload = json!({ "name": name, "description": description, "version": version });
+    json!({ "type": "registration", "payload": payload }).to_string()
+}
+
+/// The frame that acknowledges a message.
+pub fn ack(id: &str) -> String {
+    response(id, "ack", &json!({}))
+}
+
+/// The frame that says that a message is not taken.
+pub fn reject(id: &str, reason: &str) -> String {
+    response(id, "reject", &json!({ "reason": reason }))
+}
+
+/// The frame that has a person shown something.
+pub fn notification(notification: &Notification) -> String {
+    let priority = match notification.priority {
+        Priority::Normal => "normal",
+        Priority::High => "high",
+    };
+    let payload =
+        json!({ "title": notification.title, "body": notification.body, "priority": priority });
+    response(&notification.message, "notification", &payload)
+}
+
+fn response(id: &str, kind: &str, payload: &Value) -> String {
+    let payload = json!({ "messageId": id, "type": kind, "payload": payload });
+    json!({ "type": "response", "payload": payload }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_read_with_how_it_came() {
+        let frame = json!({"type": "message", "payload": {"id": "../../x\n", "text": " buy milk ",
+            "timestamp": "yesterday", "metadata": {"inputMethod": "voice", "directRouted": false,
+            "routingReason": "it is to be noted", "confidence": null, "more": {}}}});
+        let Some(Incoming::Message(heard)) = read(&frame.to_string()) else { panic!("{frame}") };
+        assert_eq!((&*heard.id, &*heard.text), ("../../x\n", "buy milk"));
+        assert_eq!(heard.how.reason.as_deref(), Some("it is to be noted"));
+        assert!(!heard.how.typed && !heard.how.direct);
+        let bare = json!({"type": "message", "payload": {"id": "1", "text": "x"}}).to_string();
+        assert!(
+            matches!(read(&bare), Some(Incoming::Message(heard)) if heard.how == How::default())
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_ignored() {
+        for frame in [
+            "",
+            "null",
+            "[]",
+            "{",
+            "{\"type\":\"message\"}",
+            "{\"type\":\"message\",\"payload\":null}",
+            "{\"type\":\"message\",\"payload\":{\"text\":\"no id\"}}",
+            "{\"type\":\"message\",\"payload\":{\"id\":7,\"text\":\"x\"}}",
+            "{\"type\":\"update\",\"payload\":{}}",
+            "{\"type\":\"registration_response\",\"payload\":{}}",
+        ] {
+            assert_eq!(read(frame), None, "{frame}");
+        }
+        let empty = "{\"type\":\"message\",\"payload\":{\"id\":\"1\",\"text\":\" \"}}";
+        assert_eq!(read(empty), Some(Incoming::Empty { id: "1".to_owned() }));
+        let refused = "{\"type\":\"registration_response\",\"payload\":{\"success\":false}}";
+        assert!(matches!(read(refused), Some(Incoming::Refused { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_frame_breaks_it(text in ".*", id in ".*", key in "[a-z]+") {
+            let _ = read(&text);
+            let frame = json!({"type": "message", "payload": {"id": id, "text": text, key: 1}});
+            if let Some(Incoming::Message(heard)) = read(&frame.to_string()) {
+                prop_assert_eq!(heard.text, text.trim());
+                prop_assert!(!ack(&heard.id).contains("null"));
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a person is shown of an answer: a title and a few plain lines.
+
+/// The longest title and the longest text, in characters; systems cut what is longer, where they like.
+const MAX_TITLE: usize = 60;
+const MAX_BODY: usize = 240;
+
+/// Something to be shown to the person who said something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notification {
+    /// SmartHole's name for the message that it belongs to.
+    pub message: String,
+    /// One line.
+    pub title: String,
+    /// The text.
+    pub body: String,
+    /// How urgent it is.
+    pub priority: Priority,
+}
+
+/// How urgent a notification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// As any.
+    Normal,
+    /// The person is waited for.
+    High,
+}
+
+impl Notification {
+    /// What is shown of `text`, an answer in Markdown to what was `said`; none where there is nothing
+    /// to show.
+    pub fn of(message: &str, said: &str, text: &str, priority: Priority) -> Option<Self> {
+        let body = cut(&plain(text), MAX_BODY);
+        let title = match cut(&plain(said), MAX_TITLE) {
+            title if title.is_empty() => "Vault Steward".to_owned(),
+            title => title,
+        };
+        let message = message.to_owned();
+        (!body.is_empty()).then_some(Self { message, title, body, priority })
+    }
+}
+
+/// The text without what only a reader of Markdown understands, on one line. No angle brackets are
+/// left: SmartHole takes what stands in them for HTML.
+fn plain(text: &str) -> String {
+    let mut words = String::new();
+    for line in text.lines() {
+        let line = line.trim().trim_start_matches(['#', '>']).trim_start();
+        let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
+        if line.is_empty() || line.chars().all(|c| c == '-' || c == '`') {
+            continue;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(line);
+    }
+    let mut shown = String::new();
+    let mut rest = words.as_str();
+    while let Some((before, link)) = rest.split_once("[[") {
+        let Some((link, after)) = link.split_once("]]") else { break };
+        shown.push_str(before);
+        shown.push_str(link.rsplit_once('|').map_or(link, |(_, label)| label));
+        rest = after;
+    }
+    shown.push_str(rest);
+    let shown = shown.replace("**", "").replace('`', "");
+    let shown = shown.replace('<', "‹").replace('>', "›");
+    let shown: String = shown.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// At most so many characters, ended at a word where one ends near.
+fn cut(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let last = text.char_indices().nth(most - 1).map_or(end, |(at, _)| at);
+    let head = &text[..last];
+    let word = head.rfind(' ').filter(|at| at * 2 > head.len()).unwrap_or(head.len());
+    format!("{}…", head[..word].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(said: &str, text: &str) -> Option<(String, String)> {
+        let shown = Notification::of("1", said, text, Priority::Normal)?;
+        Some((shown.title, shown.body))
+    }
+
+    #[test]
+    fn markdown_becomes_plain_words() {
+        let text =
+            "## Done\n\n- **Milk** is in [[Lists/Shopping|Shopping]]\n- see `a.md` <b>\n```\n";
+        let (title, body) = of("remember to buy milk", text).unwrap();
+        assert_eq!(title, "remember to buy milk");
+        assert_eq!(body, "Done Milk is in Shopping see a.md ‹b›");
+        assert_eq!(of("x", " \n\n"), None);
+        assert_eq!(of("x", "[[open"), Some(("x".into(), "[[open".into())));
+    }
+
+    #[test]
+    fn what_is_too_long_ends_at_a_word() {
+        let (title, body) = of(&"word ".repeat(50), &"longer ".repeat(90)).unwrap();
+        assert!(title.ends_with("word…") && title.chars().count() <= MAX_TITLE, "{title}");
+        assert!(body.ends_with("longer…") && body.chars().count() <= MAX_BODY, "{body}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_shown_within_its_limits(said in ".*", text in ".*") {
+            if let Some((title, body)) = of(&said, &text) {
+                prop_assert!((1..=MAX_TITLE).contains(&title.chars().count()));
+                prop_assert!((1..=MAX_BODY).contains(&body.chars().count()));
+                prop_assert!(!body.contains(['<', '>', '\n']));
+            }
+        }
+    }
+}

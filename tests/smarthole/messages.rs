@@ -1,0 +1,239 @@
+//! What becomes of a spoken message.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, adds, calls, counts, history, says};
+use crate::desktop::{Seen, message};
+use crate::door::Client;
+use crate::models::{Answer, Step};
+
+/// Reads what a client hears up to the first message that fits.
+fn hear(client: &mut Client, fits: impl Fn(&Value) -> bool) -> Value {
+    client.socket.get_ref().set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    loop {
+        let frame = client.socket.read().expect("more is heard");
+        let Ok(text) = frame.to_text() else { continue };
+        let Ok(message) = serde_json::from_str::<Value>(text) else { continue };
+        if fits(&message) {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn a_spoken_request_becomes_a_change_and_a_notification() {
+    let desk = Desk::new(|_, request| adds(request));
+    let daemon = desk.serve();
+    let mut client = desk.client(&daemon);
+    desk.desktop.say("m1", "add item0000");
+    let heard = hear(&mut client, |message| message["method"] == "_vault/inbox");
+    let kept = &heard["params"]["message"];
+    assert_eq!((&kept["text"], &kept["state"]), (&json!("add item0000"), &json!("new")));
+    assert_eq!(kept["routingReason"], "it is to be noted");
+    let said = hear(&mut client, |message| {
+        message["params"]["update"]["sessionUpdate"] == "user_message_chunk"
+    });
+    assert_eq!(said["params"]["update"]["_meta"]["vault"]["source"], "voice");
+    let shown = desk.desktop.shown("Added item0000.");
+    assert_eq!(shown, ("add item0000".to_owned(), "normal".to_owned()));
+    hear(&mut client, |message| message["params"]["message"]["state"] == "done");
+    assert_eq!(counts(&desk.list(), 1), [1]);
+    let told = json!(history(&desk.server.requests()[0])).to_string();
+    assert!(told.contains("was spoken to SmartHole and transcribed"), "{told}");
+    assert!(told.contains("it is to be noted"), "{told}");
+    assert_eq!(desk.json(&["inbox", "list", "--all"])["messages"][0]["state"], "done");
+}
+
+#[test]
+fn a_message_is_acknowledged_at_once_however_long_the_model_takes() {
+    let desk = Desk::new(|_, _| Answer::steps(vec![Step::Hang]));
+    let _daemon = desk.serve();
+    for id in ["1", "2", "3"] {
+        let begun = Instant::now();
+        desk.desktop.say(id, "think hard");
+        desk.desktop.acked(id, 1);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+    let status = desk.json(&["status"]);
+    assert_eq!(status["status"]["smarthole"]["waiting"], 3);
+    assert!(desk.desktop.seen().iter().all(|one| !matches!(one, Seen::Reject { .. })));
+}
+
+#[test]
+fn the_same_message_is_done_once_and_another_text_under_its_name_is_flagged() {
+    let desk = Desk::new(|_, request| adds(request));
+    let _daemon = desk.serve();
+    desk.desktop.say("same", "add item0000");
+    desk.desktop.say("same", "add item0000");
+    desk.desktop.acked("same", 2);
+    desk.desktop.shown("Added item0000");
+    desk.desktop.say("same", "add item0000");
+    desk.desktop.say("same", "add item0001");
+    desk.desktop.acked("same", 4);
+    desk.desktop.shown("Added item0001");
+    desk.idle();
+    assert_eq!(counts(&desk.list(), 2), [1, 1]);
+    let listed = desk.json(&["inbox", "list", "--all"]);
+    let differs: Vec<&Value> =
+        listed["messages"].as_array().unwrap().iter().map(|one| &one["differs"]).collect();
+    assert_eq!(differs, [&json!(false), &json!(true)]);
+    assert!(desk.home.run_in(&desk.vault, &["inbox", "show", "2"]).stdout.contains("flagged"));
+}
+
+#[test]
+fn the_next_message_answers_a_question_and_what_is_sent_meanwhile_is_shown() {
+    let desk = Desk::new(|number, _| match number {
+        0 => calls("c1", "send_message", json!({"text": "I look for lists."})),
+        1 => calls("c2", "send_message", json!({"text": "Which list?", "is_question": true})),
+        _ => says("On the **shopping** list in [[List]]."),
+    });
+    let _daemon = desk.serve();
+    desk.desktop.say("1", "put milk on the list");
+    assert_eq!(desk.desktop.shown("I look for lists.").1, "normal");
+    assert_eq!(desk.desktop.shown("Which list?").1, "high");
+    desk.idle();
+    desk.desktop.say("2", "the shopping list");
+    desk.desktop.shown("On the shopping list in List.");
+    let conversations = desk.json(&["conversations", "list"]);
+    assert_eq!(conversations["conversations"].as_array().unwrap().len(), 1, "{conversations:#}");
+    let told = json!(history(desk.server.requests().last().unwrap())).to_string();
+    assert!(told.contains("put milk on the list") && told.contains("the shopping list"));
+    // Titles of their own, a second apart: none was lost.
+    assert!(!desk.desktop.seen().iter().any(|one| matches!(one, Seen::Lost { .. })));
+    let shown = desk.desktop.shown_at();
+    assert_eq!(shown.len(), 3, "{:#?}", desk.desktop.seen());
+    for pair in shown.windows(2) {
+        assert!(pair[1] - pair[0] > Duration::from_millis(900), "{:?}", pair[1] - pair[0]);
+    }
+}
+
+#[test]
+fn a_model_that_says_nothing_shows_nothing() {
+    let desk = Desk::new(|number, request| match number {
+        0 => says(""),
+        _ => adds(request),
+    });
+    let _daemon = desk.serve();
+    desk.desktop.say("1", "be quiet");
+    desk.desktop.acked("1", 1);
+    desk.idle();
+    desk.desktop.say("2", "add item0000");
+    desk.desktop.shown("Added item0000");
+    assert_eq!(desk.desktop.shown_at().len(), 1, "{:#?}", desk.desktop.seen());
+}
+
+#[test]
+fn what_fails_three_times_is_set_aside_and_can_be_tried_again() {
+    let is_broken = Arc::new(AtomicBool::new(true));
+    let broken = Arc::clone(&is_broken);
+    let desk = Desk::new(move |_, request| {
+        let text = json!(history(request)).to_string();
+        match broken.load(Ordering::SeqCst) && text.contains("item0000") {
+            true => Answer::json(503, &json!({"error": {"message": "overloaded"}})),
+            false => adds(request),
+        }
+    });
+    // Each conversation ends at once, so that what fails stays with its own message.
+    let _daemon = desk.serve();
+    desk.desktop.say("poison", "add item0000");
+    desk.desktop.shown("The model could not be reached; I kept your message and will try again.");
+    assert_eq!(desk.desktop.shown("so I set your message aside").1, "high");
+    let status = desk.json(&["status"]);
+    let smarthole = &status["status"]["smarthole"];
+    assert_eq!((&smarthole["setAside"], &smarthole["waiting"]), (&json!(1), &json!(0)));
+    let listed = desk.json(&["inbox", "list"])["messages"][0].clone();
+    assert_eq!((&listed["state"], &listed["attempts"]), (&json!("set_aside"), &json!(3)));
+    is_broken.store(false, Ordering::SeqCst);
+    desk.json(&["inbox", "retry", &listed["id"].to_string()]);
+    desk.desktop.shown("Added item0000");
+    desk.idle();
+    assert_eq!(counts(&desk.list(), 1), [1]);
+    let again = desk.home.run_in(&desk.vault, &["inbox", "retry", &listed["id"].to_string()]);
+    assert!(again.expect(1).stderr.contains("is done"));
+}
+
+#[test]
+fn a_voice_agrees_to_nothing() {
+    let desk = Desk::new(|number, request| match number {
+        0 => calls("c1", "delete", json!({"path": "Projects"})),
+        _ => {
+            let text = json!(history(request)).to_string();
+            says(if text.contains("yes, do it") { "I heard you." } else { "It is gone." })
+        }
+    });
+    for name in ["A", "B", "C"] {
+        std::fs::write(desk.vault.join(format!("Projects/{name}.md")), name).unwrap();
+    }
+    let daemon = desk.serve();
+    desk.desktop.say("1", "delete all my projects");
+    let (_, priority) = desk.desktop.shown("waits for your agreement");
+    assert_eq!(priority, "high");
+    desk.desktop.say("2", "yes, do it");
+    desk.desktop.acked("2", 1);
+    assert!(desk.vault.join("Projects/My Note.md").exists());
+    // A person comes to the screen, where the question waits.
+    let mut client = desk.asked(&daemon);
+    let asked = hear(&mut client, |message| message["method"] == "session/request_permission");
+    assert_eq!(asked["params"]["_meta"]["vault"]["scope"], "voice");
+    assert!(desk.vault.join("Projects/My Note.md").exists());
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome}).to_string());
+    desk.desktop.shown("It is gone.");
+    assert!(!desk.vault.join("Projects").exists());
+    desk.desktop.shown("I heard you.");
+}
+
+#[test]
+fn without_a_model_messages_wait_for_one() {
+    let desk = Desk::new(|_, request| adds(request));
+    let settings = std::fs::read_to_string(desk.home.config_file()).unwrap();
+    desk.home.write_config(&settings.replace("chain = [\"work/m\"]", "chain = []"));
+    let _daemon = desk.serve();
+    desk.desktop.say("1", "add item0000");
+    desk.desktop.shown("No language model is chosen yet, so I kept your message");
+    assert_eq!(counts(&desk.list(), 1), [0]);
+    desk.home.write_config(&settings);
+    desk.desktop.shown("Added item0000");
+    assert_eq!(counts(&desk.list(), 1), [1]);
+}
+
+#[test]
+fn what_is_typed_and_said_to_the_steward_by_name_is_known_as_such() {
+    let desk = Desk::new(|_, _| says("Yes."));
+    let _daemon = desk.serve();
+    let metadata = json!({"inputMethod": "text", "directRouted": true});
+    desk.desktop.send_text(&message("1", "are you there", &metadata));
+    desk.desktop.shown("Yes.");
+    let told = json!(history(&desk.server.requests()[0])).to_string();
+    assert!(told.contains("was typed into SmartHole. The user called you by name."), "{told}");
+}
+
+#[test]
+fn dictated_names_find_their_notes() {
+    // What a model makes of "in projects slash my note", "my to do list", "number twelve".
+    let spoken = ["projects/my note", "Projects / my note", "my note", "to do list", "list twelve"];
+    let desk = Desk::new(move |number, _| match spoken.get(number) {
+        Some(path) => calls(&format!("c{number}"), "read_file", json!({"path": path})),
+        None => says("Read."),
+    });
+    std::fs::write(desk.vault.join("To-Do List.md"), "milk\n").unwrap();
+    std::fs::write(desk.vault.join("List 12.md"), "twelve\n").unwrap();
+    let _daemon = desk.serve();
+    desk.desktop.say("1", "read it all to me");
+    desk.desktop.shown("Read.");
+    let history = history(desk.server.requests().last().unwrap());
+    let result = |id: usize| {
+        let id = format!("c{id}");
+        let found = history.iter().find(|message| message["tool_call_id"] == id.as_str());
+        found.unwrap()["content"].to_string()
+    };
+    for (id, expected) in
+        [(0, "budget 12"), (1, "My Note"), (2, "My Note"), (3, "To-Do List"), (4, "List 12")]
+    {
+        assert!(result(id).contains(expected), "{}: {}", spoken[id], result(id));
+    }
+}
