@@ -1,6 +1,8 @@
 // Pairing: the token that lets this plugin in at the daemon, and where it is kept.
 
 import type { App, ObsidianProtocolData } from "obsidian";
+import type { Connection } from "./connection";
+import type { Host } from "./host";
 
 /** Obsidian's secret storage: on this device alone, encrypted, and never in the vault. */
 const SECRET = "vault-steward-token";
@@ -48,4 +50,63 @@ export function parseLink(data: ObsidianProtocolData): PairingLink | { problem: 
     return { problem: `the link's port \`${data.port}\` is none; make a new one with \`steward pair\`` };
   }
   return { ...parsed, address: `127.0.0.1:${port}` };
+}
+
+/** Where the plugin keeps what is no secret: which port the daemon listens on. */
+export interface AddressBook {
+  address: string;
+  save(): Promise<void>;
+}
+
+/** Pairs this vault with a daemon, and undoes that. */
+export class Pairing {
+  constructor(
+    private readonly app: App,
+    private readonly book: AddressBook,
+    private readonly connection: Connection,
+  ) {}
+
+  /** Whether there is a token, be it right or not. */
+  get paired(): boolean {
+    return readToken(this.app) !== null;
+  }
+
+  /** Where the daemon is looked for. */
+  get address(): string {
+    return this.book.address;
+  }
+
+  /** Keeps a token, and an address with it, and connects. */
+  async pair({ token, address }: PairingLink): Promise<void> {
+    keepToken(this.app, token);
+    if (address !== undefined) await this.move(address);
+    this.connection.retryNow();
+  }
+
+  /** Looks for the daemon elsewhere. The address must be one (`endpoint`). */
+  async move(address: string): Promise<void> {
+    this.book.address = address;
+    await this.book.save();
+    this.connection.retryNow();
+  }
+
+  /** Forgets the token. The daemon still takes it, until `steward token --rotate`. */
+  forget(): void {
+    keepToken(this.app, "");
+    this.connection.stop();
+    this.connection.start();
+  }
+
+  /**
+   * Takes what `obsidian://vault-steward?…` brings. Any page can open such a link, and whoever made
+   * it would then read and write this vault's conversations: so a person is asked, always.
+   */
+  async follow(data: ObsidianProtocolData, host: Pick<Host, "confirm" | "notice">): Promise<void> {
+    const link = parseLink(data);
+    if ("problem" in link) return host.notice(link.problem);
+    const where = link.address ?? this.book.address;
+    const question = `Pair this vault with the daemon at ${where}? Agree only if you have just run \`steward pair\` yourself.`;
+    if (!(await host.confirm(question, "Pair"))) return;
+    await this.pair(link);
+  }
 }

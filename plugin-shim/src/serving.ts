@@ -81,7 +81,9 @@ export class Serving {
     open.serving.set(serve, controller);
     const counts = (): boolean =>
       !controller.signal.aborted && this.#open.get(open.id) === open;
-    serve(open.params, controller.signal).then(
+    // Also what throws before it promises anything is an answer.
+    const served = async (): Promise<unknown> => serve(open.params, controller.signal);
+    served().then(
       (result) => {
         if (counts()) this.#close(open, { result });
       },
