@@ -30,14 +30,15 @@ export function rowDefinition(row: Row, daemon: DaemonSettings): SettingDefiniti
 
 /** Draws the row; what it returns ends its listening. */
 export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): () => void {
+  // A setting has a `then` of its own, so none may be what a promise comes to: it would never end.
+  const say = (problem: string | null): void => void setting.setErrorMessage(problem);
   const commit = (value: JsonValue): void => {
     daemon.set(row.key, value).then(
-      (result) => setting.setErrorMessage(overridden(result)),
-      (error: unknown) => setting.setErrorMessage(errorText(error)),
+      (result) => say(overridden(result)),
+      (error: unknown) => say(errorText(error)),
     );
   };
-  const refuse = (problem: string): void => void setting.setErrorMessage(problem);
-  const field = addField(setting, row, commit, refuse);
+  const field = addField(setting, row, commit, say);
   const show = (): void => {
     const current = daemon.loaded?.settings.get(row.key);
     const settable = current?.settable === true && current.from === undefined;

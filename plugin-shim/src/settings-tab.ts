@@ -120,11 +120,13 @@ export class StewardSettingTab extends PluginSettingTab {
       text.setPlaceholder(DEFAULT_ADDRESS).setValue(pairing.address);
       text.inputEl.setAttribute("aria-label", "Address");
       text.inputEl.addEventListener("change", () => {
-        const address = text.getValue().trim() || DEFAULT_ADDRESS;
+        const address = text.inputEl.value.trim() || DEFAULT_ADDRESS;
         const where = endpoint(address);
         if ("problem" in where) return void setting.setErrorMessage(where.problem);
         setting.setErrorMessage(null);
-        pairing.move(address).catch((error: unknown) => setting.setErrorMessage(errorText(error)));
+        pairing.move(address).catch((error: unknown) => {
+          setting.setErrorMessage(errorText(error));
+        });
       });
     });
   }
@@ -138,19 +140,17 @@ export class StewardSettingTab extends PluginSettingTab {
           : "Run `steward pair` in a terminal and open the link it shows, or paste here what `steward token` prints.",
       );
     };
-    let typed = "";
     setting.addText((text) => {
-      text.setPlaceholder("Paste the token").onChange((value) => (typed = value));
+      text.setPlaceholder("Paste the token");
       text.inputEl.type = "password";
       text.inputEl.autocomplete = "off";
       text.inputEl.setAttribute("aria-label", "Token");
       setting.addButton((button) =>
         button.setButtonText("Pair").onClick(async () => {
-          const parsed = parseToken(typed);
+          const parsed = parseToken(text.inputEl.value);
           if ("problem" in parsed) return void setting.setErrorMessage(parsed.problem);
           setting.setErrorMessage(null);
           await pairing.pair(parsed);
-          typed = "";
           text.setValue("");
           show();
         }),
@@ -213,14 +213,14 @@ export class StewardSettingTab extends PluginSettingTab {
     setting.addDropdown((dropdown) => {
       dropdown.selectEl.setAttribute("aria-label", label);
       redraw = () => {
-        dropdown.selectEl.empty();
+        dropdown.selectEl.replaceChildren();
         shown = show(dropdown);
         dropdown.setValue(shown);
       };
       dropdown.onChange((value) => {
         if (value === shown) return;
         choose(value).then(
-          () => setting.setErrorMessage(null),
+          () => void setting.setErrorMessage(null),
           (error: unknown) => {
             redraw();
             setting.setErrorMessage(errorText(error));
