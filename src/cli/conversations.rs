@@ -161,7 +161,8 @@ impl Kept<'_> {
 
     /// One conversation with all that was said in it.
     fn whole(&self, id: Option<&str>, branch: Option<u64>) -> Result<ConversationResult, Failure> {
-        let mut params = ConversationParams { session_id: id.map(str::to_owned), branch, after: 0 };
+        let session_id = id.map(str::to_owned);
+        let mut params = ConversationParams { session_id, branch, ..ConversationParams::default() };
         let mut whole = self.page(&params)?;
         params.session_id = Some(whole.conversation.session_id.clone());
         while whole.more {

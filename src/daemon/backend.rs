@@ -297,6 +297,8 @@ pub fn applied(set: &ListedSet) -> Event {
         time: time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         caller: set.caller.clone(),
         conversation: set.conversation.clone(),
+        turn: None,
+        undone: set.is_undone(),
         undoes: match set.kind {
             SetKind::Undo(target) => Some(target.to_string()),
             SetKind::Change | SetKind::Restore => None,

@@ -134,6 +134,8 @@ impl ConversationsBackend for KeptConversations {
             branches: branches.into_iter().map(branch).collect(),
             items: shown,
             more,
+            earlier: false,
+            changes: Vec::new(),
         })
     }
 
@@ -301,6 +303,7 @@ fn said(item: Item) -> ItemInfo {
         text: end.map_or(said.text.clone(), |end| said.text[..end].to_owned()),
         tools: said.tools,
         cut: end.is_some(),
+        updates: Vec::new(),
     }
 }
 
@@ -314,6 +317,7 @@ fn place(excerpt: Excerpt) -> ItemInfo {
         text: excerpt.text,
         tools: Vec::new(),
         cut: true,
+        updates: Vec::new(),
     }
 }
 

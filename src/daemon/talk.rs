@@ -438,7 +438,7 @@ fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<S
                 let path = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
                 format!("(the note `{}` is meant)", path.display())
             }
-            PromptContent::Other => {
+            PromptContent::Image { .. } | PromptContent::Resource { .. } | PromptContent::Other => {
                 return Err(invalid("the agent takes text and links to notes only".to_owned())
                     .hint("send pieces of the type `text` or `resource_link`"));
             }

@@ -65,9 +65,32 @@ pub enum PromptContent {
         #[serde(default)]
         name: String,
     },
-    /// Anything else is refused: the agent takes text.
+    /// An image.
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// Its bytes in base64.
+        data: String,
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        mime_type: String,
+    },
+    /// A text that goes with the message, such as what is selected in a note.
+    Resource {
+        /// It, and where it is from.
+        resource: EmbeddedResource,
+    },
+    /// Anything else is refused.
     #[serde(other)]
     Other,
+}
+
+/// A text that goes with a message, in ACP's shape.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct EmbeddedResource {
+    /// Where it is from: a path in the vault, or a `file:` address of one, perhaps with the lines
+    /// as `#L3-L9`.
+    pub uri: String,
+    /// The text.
+    pub text: String,
 }
 
 /// What goes with a message.

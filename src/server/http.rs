@@ -146,7 +146,12 @@ async fn show(
         entered.only_a_person()?;
         // Room for what JSON adds to the texts.
         let most = entered.shared.settings.load().max_reply_bytes / 2;
-        let params = ConversationParams { session_id: named(id), branch, after };
+        let params = ConversationParams {
+            session_id: named(id),
+            branch,
+            after,
+            ..ConversationParams::default()
+        };
         entered.conversations(move |kept| kept.show(params, most)).await
     };
     answer(StatusCode::OK, found.await)

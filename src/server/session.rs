@@ -118,7 +118,7 @@ impl Session {
                     Some(ClientNotification::SessionCancel(params)) if self.open => {
                         self.shared.backend.cancel_turn(&params);
                     }
-                    Some(ClientNotification::SessionCancel(_)) | None => {}
+                    Some(_) | None => {}
                 }
             }
             Ok(Incoming::Answer { id: Some(id), result }) => {
@@ -298,6 +298,13 @@ impl Session {
                     self.shared.backend.prompt(params, speaker)
                 })?;
             }
+            Request::RenameConversation(_)
+            | Request::ExportConversation(_)
+            | Request::VaultDiff(_)
+            | Request::VaultComplete(_)
+            | Request::VaultModels(_)
+            | Request::HostRequest(_)
+            | Request::PageCode(_) => return Err(ErrorObject::unknown_method(method)),
             Request::VaultPing(_) => {
                 let (epoch, seq) =
                     (self.shared.events.epoch().to_owned(), self.shared.events.seq());
@@ -419,6 +426,7 @@ fn status(shared: &Shared) -> StatusResult {
         confinement: shared.backend.confinement(),
         smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
+        host: None,
         vault: shared.backend.vault(),
     }
 }
