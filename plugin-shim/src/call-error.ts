@@ -35,7 +35,9 @@ export class CallError extends Error {
 
   /** The error that the daemon answered with. */
   static fromAnswer(error: ErrorObject): CallError {
-    const { kind, retryable, hint, detail, retryAfterMs } = error.data;
+    // Another program at the address need not send `data`.
+    const data: Partial<ErrorObject["data"]> | undefined = error.data;
+    const { kind = "internal", retryable = false, hint, detail, retryAfterMs } = data ?? {};
     return new CallError(error.message, error.code, kind, retryable, hint, detail, retryAfterMs);
   }
 

@@ -1,5 +1,6 @@
 // The contract of the connection to the daemon: one socket, typed calls, events that have no gaps.
 
+import { DaemonConnection } from "./daemon-connection";
 import type {
   ClientNotifications,
   ClientVaultMeta,
@@ -93,14 +94,7 @@ export interface Connection {
 }
 
 /** The part of a WebSocket that is used. */
-export interface Socket {
-  onopen: (() => void) | null;
-  onmessage: ((event: { data: unknown }) => void) | null;
-  onclose: ((event: { code: number; reason: string }) => void) | null;
-  onerror: (() => void) | null;
-  send(text: string): void;
-  close(code?: number, reason?: string): void;
-}
+export type Socket = Pick<WebSocket, "onopen" | "onmessage" | "onclose" | "send" | "close">;
 
 /** Time, from outside, so that tests can set it. */
 export interface Clock {
@@ -121,13 +115,18 @@ export interface ConnectionOptions {
   /** Name and version of this client, for the daemon's log. */
   clientInfo: Implementation;
   /**
-   * Whether a daemon answers at `http://…/healthz`. A browser cannot see why a WebSocket was
+   * Whether anybody answers at `http://…/healthz`. A browser cannot see why a WebSocket was
    * refused; this tells "not running" from "refused". Left out: nobody answers where the socket
    * does not open.
    */
-  probe?(url: string): Promise<boolean>;
+  probe?: (url: string) => Promise<boolean>;
   /** Makes a socket; left out, a WebSocket. */
-  socket?(url: string, protocols: string[]): Socket;
+  socket?: (url: string, protocols: string[]) => Socket;
   /** Left out, the window's. */
   clock?: Clock;
+}
+
+/** A connection, which is off until it is started. */
+export function createConnection(options: ConnectionOptions): Connection {
+  return new DaemonConnection(options);
 }

@@ -1,6 +1,29 @@
-// What jsdom lacks and every browser has.
+// What jsdom lacks and every browser has: WebCrypto. It works on threads of its own, so what is at
+// work is counted, and `settle` waits for it instead of for some time.
 import { webcrypto } from "node:crypto";
 
-if (window.crypto?.subtle === undefined) {
-  Object.defineProperty(window, "crypto", { value: webcrypto, configurable: true });
-}
+export const atWork = { count: 0 };
+
+const subtle = new Proxy(webcrypto.subtle, {
+  get(target, name) {
+    const member: unknown = Reflect.get(target, name);
+    if (typeof member !== "function") return member;
+    return async (...parameters: unknown[]): Promise<unknown> => {
+      atWork.count += 1;
+      try {
+        return await (Reflect.apply(member, target, parameters) as Promise<unknown>);
+      } finally {
+        atWork.count -= 1;
+      }
+    };
+  },
+});
+
+Object.defineProperty(window, "crypto", {
+  configurable: true,
+  value: {
+    subtle,
+    getRandomValues: webcrypto.getRandomValues.bind(webcrypto),
+    randomUUID: webcrypto.randomUUID.bind(webcrypto),
+  },
+});
