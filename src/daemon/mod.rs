@@ -6,13 +6,18 @@
 
 pub mod asking;
 pub mod backend;
+pub mod complete;
 pub mod confine;
 pub mod conversations;
+pub mod diff;
+pub mod export;
 pub mod fresh;
 mod handles;
+pub mod history;
 pub mod hooked;
 pub mod inbox;
 pub mod keeping;
+pub mod model_list;
 pub mod models;
 pub mod replay;
 pub mod settings;
@@ -320,8 +325,13 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         tracing::error!(%error, "the audit cannot be written");
     }
     let agent = agent(&calls, conversations, &config, folders, environment, tape);
-    let mut backend =
-        VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
+    let mut backend = VaultBackend::new(
+        calls.clone(),
+        Arc::clone(&agent.talk),
+        Arc::clone(&live),
+        agent.models.clone(),
+        confinement,
+    );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

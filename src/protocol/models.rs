@@ -3,9 +3,14 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Whether to ask around.
+/// Whether to choose, and whether to ask around.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModelsParams {
+    /// Put this model first in the chain: it is asked from the next turn on, in every conversation,
+    /// and the others of the chain where it fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub choose: Option<String>,
     /// Ask the vendors that are set up what they offer, which takes a moment. Without it only what
     /// the settings name and what is known of these vendors is told.
     #[serde(default)]
@@ -16,7 +21,7 @@ pub struct ModelsParams {
 /// The models.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModelsResult {
-    /// Those that are asked, in this order: the setting `models.chain`, by which another is chosen.
+    /// Those that are asked, in this order: the setting `models.chain`.
     pub chain: Vec<String>,
     /// Those of the chain first, then the others that could be in it.
     pub models: Vec<ModelInfo>,

@@ -11,10 +11,13 @@ use super::calls::{Calls, Step};
 use super::outbox::Outbox;
 use super::pace::Bucket;
 use super::{Settings, Shared};
+use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
-    ConversationParams, DeleteConversationParams, EndParams, ForkParams, SearchConversationsParams,
-    SessionListParams, SessionLoadParams, UsageParams,
+    ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
+    RenameConversationParams, SearchConversationsParams, SessionListParams, SessionLoadParams,
+    UsageParams,
 };
+use crate::protocol::diff::DiffParams;
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxRetryParams};
@@ -23,6 +26,7 @@ use crate::protocol::initialize::{
     InitializeResult,
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
+use crate::protocol::models::ModelsParams;
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
@@ -288,23 +292,45 @@ impl Session {
             }
             Request::SessionPrompt(params) => {
                 self.listen();
-                let speaker = Speaker {
-                    name: self.client.clone(),
-                    scope: self.scope,
-                    connection: self.number,
-                };
+                let speaker = self.speaker();
                 // Only once there is room for its answer: what is refused is not heard.
                 self.calls.wait::<SessionPromptParams, _>(id.clone(), || {
                     self.shared.backend.prompt(params, speaker)
                 })?;
             }
-            Request::RenameConversation(_)
-            | Request::ExportConversation(_)
-            | Request::VaultDiff(_)
-            | Request::VaultComplete(_)
-            | Request::VaultModels(_)
-            | Request::HostRequest(_)
-            | Request::PageCode(_) => return Err(ErrorObject::unknown_method(method)),
+            Request::RenameConversation(params) => {
+                self.of_conversations::<RenameConversationParams>(id, Work::Setting, |kept| {
+                    kept.rename(params)
+                })?;
+            }
+            Request::ExportConversation(params) => {
+                self.only_a_person()?;
+                let by = self.speaker();
+                self.keep::<ExportConversationParams>(id, Work::Change, move |backend| {
+                    backend.export_conversation(params, &by)
+                })?;
+            }
+            Request::VaultDiff(params) => {
+                self.only_a_person()?;
+                let most = self.settings.max_reply_bytes / 2;
+                self.keep::<DiffParams>(id, Work::Read, move |backend| {
+                    backend.diff(&params, most)
+                })?;
+            }
+            Request::VaultComplete(params) => {
+                self.only_a_person()?;
+                self.keep::<CompleteParams>(id, Work::Read, move |backend| {
+                    Ok(backend.complete(&params))
+                })?;
+            }
+            Request::VaultModels(params) => {
+                self.only_a_person()?;
+                self.calls
+                    .wait::<ModelsParams, _>(id.clone(), || self.shared.backend.models(params))?;
+            }
+            Request::HostRequest(_) | Request::PageCode(_) => {
+                return Err(ErrorObject::unknown_method(method));
+            }
             Request::VaultPing(_) => {
                 let (epoch, seq) =
                     (self.shared.events.epoch().to_owned(), self.shared.events.seq());
@@ -312,6 +338,11 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The client as one that says or does something.
+    fn speaker(&self) -> Speaker {
+        Speaker { name: self.client.clone(), scope: self.scope, connection: self.number }
     }
 
     /// From now on the client is told what happens in conversations.

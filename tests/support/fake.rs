@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use vault_steward::policy::Scope;
+use vault_steward::protocol::complete::{CompleteParams, CompleteResult};
 use vault_steward::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
-    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    EndParams, EndResult, ExportConversationParams, ExportConversationResult, ForkParams,
+    ForkResult, RenameConversationParams, RenameConversationResult, SearchConversationsParams,
     SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
     SessionLoadResult, UsageParams, UsageResult,
 };
+use vault_steward::protocol::diff::{DiffParams, DiffResult};
 use vault_steward::protocol::error::{ErrorObject, Kind};
 use vault_steward::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
@@ -21,6 +24,7 @@ use vault_steward::protocol::inbox::{
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use vault_steward::protocol::models::{ModelsParams, ModelsResult};
 use vault_steward::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
@@ -199,6 +203,26 @@ impl Backend for Fake {
 
     fn cancel_turn(&self, _: &SessionCancelParams) {}
 
+    fn export_conversation(
+        &self,
+        _: ExportConversationParams,
+        _: &Speaker,
+    ) -> Result<ExportConversationResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::UnknownSession, "there is none"))
+    }
+
+    fn diff(&self, _: &DiffParams, _: u64) -> Result<DiffResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn complete(&self, _: &CompleteParams) -> CompleteResult {
+        CompleteResult::default()
+    }
+
+    fn models(&self, _: ModelsParams) -> Later<ModelsResult> {
+        Box::pin(std::future::ready(Ok(ModelsResult::default())))
+    }
+
     fn name(&self) -> &str {
         "fake"
     }
@@ -279,6 +303,14 @@ impl ConversationsBackend for Fake {
 
     fn delete(&self, _: DeleteConversationParams) -> Result<DeleteConversationResult, ErrorObject> {
         Ok(DeleteConversationResult::default())
+    }
+
+    fn rename(
+        &self,
+        params: RenameConversationParams,
+    ) -> Result<RenameConversationResult, ErrorObject> {
+        let RenameConversationParams { session_id, title } = params;
+        Ok(RenameConversationResult { session_id, title })
     }
 
     fn usage(&self, _: UsageParams) -> Result<UsageResult, ErrorObject> {
