@@ -28,6 +28,24 @@ const copies = [
   { from: "src/page/index.html", file: "page/index.html" },
 ];
 
+/**
+ * `marked` ends with a function that is the whole package in one, and that esbuild must keep since
+ * it is assembled by statements. Nothing here uses it, and without it the writer of HTML falls away.
+ */
+const readerAlone = {
+  name: "marked's reader alone",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]marked\.esm\.js$/ }, async ({ path: file }) => {
+      const text = await readFile(file, "utf8");
+      const whole = /var \w+=new \w+;function (\w+)\(\w+,\w+\)\{return \w+\.parse\(.*?(?=export\{)/s.exec(text);
+      const names = /export\{(.*)\}/s.exec(text)?.[1]?.split(",") ?? [];
+      const kept = names.filter((name) => /^\S+ as (?:Lexer|getDefaults)$/.test(name.trim()));
+      if (whole === null || kept.length !== 2) throw new Error("`marked` is built otherwise than before");
+      return { contents: `${text.slice(0, whole.index)}export{${kept.join(",")}};`, loader: "js" };
+    });
+  },
+};
+
 await rm(out, { recursive: true, force: true });
 await mkdir(path.join(out, "page"), { recursive: true });
 
@@ -40,6 +58,7 @@ for (const { entry, file, format, external } of scripts) {
     bundle: true,
     format,
     external,
+    plugins: [readerAlone],
     platform: "browser",
     target: "es2022",
     minify: true,

@@ -60,9 +60,7 @@ export class ChatView extends ItemView {
   }
 
   #mount(): void {
-    this.#chat = mountChat(this.contentEl, this.#connection, this.#host, {
-      document: this.contentEl.doc,
-    });
+    this.#chat = mountChat(this.contentEl, this.#connection, this.#host);
   }
 
   #unmount(): void {

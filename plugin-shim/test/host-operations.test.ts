@@ -68,7 +68,7 @@ function showNote(path: string, selection: string, mode: "source" | "preview" = 
       getSelection: () => selection,
     },
   });
-  vi.spyOn(app.workspace, "getActiveViewOfType").mockImplementation(() => view as never);
+  vi.spyOn(app.workspace, "getActiveViewOfType").mockReturnValue(view);
 }
 
 async function write(path: string, text: string): Promise<void> {

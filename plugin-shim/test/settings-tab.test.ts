@@ -65,7 +65,7 @@ beforeEach(async () => {
   daemon.answers.set("_vault/settings/set", ({ key, value }) => {
     const old = settings.get(key as string);
     if (old === undefined) return undefined;
-    settings.set(key as string, { ...old, value: value ?? old.default });
+    settings.set(key as string, { ...old, value: (value ?? old.default) as JsonValue });
     return { changed: [key], needsRestart: [] };
   });
   daemon.answers.set("_vault/mode", ({ mode: wanted }) => {

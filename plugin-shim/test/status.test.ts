@@ -18,7 +18,7 @@ beforeEach(() => {
   daemon.answers.set("session/list", () => ({ sessions: [] }));
 });
 
-function bar(connection: Connection): { element: HTMLElement; clicked: ReturnType<typeof vi.fn>; activity: Activity; end(): void } {
+function bar(connection: Connection): { element: HTMLElement; clicked: ReturnType<typeof vi.fn>; activity: Activity; end: () => void } {
   const element = createDiv();
   const clicked = vi.fn();
   const activity = new Activity(connection);

@@ -3,7 +3,7 @@
  * would be loaded from elsewhere, such as an image, is a link that says where it leads.
  */
 
-import { Marked, type Token, type Tokens } from "marked";
+import { getDefaults, Lexer, type Token, type Tokens } from "marked";
 import { type Link, linkOf, wikiLink } from "./links";
 
 export type Inline =
@@ -37,46 +37,43 @@ const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){16}/m;
 /** More of these in one piece than anybody writes make the reader slow. */
 const BRACKETS = 1_500;
 
-const marked = new Marked({
-  gfm: true,
-  breaks: true,
-  extensions: [
-    {
-      name: "wikilink",
-      level: "inline",
-      start: (text) => {
-        const at = text.search(/!?\[\[/);
-        return at < 0 ? undefined : at;
-      },
-      tokenizer: (text) => {
-        const found = /^(!?)\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]/.exec(text);
-        if (!found) return undefined;
-        const [raw, embed, target = "", alias] = found;
-        return { type: "wikilink", raw, target, alias, embed: embed === "!" };
-      },
-    },
-    {
-      name: "highlight",
-      level: "inline",
-      start: (text) => {
-        const at = text.indexOf("==");
-        return at < 0 ? undefined : at;
-      },
-      tokenizer(text) {
-        const found = /^==(?=\S)([^=\n]*[^=\s])==(?!=)/.exec(text);
-        if (!found) return undefined;
-        const [raw, inner = ""] = found;
-        return { type: "highlight", raw, tokens: this.lexer.inlineTokens(inner) };
-      },
-    },
-  ],
-});
+type Extensions = NonNullable<ReturnType<typeof getDefaults>["extensions"]>;
+type Start = NonNullable<Extensions["startInline"]>[number];
+type Read = NonNullable<Extensions["inline"]>[number];
+
+const startsWikiLink: Start = (text) => {
+  const at = text.search(/!?\[\[/);
+  return at < 0 ? undefined : at;
+};
+const readWikiLink: Read = (text) => {
+  const found = /^(!?)\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]/.exec(text);
+  if (!found) return undefined;
+  const [raw, embed, target = "", alias] = found;
+  return { type: "wikilink", raw, target, alias, embed: embed === "!" };
+};
+const startsHighlight: Start = (text) => {
+  const at = text.indexOf("==");
+  return at < 0 ? undefined : at;
+};
+const readHighlight: Read = function (text) {
+  const found = /^==(?=\S)([^=\n]*[^=\s])==(?!=)/.exec(text);
+  if (!found) return undefined;
+  const [raw, inner = ""] = found;
+  return { type: "highlight", raw, tokens: this.lexer.inlineTokens(inner) };
+};
+
+// The reader alone, and not the class around it, which would bring the writer of HTML along.
+const extensions = {
+  startInline: [startsWikiLink, startsHighlight],
+  inline: [readWikiLink, readHighlight],
+} as Partial<Extensions> as Extensions;
+const options = { ...getDefaults(), gfm: true, breaks: true, extensions };
 
 /** Reads a piece of Markdown. What cannot be read is a paragraph of its own words. */
 export function readMarkdown(text: string): Block[] {
   if (TOO_DEEP.test(text) || tooMany(text)) return [plain(text)];
   try {
-    return blocksOf(marked.lexer(text), 0);
+    return blocksOf(new Lexer({ ...options }).lex(text), 0);
   } catch {
     // The reader is somebody else's: whatever it stumbles over, the words are shown.
     return [plain(text)];
