@@ -129,7 +129,7 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     assert_eq!(kind(&mut client, "_vault/export_conversation", taken), "invalid_params");
     let protected = json!({"sessionId": id, "path": ".obsidian/plugins/x.md"});
     assert_eq!(kind(&mut client, "_vault/export_conversation", protected), "invalid_params");
-    let undo = json!({"name": "undo", "arguments": {"id": first["changeSet"].to_string()}});
+    let undo = json!({"name": "undo", "arguments": {"change_set": first["changeSet"]}});
     let undone = done(&mut client, "tools/call", undo);
     assert_eq!(undone["isError"], false, "{undone}");
     assert!(!place.vault.join(&path).exists());
@@ -227,7 +227,10 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     assert_eq!(nobody["structuredContent"]["code"], "host_unavailable");
 
     let mut host = obsidian(&place);
-    assert!(offered(&mut client));
+    // It is one as soon as it has its answer, or an instant later.
+    while !offered(&mut client) {
+        std::thread::yield_now();
+    }
     let id = client.ask("tools/call", open);
     let question = host.read();
     assert_eq!(question["method"], "_vault/host/open");

@@ -117,10 +117,8 @@ fn an_answer_that_does_not_come_is_never_asked_for_again() {
     silent.read();
     drop(silent);
     assert_eq!(client.answer(id)["error"]["data"]["kind"], "timeout");
-    let mut pinged = other.ask("_vault/ping", json!({}));
+    let pinged = other.ask("_vault/ping", json!({}));
     assert_eq!(other.read()["id"], pinged, "nothing else came");
-    pinged += 1;
-    assert!(pinged > 0);
 }
 
 #[test]
