@@ -7,6 +7,24 @@ import { Stage, done, picture, say, until } from "./stage.mjs";
 const HELD = 50;
 const LINES = 10_000;
 
+/**
+ * What the tasks of the page's main thread worked, in milliseconds of its own time: the clock says
+ * more on a machine that does other things too.
+ */
+function mainTasks(trace) {
+  const name = ({ pid, tid }) => `${pid}/${tid}`;
+  const mains = trace.filter((one) => one.name === "thread_name" && one.args?.name === "CrRendererMain").map(name);
+  const tasks = {};
+  for (const one of trace.filter(isTask)) (tasks[name(one)] ??= []).push(one);
+  const ours = mains.map((main) => tasks[main] ?? []).sort((one, other) => other.length - one.length)[0];
+  assert.ok(ours?.length > 100, "the trace has the page's tasks");
+  return ours.map((task) => (task.tdur ?? task.dur) / 1_000);
+}
+
+function isTask(event) {
+  return event.ph === "X" && event.name.endsWith("RunTask");
+}
+
 /** Answers of 10,000 lines, of every kind that grows: none holds the main thread. */
 export async function a_long_answer_never_freezes(set) {
   const stage = await Stage.set(set);
@@ -28,15 +46,31 @@ export async function a_long_answer_never_freezes(set) {
       turn.text("\n\n```\n\nThe very end.");
     });
     await tab.evaluate(() => window.__tasks.splice(0));
+    await set.browser.startTracing(tab, { categories: ["toplevel", "devtools.timeline"] });
     await say(tab, `A long answer, ${kind}`);
-    await tab.locator(".vs-list").getByText("The very end.").waitFor({ state: "attached", timeout: 60_000 });
-    await done(tab);
-    const tasks = await tab.evaluate(() => window.__tasks);
-    const longest = Math.max(0, ...tasks.map((task) => task.duration));
+    // Looked for in the page, at the one place: to have its whole text read would be a task of its own.
+    await tab.evaluate(
+      () =>
+        new Promise((resolve, reject) => {
+          const look = () => {
+            const work = document.querySelector(".vs-work");
+            const last = document.querySelector(".vs-agent .vs-group:last-child .vs-segment:last-child");
+            if (work.hidden && last?.textContent.includes("The very end.")) resolve();
+            else if (performance.now() < 80_000) setTimeout(look, 100);
+            else reject(new Error("the end is not drawn"));
+          };
+          look();
+        }),
+    );
+    const tasks = await tab.evaluate(() => window.__tasks.map((task) => task.duration));
+    const trace = JSON.parse(String(await set.browser.stopTracing())).traceEvents;
+    const held = mainTasks(trace);
+    const longest = Math.max(...held);
     const segments = await tab.locator(".vs-segment").count();
-    console.log(`        ${kind}: ${segments} pieces, longest task ${longest.toFixed(0)} ms, ${tasks.length} over ${HELD} ms`);
+    const byClock = Math.max(0, ...tasks);
+    console.log(`        ${kind}: ${segments} pieces; of ${held.length} tasks the longest worked ${longest.toFixed(0)} ms, by the clock ${byClock.toFixed(0)} ms`);
     assert.ok(segments > 60, `${kind} is drawn in pieces`);
-    assert.ok(longest <= HELD, `${kind} held the main thread for ${longest} ms: ${JSON.stringify(tasks)}`);
+    assert.ok(longest <= HELD, `${kind} held the main thread for ${longest} ms`);
     await stage.close(tab);
   }
   await stage.strike();

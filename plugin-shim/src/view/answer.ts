@@ -6,9 +6,11 @@ import type { Scope } from "./scope";
 import { Segments } from "./segments";
 
 /** Milliseconds of one frame that are spent on texts. */
-const BUDGET = 8;
+const BUDGET = 5;
 /** Pieces from which a text is so long that what is not in sight is not laid out. */
-const LONG = 6;
+const LONG = 16;
+/** Pieces that are laid out, or left out, together: the browser watches each group. */
+const GROUP = 16;
 
 /** Draws the texts of a view, a little in each frame. */
 export class Painter {
@@ -52,6 +54,7 @@ export class Answer {
   private isOver = false;
   private drawn = 0;
   private open: HTMLElement | null = null;
+  private group: HTMLElement | null = null;
 
   constructor(
     near: Node,
@@ -81,7 +84,7 @@ export class Answer {
       if (!segment) break;
       this.open?.remove();
       this.open = null;
-      this.root.appendChild(drawSegment(this.root, segment));
+      this.place(drawSegment(this.root, segment));
       this.drawn += 1;
       drew = true;
       if (this.drawn === LONG) this.root.classList.add("is-long");
@@ -90,7 +93,7 @@ export class Answer {
     const open = this.segments.open();
     const made = open && drawSegment(this.root, open);
     if (made && this.open) this.open.replaceWith(made);
-    else if (made) this.root.appendChild(made);
+    else if (made) this.place(made);
     else this.open?.remove();
     this.open = made;
     return true;
@@ -100,12 +103,23 @@ export class Answer {
     this.painter.forget(this);
   }
 
+  /** Puts a piece at the end, in the group that it falls into. */
+  private place(segment: HTMLElement): void {
+    if (!this.group || this.group.childElementCount >= GROUP) {
+      const continues = segment.classList.contains("is-continued");
+      this.group = element(this.root, "div", { class: continues ? "vs-group is-continued" : "vs-group" });
+      this.root.appendChild(this.group);
+    }
+    this.group.appendChild(segment);
+  }
+
   private restart(): void {
     this.segments = new Segments();
     this.text = "";
     this.isOver = false;
     this.drawn = 0;
     this.open = null;
+    this.group = null;
     this.root.classList.remove("is-long");
     while (this.root.lastChild) this.root.removeChild(this.root.lastChild);
   }

@@ -18,6 +18,9 @@ import { panel } from "./panel";
 import { Scope } from "./scope";
 import { sourceName, when } from "./format";
 
+/** Characters of an answer that are said to those who hear the view; the rest they read. */
+const HEARD = 2_000;
+
 /** How the view stands, for a status bar. */
 export interface ChatState {
   sessionId: string | null;
@@ -62,7 +65,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     painter,
     scope,
     now: () => new Date(),
-    announce: (text) => setText(live, text),
+    announce: (text) => setText(live, text.length > HEARD ? `${text.slice(0, HEARD)}…` : text),
   };
   const heard = new Set<(state: ChatState) => void>();
   root.classList.add("vs-chat");
@@ -309,10 +312,11 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
 function codeAt(button: Element): string {
   const block = button.closest(".vs-code");
   const text = [block?.querySelector("code")?.textContent ?? ""];
-  let next = block?.closest(".vs-segment")?.nextElementSibling;
-  while (next?.matches(".vs-segment-code.is-continued")) {
+  const all = [...(button.closest(".vs-markdown")?.querySelectorAll(".vs-segment") ?? [])];
+  const own = all.findIndex((segment) => segment.contains(button));
+  for (const next of all.slice(own + 1)) {
+    if (!next.matches(".vs-segment-code.is-continued")) break;
     text.push(next.querySelector("code")?.textContent ?? "");
-    next = next.nextElementSibling;
   }
   return text.join("\n");
 }
