@@ -36,7 +36,7 @@ function inTime(running) {
 }
 
 const wanted = process.argv.slice(2);
-const set = { program: path.resolve(program), page, harness, sample: path.resolve(root, "..", "fixtures", "vault") };
+const set = { program: path.resolve(program), harness, sample: path.resolve(root, "..", "fixtures", "vault") };
 await esbuild.build({
   entryPoints: [path.join(root, "e2e", "harness.ts")],
   outfile: path.join(harness, "harness.js"),

@@ -72,14 +72,14 @@ export class Stage {
   contexts = new Set();
 
   /** Everything, on a vault and with a daemon of its own. */
-  static async set({ program, browser, sample, page, harness, smarthole }) {
+  static async set({ program, browser, sample, harness, smarthole }) {
     const stage = new Stage();
     stages.add(stage);
     stage.browser = browser;
     stage.model = await Model.start();
     stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole });
     await stage.daemon.start();
-    stage.door = await Door.before(stage.daemon, page, harness);
+    stage.door = await Door.before(stage.daemon, harness);
     return stage;
   }
 

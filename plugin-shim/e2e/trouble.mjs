@@ -49,7 +49,9 @@ export async function the_connection_breaks_in_an_answer(set) {
 /** The daemon is killed and comes again: the view finds it, and what was said. */
 export async function the_daemon_comes_and_goes(set) {
   const stage = await Stage.set(set);
-  const tab = await stage.open();
+  const page = await stage.open();
+  const tab = await stage.open({ at: stage.harness() });
+  await tab.evaluate(() => window.mount());
   stage.model.next((turn) => turn.text("Before the end."));
   await say(tab, "Hello");
   await tab.locator(".vs-list").getByText("Before the end.").waitFor();
@@ -68,8 +70,14 @@ export async function the_daemon_comes_and_goes(set) {
   assert.match(await tab.locator(".vs-state").innerText(), /Done/);
   await stage.close(tab);
 
+  // What a browser was let in with ends with the daemon that let it in.
+  await page.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
+  assert.match(await page.locator(".vs-panel").innerText(), /steward open/);
+  await stage.close(page);
+
   // A restart in the middle of a turn leaves nothing that works for ever.
-  const other = await stage.open();
+  const other = await stage.open({ at: stage.harness() });
+  await other.evaluate(() => window.mount());
   const never = gate();
   stage.model.next(async (turn) => {
     turn.text("I begin…");
@@ -115,7 +123,7 @@ export async function a_view_waits_for_the_daemon(set) {
 
   const wrong = await stage.open({ at: stage.harness("0".repeat(64)) });
   await wrong.evaluate(() => window.mount());
-  await wrong.locator(".vs-panel").getByText("did not let this in").waitFor();
+  await wrong.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
   await stage.close(wrong);
   await stage.strike();
 }

@@ -153,7 +153,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
           result = await parts.chat.tool("undo", given, true);
         }
         if (!result.isError) continue;
-        refused(target, { message: textOf(result), diff: diffIn(result) }, force);
+        refused(target, { message: messageOf(result), diff: diffIn(result) }, force);
         return;
       }
     } catch (error) {
@@ -233,6 +233,12 @@ function textOf(result: ToolsCallResult): string {
 function structured(result: ToolsCallResult): Record<string, unknown> {
   const data = result.structuredContent;
   return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
+}
+
+/** Why it was refused; the advice in it is for who calls tools, and a button here. */
+function messageOf(result: ToolsCallResult): string {
+  const { message } = structured(result);
+  return typeof message === "string" ? message : textOf(result);
 }
 
 function codeOf(result: ToolsCallResult): unknown {

@@ -5,8 +5,11 @@ import { iconButton, iconOf, type Parts } from "./part";
 import type { ConversationInfo, FoundConversation } from "../protocol";
 import { said } from "./chat";
 import { showMenu } from "./menu";
+import { titleOf } from "./header";
 import { when } from "./format";
 
+/** Items at the beginning of a conversation, among which the first message is. */
+const FIRST = 6;
 /** Milliseconds without a key until it is searched. */
 const PAUSE = 150;
 
@@ -80,8 +83,9 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     const made = element(rows, "li", { class: "vs-session" });
     const isShown = info.sessionId === parts.chat.sessionId;
     if (isShown) made.classList.add("is-shown");
-    const name = info.title ?? (info.shown === "done" ? "Conversation" : "This conversation goes on");
+    const name = info.title ?? (isShown ? titleOf(parts) : "Conversation");
     const text = element(made, "span", { class: "vs-session-title", text: name, attributes: { dir: "auto" } });
+    if (info.title === undefined && !isShown) void beginning(info.sessionId, text);
     const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
     const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
     append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));
@@ -102,6 +106,17 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     });
     made.append(open, more);
     return made;
+  };
+
+  /** One that goes on has no title yet: what it began with stands for it. */
+  const beginning = async (sessionId: string, into: HTMLElement): Promise<void> => {
+    try {
+      const { items } = await parts.connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
+      const first = items.find((item) => item.kind === "user")?.text.split("\n")[0];
+      if (first && !scope.ended) setText(into, first.slice(0, 80));
+    } catch {
+      // It keeps the name that every conversation has.
+    }
   };
 
   const badge = (info: ConversationInfo): HTMLElement | null => {

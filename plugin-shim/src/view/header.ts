@@ -80,14 +80,13 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   };
 
   const choose = async (name: string): Promise<void> => {
-    const rest = (models?.chain ?? []).filter((other) => other !== name);
     try {
-      await parts.connection.call("_vault/settings/set", { key: "models.chain", value: [name, ...rest] });
+      models = await parts.connection.call("_vault/models", { choose: name });
       parts.announce(`Model: ${name}`);
     } catch (error) {
       parts.host.notice(said(error));
     }
-    await learn();
+    if (!scope.ended) update();
   };
 
   scope.listen(list, "click", () => actions.list());

@@ -51,6 +51,10 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         say("key-round", "Not paired yet", detail ?? (host.kind === "browser" ? "This page opens with a code that holds once. In a terminal:" : "Pair this vault once. In a terminal:"), command(host.kind === "browser" ? "steward open" : "steward pair"));
         break;
       case "refused":
+        if (host.kind === "browser") {
+          say("key-round", "This page has to be opened anew", "It is let in for as long as the daemon runs that opened it. In a terminal:", command("steward open"));
+          break;
+        }
         say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", retry);
         break;
     }
