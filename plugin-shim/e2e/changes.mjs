@@ -15,7 +15,7 @@ export async function changes_are_shown_and_undone(set) {
     (turn) => turn.text("The heap is to be watered now, and [[Watering]] says how often."),
   );
   await say(tab, "Add watering to my compost plan");
-  await tab.getByText("says how often").waitFor();
+  await tab.locator(".vs-list").getByText("says how often").waitFor();
   await done(tab);
   const card = tab.locator(".vs-changes");
   assert.equal(await card.count(), 1);
@@ -60,7 +60,7 @@ export async function an_undo_that_would_lose_something_asks(set) {
     (turn) => turn.text("Written."),
   );
   await say(tab, "Write a list");
-  await tab.getByText("Written.").waitFor();
+  await tab.locator(".vs-list").getByText("Written.").waitFor();
   await done(tab);
   await stage.daemon.write("List.md", "one\ntwo\nthree of my own\n");
   const card = tab.locator(".vs-changes");
@@ -99,7 +99,7 @@ export async function an_agreement_is_asked_for(set) {
   await picture(tab, "approval-light");
   await card.getByRole("button", { name: "Allow once" }).focus();
   await tab.keyboard.press("Enter");
-  await tab.getByText("Renamed the heading.").waitFor();
+  await tab.locator(".vs-list").getByText("Renamed the heading.").waitFor();
   await other.locator(".vs-approval").waitFor({ state: "detached" });
   await done(tab);
   assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
@@ -110,7 +110,7 @@ export async function an_agreement_is_asked_for(set) {
   await tab.locator(".vs-approval").waitFor();
   await other.locator(".vs-approval").getByRole("button", { name: "Reject" }).click();
   await tab.locator(".vs-approval").waitFor({ state: "detached" });
-  await tab.getByText("Then not.").waitFor();
+  await tab.locator(".vs-list").getByText("Then not.").waitFor();
   await done(tab);
   assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
   assert.equal(await tab.locator(".vs-call.is-failed").count(), 1);
@@ -120,7 +120,7 @@ export async function an_agreement_is_asked_for(set) {
   await say(tab, "Two notes for the garden");
   const always = tab.locator(".vs-approval").getByRole("button", { name: "Always for this folder" });
   await always.click();
-  await tab.getByText("Both are there.").waitFor();
+  await tab.locator(".vs-list").getByText("Both are there.").waitFor();
   await done(tab);
   assert.equal(await stage.daemon.read("Garden/Two.md"), "x\n");
   await stage.close(other);

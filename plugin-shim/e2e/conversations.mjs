@@ -8,10 +8,10 @@ export async function a_message_is_edited_and_forks(set) {
   const tab = await stage.open();
   stage.model.next((turn) => turn.text("Pears it is."), (turn) => turn.text("Also in spring."), (turn) => turn.text("Apples it is."));
   await say(tab, "I like pears");
-  await tab.getByText("Pears it is.").waitFor();
+  await tab.locator(".vs-list").getByText("Pears it is.").waitFor();
   await done(tab);
   await say(tab, "When to plant?");
-  await tab.getByText("Also in spring.").waitFor();
+  await tab.locator(".vs-list").getByText("Also in spring.").waitFor();
   await done(tab);
   const first = tab.locator(".vs-user").first();
   await first.hover();
@@ -19,18 +19,18 @@ export async function a_message_is_edited_and_forks(set) {
   assert.equal(await tab.locator(".vs-input").inputValue(), "I like pears");
   await tab.locator(".vs-editing").waitFor();
   await say(tab, "I like apples");
-  await tab.getByText("Apples it is.").waitFor();
+  await tab.locator(".vs-list").getByText("Apples it is.").waitFor();
   await done(tab);
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["I like apples"]);
   const button = tab.getByRole("button", { name: "Branches of this conversation" });
   await button.waitFor();
   await button.click();
   await tab.locator(".vs-menu").getByRole("menuitemradio").first().click();
-  await tab.getByText("Also in spring.").waitFor();
+  await tab.locator(".vs-list").getByText("Also in spring.").waitFor();
   await tab.locator(".vs-banner").getByText("An earlier branch").waitFor();
   assert.equal(await tab.locator(".vs-input").isDisabled(), true);
   await tab.locator(".vs-banner").getByRole("button", { name: "Back" }).click();
-  await tab.getByText("Apples it is.").waitFor();
+  await tab.locator(".vs-list").getByText("Apples it is.").waitFor();
   assert.equal(await tab.locator(".vs-input").isDisabled(), false);
 
   // The last answer once more.
@@ -38,7 +38,7 @@ export async function a_message_is_edited_and_forks(set) {
   const answer = tab.locator(".vs-agent").last();
   await answer.hover();
   await answer.getByRole("button", { name: "Ask again" }).click();
-  await tab.getByText("Apples, said otherwise.").waitFor();
+  await tab.locator(".vs-list").getByText("Apples, said otherwise.").waitFor();
   await done(tab);
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["I like apples"]);
   await stage.close(tab);
@@ -50,10 +50,10 @@ export async function conversations_are_listed(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
   for (const [asked, answer] of [["About tomatoes", "They want sun."], ["About slugs", "They want beer."]]) {
-    await tab.getByRole("button", { name: "New conversation" }).click();
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
     stage.model.next((turn) => turn.text(answer));
     await say(tab, asked);
-    await tab.getByText(answer).waitFor();
+    await tab.locator(".vs-list").getByText(answer).waitFor();
     await done(tab);
   }
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["About slugs"]);
@@ -64,7 +64,7 @@ export async function conversations_are_listed(set) {
   await until("one found", () => tab.locator(".vs-session").count(), (count) => count === 1);
   await tab.locator(".vs-search").press("ArrowDown");
   await tab.keyboard.press("Enter");
-  await tab.getByText("They want sun.").waitFor();
+  await tab.locator(".vs-list").getByText("They want sun.").waitFor();
 
   await tab.getByRole("button", { name: "More", exact: true }).click();
   await tab.getByRole("menuitem", { name: "Rename" }).click();
@@ -99,7 +99,7 @@ export async function a_model_is_chosen(set) {
   await tab.getByRole("menuitemradio", { name: /two/ }).click();
   await until("model", () => tab.locator(".vs-model-name").innerText(), (text) => text === "two");
   await say(tab, "Hello");
-  await tab.getByText("Noted.").waitFor();
+  await tab.locator(".vs-list").getByText("Noted.").waitFor();
   await done(tab);
   assert.equal(stage.model.requests.at(-1).model, "two");
   await stage.close(tab);

@@ -97,7 +97,7 @@ port = ${smarthole ?? 9}
   /** Ends it: as a user would, or by force. */
   async stop(signal = "SIGTERM") {
     const child = this.#child;
-    if (!child || child.exitCode !== null) return;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
     this.output = "";
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);

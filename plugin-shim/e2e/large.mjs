@@ -19,7 +19,7 @@ export async function a_long_answer_never_freezes(set) {
   };
   for (const [kind, line] of Object.entries(kinds)) {
     const tab = await stage.open({ width: 500 });
-    await tab.getByRole("button", { name: "New conversation" }).click();
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
     stage.model.next(async (turn) => {
       for (let at = 0; at < LINES; at += 50) {
         turn.text(Array.from({ length: 50 }, (_, more) => line(at + more)).join(""));
@@ -29,7 +29,7 @@ export async function a_long_answer_never_freezes(set) {
     });
     await tab.evaluate(() => window.__tasks.splice(0));
     await say(tab, `A long answer, ${kind}`);
-    await tab.getByText("The very end.").waitFor({ state: "attached", timeout: 60_000 });
+    await tab.locator(".vs-list").getByText("The very end.").waitFor({ state: "attached", timeout: 60_000 });
     await done(tab);
     const tasks = await tab.evaluate(() => window.__tasks);
     const longest = Math.max(0, ...tasks.map((task) => task.duration));
@@ -67,13 +67,13 @@ export async function a_long_history_is_paged(set) {
   }
   console.log(`        5,000 messages were made in ${Date.now() - begun} ms`);
   // The view was there all the while, and let go of the oldest.
-  await tab.getByText(`Turn ${turns - 1} is over.`).waitFor();
+  await tab.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
   const live = await tab.locator(".vs-entry").count();
   assert.ok(live <= 700, `${live} entries`);
   await stage.close(tab);
 
   const fresh = await stage.open();
-  await fresh.getByText(`Turn ${turns - 1} is over.`).waitFor();
+  await fresh.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
   const scroller = fresh.locator(".vs-scroll");
   const atEnd = () => scroller.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight);
   await until("end in view", atEnd, (distance) => distance < 4);
@@ -98,7 +98,7 @@ export async function a_long_history_is_paged(set) {
   console.log(`        at most ${most} entries in the page; longest task ${Math.max(0, ...tasks).toFixed(0)} ms`);
   assert.ok(most <= 800, `${most} entries at once`);
   await fresh.locator(".vs-jump").click();
-  await fresh.getByText(`Turn ${turns - 1} is over.`).waitFor();
+  await fresh.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
   await until("end in view", atEnd, (distance) => distance < 4);
   await stage.close(fresh);
   await stage.strike();
@@ -116,10 +116,10 @@ export async function it_is_quick_and_leaves_nothing(set) {
     if (round === 0) {
       stage.model.next((turn) => turn.call("write_file", { path: "New.md", content: "x\n" }), (turn) => turn.text("Noted."));
       await say(tab, "Hello");
-      await tab.getByText("Noted.").waitFor();
+      await tab.locator(".vs-list").getByText("Noted.").waitFor();
       await done(tab);
     }
-    await tab.locator(".vs-changes .vs-added").waitFor();
+    await tab.locator(".vs-changes .vs-added").first().waitFor();
     // Menus, lists and half a sentence are open when it goes.
     await tab.locator(".vs-title").click();
     await tab.locator(".vs-session").waitFor();
@@ -135,7 +135,7 @@ export async function it_is_quick_and_leaves_nothing(set) {
   assert.ok(Math.max(...times) < 100, `${times}`);
 
   await tab.evaluate(() => window.mount());
-  await tab.locator(".vs-changes .vs-added").waitFor();
+  await tab.locator(".vs-changes .vs-added").first().waitFor();
   const on = gate();
   stage.model.next(async (turn) => {
     turn.text("One. ");
@@ -143,7 +143,7 @@ export async function it_is_quick_and_leaves_nothing(set) {
     turn.text("Two.");
   });
   await say(tab, "In pieces");
-  await tab.getByText("One.").waitFor();
+  await tab.locator(".vs-list").getByText("One.").waitFor();
   // From the arrival of a piece at the socket to its words in the page: frames are counted.
   const frames = tab.evaluate(
     () =>
@@ -184,14 +184,14 @@ export async function it_looks_right_everywhere(set) {
   );
   const tab = await stage.open({ width: 900, height: 720 });
   await say(tab, "Where can potatoes go this year? Put what I have to buy on my list.");
-  await tab.getByText("The order is in your").waitFor();
+  await tab.locator(".vs-list").getByText("The order is in your").waitFor();
   await done(tab);
-  await tab.locator(".vs-changes .vs-added").waitFor();
+  await tab.locator(".vs-changes .vs-added").first().waitFor();
   await picture(tab, "turn-wide-light");
   await stage.close(tab);
   for (const [name, size] of Object.entries({ "narrow-dark": { width: 240, height: 720, dark: true }, "sidebar-light": { width: 380, height: 760 }, "sidebar-dark": { width: 380, height: 760, dark: true } })) {
     const one = await stage.open(size);
-    await one.locator(".vs-changes .vs-added").waitFor();
+    await one.locator(".vs-changes .vs-added").first().waitFor();
     const overflow = await one.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.equal(overflow, 0, `${name} is wider than its window`);
     const wide = await one.locator(".vs-content").evaluate((content) => content.scrollWidth - content.clientWidth);
@@ -200,10 +200,10 @@ export async function it_looks_right_everywhere(set) {
     await stage.close(one);
   }
   const hebrew = await stage.open();
-  await hebrew.getByRole("button", { name: "New conversation" }).click();
+  await hebrew.getByRole("button", { name: "New conversation", exact: true }).click();
   stage.model.next((turn) => turn.text("הגינה צריכה **מים** פעמיים בשבוע.\n\n- ראשון\n- רביעי"));
   await say(hebrew, "מה הגינה צריכה?");
-  await hebrew.getByText("פעמיים בשבוע").waitFor();
+  await hebrew.locator(".vs-list").getByText("פעמיים בשבוע").waitFor();
   await done(hebrew);
   assert.equal(await hebrew.locator(".vs-agent p").first().evaluate((one) => getComputedStyle(one).direction), "rtl");
   await picture(hebrew, "rtl-light");

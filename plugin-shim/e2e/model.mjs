@@ -41,7 +41,6 @@ export class Model {
     const asked = JSON.parse(body);
     this.requests.push(asked);
     const script = this.#scripts.shift() ?? ((turn) => turn.text("Noted."));
-    response.writeHead(200, { "content-type": "text/event-stream" });
     const turn = new Turn(response);
     try {
       await script(turn, asked);
@@ -63,7 +62,15 @@ class Turn {
     this.#response = response;
   }
 
+  /** Has the server answer that it cannot. */
+  fail() {
+    this.#isOver = true;
+    this.#response.writeHead(400, { "content-type": "application/json" });
+    this.#response.end(JSON.stringify({ error: { message: "the model is not well" } }));
+  }
+
   #send(delta, rest = {}) {
+    if (!this.#response.headersSent) this.#response.writeHead(200, { "content-type": "text/event-stream" });
     this.#response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, ...rest }] })}\n\n`);
   }
 

@@ -22,9 +22,20 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
+const harness = path.join(root, "e2e", "built", "harness");
+/** Milliseconds that one test may take. */
+const LONGEST = 90_000;
+
+function inTime(running) {
+  let timer;
+  const late = new Promise((resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`it takes more than ${LONGEST / 1000} s`)), LONGEST);
+  });
+  return Promise.race([running, late]).finally(() => clearTimeout(timer));
+}
+
 const wanted = process.argv.slice(2);
 const set = { program: path.resolve(program), page, harness, sample: path.resolve(root, "..", "fixtures", "vault") };
-const harness = path.join(root, "e2e", "built", "harness");
 await esbuild.build({
   entryPoints: [path.join(root, "e2e", "harness.ts")],
   outfile: path.join(harness, "harness.js"),
@@ -41,12 +52,12 @@ for (const [name, test] of Object.entries(tests)) {
   if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
   const start = Date.now();
   try {
-    await test({ ...set, browser });
+    await inTime(test({ ...set, browser }));
     console.log(`ok      ${name} (${Date.now() - start} ms)`);
   } catch (error) {
     failed += 1;
     console.error(`FAILED  ${name} (${Date.now() - start} ms)\n${error.stack ?? error}`);
-    await strikeAll();
+    await strikeAll(name);
   }
 }
 await browser.close();

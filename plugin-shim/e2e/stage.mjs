@@ -58,8 +58,14 @@ const COUNTERS = `(() => {
 const stages = new Set();
 
 /** Takes away what a test that failed has left. */
-export async function strikeAll() {
-  for (const stage of stages) await stage.strike();
+export async function strikeAll(name) {
+  for (const stage of stages) {
+    let count = 0;
+    for (const context of stage.contexts) {
+      for (const tab of context.pages()) await picture(tab, `failed-${name}-${++count}`).catch(() => undefined);
+    }
+    await stage.strike();
+  }
 }
 
 export class Stage {

@@ -18,13 +18,13 @@ export async function the_connection_breaks_in_an_answer(set) {
     turn.text("and the end.");
   });
   await say(tab, "Tell me a long story");
-  await tab.getByText("The first half,").waitFor();
+  await tab.locator(".vs-list").getByText("The first half,").waitFor();
   stage.door.slam();
   await tab.locator(".vs-panel.is-line").waitFor();
   on.open();
   await picture(tab, "away-light");
   stage.door.open();
-  await tab.getByText("what came meanwhile,").waitFor();
+  await tab.locator(".vs-list").getByText("what came meanwhile,").waitFor();
   meanwhile.open();
   await done(tab);
   assert.equal((await tab.locator(".vs-agent .vs-markdown").innerText()).trim(), "The first half, what came meanwhile, and the end.");
@@ -39,7 +39,7 @@ export async function the_connection_breaks_in_an_answer(set) {
   await tab.locator(".vs-user.is-pending").waitFor();
   stage.model.next((turn) => turn.text("I am."));
   stage.door.open();
-  await tab.getByText("I am.").waitFor();
+  await tab.locator(".vs-list").getByText("I am.").waitFor();
   await done(tab);
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Tell me a long story", "Are you there?"]);
   await stage.close(tab);
@@ -52,17 +52,17 @@ export async function the_daemon_comes_and_goes(set) {
   const tab = await stage.open();
   stage.model.next((turn) => turn.text("Before the end."));
   await say(tab, "Hello");
-  await tab.getByText("Before the end.").waitFor();
+  await tab.locator(".vs-list").getByText("Before the end.").waitFor();
   await done(tab);
   await stage.daemon.stop("SIGKILL");
   await tab.locator(".vs-panel").waitFor();
-  assert.match(await tab.locator(".vs-panel").innerText(), /stopped/);
+  await until("word of it", () => tab.locator(".vs-panel").innerText(), (text) => /daemon has stopped/.test(text));
   await stage.daemon.start();
   await tab.locator(".vs-panel").waitFor({ state: "hidden" });
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello"]);
   stage.model.next((turn) => turn.text("After it."));
   await say(tab, "Still there?");
-  await tab.getByText("After it.").waitFor();
+  await tab.locator(".vs-list").getByText("After it.").waitFor();
   await done(tab);
   assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello", "Still there?"]);
   assert.match(await tab.locator(".vs-state").innerText(), /Done/);
@@ -76,7 +76,7 @@ export async function the_daemon_comes_and_goes(set) {
     await never.opened;
   });
   await say(other, "Begin");
-  await other.getByText("I begin…").waitFor();
+  await other.locator(".vs-list").getByText("I begin…").waitFor();
   await stage.daemon.stop("SIGKILL");
   never.open();
   await other.locator(".vs-panel.is-line").waitFor();
@@ -103,7 +103,7 @@ export async function a_view_waits_for_the_daemon(set) {
   await stage.daemon.start();
   await panel.waitFor({ state: "hidden" });
   await say(tab, "Hello");
-  await tab.getByText("Noted.").waitFor();
+  await tab.locator(".vs-list").getByText("Noted.").waitFor();
   await done(tab);
   await stage.close(tab);
 
@@ -124,16 +124,14 @@ export async function a_view_waits_for_the_daemon(set) {
 export async function a_model_that_fails_is_told(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
-  stage.model.next(() => {
-    throw new Error("on purpose");
-  });
+  stage.model.next((turn) => turn.fail());
   await say(tab, "Hello");
   await tab.locator(".vs-end.is-error").waitFor();
   await done(tab);
   await picture(tab, "failed-light");
   stage.model.next((turn) => turn.text("Now it works."));
   await tab.getByRole("button", { name: "Try again" }).click();
-  await tab.getByText("Now it works.").waitFor();
+  await tab.locator(".vs-list").getByText("Now it works.").waitFor();
   await done(tab);
   assert.equal(await tab.locator(".vs-end").count(), 0);
   assert.equal(await tab.locator(".vs-user").count(), 1);

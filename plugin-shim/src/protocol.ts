@@ -1067,8 +1067,13 @@ export type ModelInfo = {
   images?: boolean,
 };
 
-/** Whether to ask around. */
+/** Whether to choose, and whether to ask around. */
 export type ModelsParams = {
+  /**
+   * Put this model first in the chain: it is asked from the next turn on, in every conversation,
+   * and the others of the chain where it fails.
+   */
+  choose?: string,
   /**
    * Ask the vendors that are set up what they offer, which takes a moment. Without it only what
    * the settings name and what is known of these vendors is told.
@@ -1078,7 +1083,7 @@ export type ModelsParams = {
 
 /** The models. */
 export type ModelsResult = {
-  /** Those that are asked, in this order: the setting `models.chain`, by which another is chosen. */
+  /** Those that are asked, in this order: the setting `models.chain`. */
   chain: Array<string>,
   /** Those of the chain first, then the others that could be in it. */
   models: Array<ModelInfo>,

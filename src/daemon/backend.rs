@@ -9,7 +9,7 @@ use super::conversations::KeptConversations;
 use super::models::ChosenModels;
 use super::talk::Talk;
 use super::voice::Voice;
-use super::{asking, complete, diff, export, inbox, keeping, model_list, settings};
+use super::{asking, complete, diff, export, host, inbox, keeping, model_list, settings};
 use crate::agent::toolbox::turn_name;
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
@@ -21,6 +21,7 @@ use crate::protocol::conversations::{ExportConversationParams, ExportConversatio
 use crate::protocol::diff::{DiffParams, DiffResult};
 use crate::protocol::error::ErrorObject;
 use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::host::{HostRequestParams, HostRequestResult};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -39,7 +40,9 @@ use crate::protocol::session::{
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work};
+use crate::server::backend::{
+    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
+};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -105,7 +108,7 @@ impl Backend for VaultBackend {
     }
 
     fn tools(&self) -> ToolsListResult {
-        ToolsListResult { tools: tools::definitions().iter().map(shown).collect() }
+        ToolsListResult { tools: tools::offered(self.calls.context()).map(shown).collect() }
     }
 
     fn work(&self, name: &str) -> Option<Work> {
@@ -182,6 +185,15 @@ impl Backend for VaultBackend {
 
     fn models(&self, params: ModelsParams) -> Later<ModelsResult> {
         Box::pin(model_list::models(Arc::clone(&self.live), self.models.clone(), params))
+    }
+
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject> {
+        host::request(&self.calls, hosts, params, cancel)
     }
 
     fn conversations(&self) -> &dyn ConversationsBackend {

@@ -90,7 +90,8 @@ impl Wanted {
         Some(match () {
             () if whole.is_empty() => 0,
             () if name == whole || path == whole => 0,
-            () if name.starts_with(whole) || path.starts_with(whole) => 1,
+            () if name.starts_with(whole) => 1,
+            () if whole.contains('/') && path.starts_with(whole) => 1,
             () if begins_a_word() => 2,
             () if name.contains(whole) => 3,
             () if path.contains(whole) => 4,
@@ -123,6 +124,8 @@ mod tests {
         assert_eq!(note("plan", "Spring-plan.md"), Some(2));
         assert_eq!(note("lan", "Spring plan.md"), Some(3));
         assert_eq!(note("arden", "Garden/Compost.md"), Some(4));
+        assert_eq!(note("gard", "Garden/Compost.md"), Some(4));
+        assert_eq!(rank("gard", "Garden", CompletionKind::Folder), Some(1));
         assert_eq!(note("compost garden", "Garden/Compost.md"), Some(5));
         assert_eq!(note("mtg", "Meeting.md"), Some(6));
         assert_eq!(note("md", "Inbox.md"), None);

@@ -80,12 +80,12 @@ pub fn into_vault(
 ) -> Result<ExportConversationResult, ErrorObject> {
     let wanted =
         ConversationParams { session_id: Some(params.session_id), ..ConversationParams::default() };
-    let text = note(&kept.show(wanted.clone(), u64::MAX)?);
-    let one = kept.show(ConversationParams { last: Some(1), ..wanted }, 0)?.conversation;
+    let whole = kept.show(wanted, u64::MAX)?;
+    let text = note(&whole);
     let is_free = |path: &String| calls.context().vault.resolve(path, Want::Entry).is_err();
     let path = match params.path {
         Some(path) => path,
-        None => places(&one).take(MOST_TRIED).find(is_free).ok_or_else(|| {
+        None => places(&whole.conversation).take(MOST_TRIED).find(is_free).ok_or_else(|| {
             ErrorObject::new(Kind::Failed, "every name for the note is taken").hint("name a path")
         })?,
     };

@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::asking;
+use super::host::HostDoor;
 use crate::agent::entry::Said;
 use crate::agent::ports::{Audience, Later, MemoryError, Place, Told, What};
 use crate::agent::prompt::Moment;
@@ -546,6 +547,7 @@ fn ending() -> ErrorObject {
 /// The vault around the agent, and what others do in it.
 pub struct Surroundings {
     calls: Calls,
+    host: Arc<HostDoor>,
     news: Mutex<News>,
 }
 
@@ -562,9 +564,9 @@ struct News {
 }
 
 impl Surroundings {
-    /// Of the vault that `calls` works on.
-    pub fn new(calls: Calls) -> Self {
-        Self { calls, news: Mutex::default() }
+    /// Of the vault that `calls` works on; `host` knows what is open in Obsidian.
+    pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
+        Self { calls, host, news: Mutex::default() }
     }
 
     /// Takes in a change of the vault.
@@ -610,6 +612,18 @@ impl Surroundings {
     fn vault(&self) -> &Vault {
         &self.calls.context().vault
     }
+
+    /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
+    /// note is one that may be seen; else as the workspace file has it.
+    fn active_note(&self) -> Option<String> {
+        match self.host.known() {
+            Some(open) => {
+                let found = self.vault().resolve(&open?, Want::File).ok()?;
+                Some(found.path.as_str().to_owned())
+            }
+            None => self.vault().active_note().map(|note| note.path),
+        }
+    }
 }
 
 impl Place for Surroundings {
@@ -636,7 +650,7 @@ impl Place for Surroundings {
         drop(news);
         Moment {
             now: self.calls.context().clock.now(),
-            active_note: self.vault().active_note().map(|note| note.path),
+            active_note: self.active_note(),
             news: told,
         }
     }

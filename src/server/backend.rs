@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub use super::hosts::Hosts;
 pub use crate::calls::Decision;
 pub use crate::policy::Scope;
 use crate::protocol::complete::{CompleteParams, CompleteResult};
@@ -20,6 +21,7 @@ use crate::protocol::conversations::{
 };
 use crate::protocol::diff::{DiffParams, DiffResult};
 use crate::protocol::error::ErrorObject;
+use crate::protocol::host::{HostRequestParams, HostRequestResult};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -264,6 +266,18 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Lists the models that are asked or could be, and chooses one where that is wanted.
     fn models(&self, params: ModelsParams) -> Later<ModelsResult>;
+
+    /// Asks something of the program that has the vault open, for a person; on a thread that may
+    /// block.
+    ///
+    /// # Errors
+    /// Kinds `host_unavailable`, `invalid_params`, `failed`, `timeout` and `cancelled`.
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject>;
 
     /// The vault's name, at once.
     fn name(&self) -> &str;

@@ -17,6 +17,9 @@ use vault_steward::protocol::conversations::{
 };
 use vault_steward::protocol::diff::{DiffParams, DiffResult};
 use vault_steward::protocol::error::{ErrorObject, Kind};
+use vault_steward::protocol::host::{
+    ActiveNote, HostOpenParams, HostOpenResult, HostOperation, HostRequestParams, HostRequestResult,
+};
 use vault_steward::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -38,8 +41,9 @@ use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
 use vault_steward::server::backend::{
-    Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work,
+    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
 };
+use vault_steward::server::hosts::HostError;
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -221,6 +225,31 @@ impl Backend for Fake {
 
     fn models(&self, _: ModelsParams) -> Later<ModelsResult> {
         Box::pin(std::future::ready(Ok(ModelsResult::default())))
+    }
+
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject> {
+        let HostRequestParams::Open { path, line } = params else {
+            return Err(ErrorObject::new(Kind::InvalidParams, "only `open`"));
+        };
+        let params = |call| HostOpenParams { call, path, line };
+        let patience = std::time::Duration::from_millis(200);
+        let asked = hosts.ask::<_, HostOpenResult>(HostOperation::Open, patience, cancel, params);
+        let (client, opened) = asked.map_err(|error| {
+            let kind = match error {
+                HostError::Unavailable { .. } => Kind::HostUnavailable,
+                HostError::Unknown { .. } => Kind::Timeout,
+                HostError::Cancelled => Kind::Cancelled,
+                HostError::Refused { .. } | HostError::Nonsense { .. } => Kind::Failed,
+            };
+            ErrorObject::new(kind, error.to_string())
+        })?;
+        let note = opened.path.map(|path| ActiveNote { path, ..ActiveNote::default() });
+        Ok(HostRequestResult { client, note, done: None })
     }
 
     fn name(&self) -> &str {

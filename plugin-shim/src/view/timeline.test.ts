@@ -205,7 +205,8 @@ describe("the changes of a turn", () => {
     timeline.update(chunk("m1", "first"), "1");
     timeline.changes(set(17), true);
     timeline.update(chunk("m2", "then"), "1");
-    timeline.changes(set(17, { total: 2 }), true);
+    // A later call of the turn tells what it adds, under the same number.
+    timeline.changes(set(17, { changes: [{ id: "17.2", action: "created", path: "b.md" }] }), true);
     timeline.changes(set(18), true);
     expect(kinds()).toEqual(["agent", "agent", "changes"]);
     expect(timeline.last("changes")?.sets.map((one) => [one.info.id, one.info.total])).toEqual([[17, 2], [18, 1]]);

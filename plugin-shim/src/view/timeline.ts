@@ -323,7 +323,7 @@ export class Timeline {
       if (entry.kind !== "changes") continue;
       const set = entry.sets.find((one) => one.info.id === info.id);
       if (!set) continue;
-      set.info = info;
+      set.info = withMore(set.info, info);
       changed.keys.add(entry.key);
       return changed;
     }
@@ -512,6 +512,15 @@ export function changesOf(
       undone: set.undone || set.undoneChanges.has(change.id),
     })),
   );
+}
+
+/** A change set to which a later call of its turn has added: an event tells what is new of it. */
+function withMore(known: ChangeSetInfo, info: ChangeSetInfo): ChangeSetInfo {
+  const ids = new Set(info.changes.map((change) => change.id));
+  const before = known.changes.filter((change) => !ids.has(change.id));
+  const untold = (one: ChangeSetInfo): number => one.total - one.changes.length;
+  const changes = [...before, ...info.changes];
+  return { ...info, title: known.title, changes, total: changes.length + untold(known) + untold(info) };
 }
 
 function callOf(
