@@ -2,6 +2,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -102,6 +103,21 @@ port = ${smarthole ?? 9}
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
     await ended;
+  }
+
+  /** Says something by HTTP and waits for the answer, as a script does. */
+  post(text) {
+    const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+    const options = { host: "127.0.0.1", port: this.port, path: "/v1/sessions/current/messages", method: "POST", headers };
+    return new Promise((resolve, reject) => {
+      const request = http.request(options, async (response) => {
+        let body = "";
+        for await (const chunk of response) body += chunk;
+        if (response.statusCode === 200) resolve(JSON.parse(body));
+        else reject(new Error(body));
+      });
+      request.on("error", reject).end(JSON.stringify({ text }));
+    });
   }
 
   read(file) {

@@ -1,7 +1,8 @@
 // The whole, tried in headless Chromium against the real daemon: `STEWARD_PROGRAM=… npm run e2e`.
 // Names of tests as arguments run those alone.
-import { cp } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import * as esbuild from "esbuild";
@@ -22,7 +23,7 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-const harness = path.join(root, "e2e", "built", "harness");
+const harness = await mkdtemp(path.join(os.tmpdir(), "steward-harness-"));
 /** Milliseconds that one test may take. */
 const LONGEST = 90_000;
 
@@ -61,5 +62,6 @@ for (const [name, test] of Object.entries(tests)) {
   }
 }
 await browser.close();
+await rm(harness, { recursive: true, force: true });
 console.log(`${failed === 0 ? "all well" : `${failed} failed`} in ${((Date.now() - begun) / 1000).toFixed(1)} s`);
 process.exit(failed === 0 ? 0 : 1);

@@ -3,7 +3,7 @@
 import type { Approval } from "./chat";
 import { append, element, show } from "./dom";
 import { drawCounts, drawDiff } from "./diff-view";
-import { iconOf, type Parts, textButton } from "./part";
+import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
 import { parseDiff } from "./diff";
 
@@ -40,7 +40,8 @@ export function approvalsView(parts: Parts): { root: HTMLElement; update(): void
 function drawApproval(parts: Parts, approval: Approval): HTMLElement {
   const { toolCall, options, _meta, sessionId } = approval.params;
   const { caller, reasons, changes, folder } = _meta.vault;
-  const heading = element(parts.root, "div", { class: "vs-card-title", text: toolCall.title, attributes: { dir: "auto", id: `vs-approval-${approval.id}` } });
+  const heading = element(parts.root, "div", { class: "vs-card-title", attributes: { dir: "auto", id: `vs-approval-${approval.id}` } });
+  setWords(heading, toolCall.title);
   const card = element(parts.root, "section", {
     class: "vs-approval",
     attributes: { role: "group", "aria-labelledby": heading.id },
@@ -49,7 +50,11 @@ function drawApproval(parts: Parts, approval: Approval): HTMLElement {
   const isOurs = sessionId === parts.chat.sessionId;
   const who = isOurs ? [] : [`Asked by ${caller}${sessionId === "direct" ? "" : " in another conversation"}.`];
   const why = [...who, ...reasons.map(sentence)].join(" ");
-  if (why !== "") card.appendChild(element(card, "div", { class: "vs-approval-why", text: why, attributes: { dir: "auto" } }));
+  if (why !== "") {
+    const words = element(card, "div", { class: "vs-approval-why", attributes: { dir: "auto" } });
+    setWords(words, why);
+    card.appendChild(words);
+  }
   const list = element(card, "div", { class: "vs-approval-changes" });
   const draw = (from: number, to: number): void => {
     for (const change of changes.slice(from, to)) {

@@ -5,7 +5,7 @@ import { append, clear, element, setText, show, toggle } from "./dom";
 import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
 import { counted, folderOf, noteName } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
-import { iconOf, type Parts, textButton } from "./part";
+import { iconOf, type Parts, setWords, textButton } from "./part";
 import type { EntryView } from "./entries";
 import { said } from "./chat";
 
@@ -134,7 +134,9 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
 
   const fail = (text: string, ...more_: Node[]): void => {
     clear(problem);
-    append(problem, element(root, "div", { text, attributes: { dir: "auto" } }), ...more_);
+    const words = element(root, "div", { attributes: { dir: "auto" } });
+    setWords(words, text);
+    append(problem, words, ...more_);
     show(problem, true);
   };
 

@@ -14,7 +14,7 @@ import type {
 import { type Changed, entriesOf, Timeline, type UserEntry } from "./timeline";
 
 /** Items that are asked for at once, */
-const PAGE = 60;
+const PAGE = 40;
 /** entries that are kept while older ones are looked at, */
 const MOST = 500;
 /** and that remain when more came at the end. */
@@ -262,12 +262,13 @@ export class Chat {
     }
   }
 
-  /** Lets go of the oldest where much has come; for when the end is looked at. */
-  letGo(): void {
-    if (this.timeline.entries.length <= MOST) return;
-    const changed = this.timeline.trim(ENOUGH, "oldest");
+  /** Lets go of the end that is not looked at, where much has come. */
+  letGo(side: "oldest" | "newest"): void {
+    if (this.timeline.entries.length <= (side === "oldest" ? MOST : 2 * MOST)) return;
+    const changed = this.timeline.trim(side === "oldest" ? ENOUGH : MOST, side);
     if (!changed.order) return;
-    this.earlier = true;
+    if (side === "oldest") this.earlier = true;
+    else this.later = true;
     this.tell({ timeline: changed });
   }
 

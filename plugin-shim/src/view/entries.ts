@@ -4,7 +4,7 @@ import { clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
 import { drawDiff } from "./diff-view";
 import { noteName, sourceName, when } from "./format";
-import { iconButton, iconOf, type Parts, textButton } from "./part";
+import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
 import type { AgentEntry, CallEntry, EndEntry, Entry, NoticeEntry, ThoughtEntry, UserEntry } from "./timeline";
 
 /** An entry as elements. */
@@ -269,7 +269,7 @@ export function endView(parts: Parts, actions: EntryActions): EntryView<EndEntry
     update(entry) {
       shown = entry;
       toggle(root, "is-error", entry.error !== undefined);
-      setText(words, entry.error ?? endWords(entry));
+      setWords(words, entry.error ?? endWords(entry));
     },
   };
 }

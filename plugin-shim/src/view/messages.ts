@@ -48,6 +48,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const views = new Map<string, EntryView>();
   let isPinned = true;
   let lastTop = 0;
+  let lastHeight = 0;
 
   const toEnd = (): void => {
     isPinned = true;
@@ -95,19 +96,33 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     views.delete(key);
   };
 
+  const add = (entry: Entry, before: Element | null): void => {
+    const view = make(entry);
+    views.set(entry.key, view);
+    view.update(entry);
+    list.insertBefore(view.root, before);
+  };
+
   /** Has the elements stand as the entries do; those that stand right are not touched. */
   const order = (): void => {
+    const { entries } = chat.timeline;
+    const last = entries[entries.length - 1];
+    if (last && !views.has(last.key) && views.size === entries.length - 1) {
+      const before = entries[entries.length - 2];
+      const isBehind = before === undefined || views.get(before.key)?.root === list.lastElementChild;
+      // Nearly always one comes behind all others.
+      if (isBehind && list.childElementCount === views.size) {
+        add(last, null);
+        return;
+      }
+    }
     const keys = new Set(chat.timeline.entries.map((entry) => entry.key));
     for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
     let at: Element | null = list.firstElementChild;
     for (const entry of chat.timeline.entries) {
-      let view = views.get(entry.key);
-      if (!view) {
-        view = make(entry);
-        views.set(entry.key, view);
-        view.update(entry);
-      }
-      if (view.root === at) at = at.nextElementSibling;
+      const view = views.get(entry.key);
+      if (!view) add(entry, at);
+      else if (view.root === at) at = at.nextElementSibling;
       else list.insertBefore(view.root, at);
     }
   };
@@ -138,7 +153,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
         if (question) views.get(question.key)?.update(question);
       }
-      if (isPinned && !loaded) chat.letGo();
+      if (!loaded) chat.letGo(isPinned ? "oldest" : "newest");
     }
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.loading);
@@ -155,9 +170,10 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
       if (isAtEnd) isPinned = true;
-      // Only a person goes back; what grows does not.
-      else if (scrollTop < lastTop - 2) isPinned = false;
+      // Only a person goes back: what grows does not, and what shrinks is lower afterwards.
+      else if (scrollTop < lastTop - 2 && scrollHeight >= lastHeight) isPinned = false;
       lastTop = scrollTop;
+      lastHeight = scrollHeight;
       drawJump();
       mayLoad();
     },
@@ -170,6 +186,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const observer = new ResizeObserver(() => {
     if (isPinned) scroller.scrollTop = scroller.scrollHeight;
     lastTop = scroller.scrollTop;
+    lastHeight = scroller.scrollHeight;
   });
   observer.observe(content);
   observer.observe(scroller);

@@ -42,6 +42,14 @@ export function textButton(near: Node, text: string, class_ = "", ...children: C
   return element(near, "button", { class: `vs-button ${class_}`.trim(), text, attributes }, ...children);
 }
 
+/** Puts words into an element, what stands in backticks as code. */
+export function setWords(into: HTMLElement, text: string): void {
+  while (into.lastChild) into.removeChild(into.lastChild);
+  text.split(/`([^`\n]+)`/).forEach((part, at) => {
+    if (part !== "") into.append(at % 2 === 1 ? element(into, "code", { text: part }) : part);
+  });
+}
+
 /** An icon. */
 export function iconOf(parts: Pick<Parts, "host" | "root">, name: string, class_ = "vs-icon"): HTMLElement {
   const made = element(parts.root, "span", { class: class_, attributes: { "aria-hidden": "true" } });
