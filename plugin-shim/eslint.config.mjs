@@ -32,6 +32,7 @@ export default defineConfig([
       "obsidianmd/prefer-window-timers": "off",
       "no-console": "off",
       "obsidianmd/rule-custom-message": "off",
+      "no-restricted-globals": "off",
       "no-undef": "off",
     },
   },

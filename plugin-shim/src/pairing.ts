@@ -107,6 +107,22 @@ export class Pairing {
     const where = link.address ?? this.book.address;
     const question = `Pair this vault with the daemon at ${where}? Agree only if you have just run \`steward pair\` yourself.`;
     if (!(await host.confirm(question, "Pair"))) return;
+    const same = readToken(this.app) === link.token && where === this.book.address;
+    if (same && this.connection.state.kind === "connected") {
+      return host.notice("Paired already: the steward is connected");
+    }
+    this.#tellOnce(host);
     await this.pair(link);
+  }
+
+  /** Says what the next try to connect comes to. */
+  #tellOnce(host: Pick<Host, "notice">): void {
+    const end = this.connection.onState(({ kind, detail }) => {
+      if (kind === "connecting") return;
+      end();
+      if (kind === "connected") host.notice("Paired: the steward is connected");
+      if (kind === "absent") host.notice("Paired; this connects once the daemon runs");
+      if (kind === "refused") host.notice(`Not paired: ${detail ?? "the daemon refuses"}`);
+    });
   }
 }

@@ -72,6 +72,30 @@ describe("a link", () => {
     expect(book.save).toHaveBeenCalledOnce();
     expect(connection.state.kind).toBe("connected");
     expect(daemon.last.url).toBe("ws://127.0.0.1:27999/v1");
+    expect(host.notice.mock.calls).toEqual([["Paired: the steward is connected"]]);
+    await made.follow({ action: "vault-steward", token: TOKEN }, host);
+    expect(host.notice.mock.calls[1]).toEqual(["Paired already: the steward is connected"]);
+  });
+
+  it.each([
+    ["absent", "once the daemon runs"],
+    ["refused", "does not take the token"],
+  ])("says where it came to nothing: %s", async (kind, words) => {
+    if (kind === "absent") daemon.there = false;
+    else daemon.opening = "refuse";
+    const { pairing: made, connection } = pairing();
+    connection.start();
+    await settle();
+    const host = { confirm: () => Promise.resolve(true), notice: vi.fn<(text: string) => void>() };
+    await made.follow({ action: "vault-steward", token: TOKEN }, host);
+    await settle();
+    expect(host.notice).toHaveBeenCalledOnce();
+    expect(host.notice.mock.calls[0]?.[0]).toContain(words);
+    daemon.there = true;
+    daemon.opening = "accept";
+    await clock.pass(60_000);
+    expect(connection.state.kind).toBe("connected");
+    expect(host.notice).toHaveBeenCalledOnce();
   });
 
   it("that somebody else made changes nothing without the person", async () => {

@@ -1,5 +1,5 @@
-// What jsdom lacks and every browser has: WebCrypto. It works on threads of its own, so what is at
-// work is counted, and `settle` waits for it instead of for some time.
+// What jsdom lacks and every browser has: WebCrypto, and observers of sizes. WebCrypto works on threads
+// of its own, so what is at work is counted, and `settle` waits for it instead of for some time.
 import { webcrypto } from "node:crypto";
 
 export const atWork = { count: 0 };
@@ -27,3 +27,22 @@ Object.defineProperty(window, "crypto", {
     randomUUID: webcrypto.randomUUID.bind(webcrypto),
   },
 });
+
+/** Observers that observe something; what is unloaded must leave none. */
+export const observing = new Set<object>();
+
+class Observer implements ResizeObserver {
+  observe(): void {
+    observing.add(this);
+  }
+
+  unobserve(): void {
+    observing.delete(this);
+  }
+
+  disconnect(): void {
+    observing.delete(this);
+  }
+}
+
+Object.defineProperty(window, "ResizeObserver", { configurable: true, value: Observer });
