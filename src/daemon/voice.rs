@@ -217,10 +217,20 @@ impl Voice {
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
+        // Before anything is done: what is answered from now on is shown by who answers it.
+        let answered = Arc::clone(&self);
+        let left = blocking(move || {
+            let store = answered.conversations.store();
+            store.messages(Some(VOICE), InboxState::Answered, SHOWN)
+        });
+        let left = left.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "answers of an earlier run are shown after the next start");
+            Vec::new()
+        });
         let late = Arc::clone(&self);
         let mut shows = JoinSet::new();
         // Ends with this.
-        shows.spawn(async move { late.answer_late().await });
+        shows.spawn(async move { late.answer_late(left).await });
         while !self.stopping.load(Ordering::Acquire) {
             let voice = Arc::clone(&self);
             match blocking(move || voice.take()).await {
@@ -235,15 +245,7 @@ impl Voice {
     }
 
     /// Shows the answers that an earlier run did not come to show.
-    async fn answer_late(self: &Arc<Self>) {
-        let voice = Arc::clone(self);
-        let answered = blocking(move || {
-            voice.conversations.store().messages(Some(VOICE), InboxState::Answered, SHOWN)
-        });
-        let mut left = answered.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "answers of an earlier run are shown after the next start");
-            Vec::new()
-        });
+    async fn answer_late(self: &Arc<Self>, mut left: Vec<InboxRow>) {
         while !left.is_empty() {
             let mut unread = Vec::new();
             for row in left {
@@ -524,7 +526,7 @@ impl Inbox for Voice {
     }
 
     fn has(&self, id: &str, text: Option<&str>) -> bool {
-        // What cannot be looked up now was not acknowledged now either.
+        // What cannot even be looked up cannot be worked on either.
         self.conversations.store().has_message(VOICE, id, text).unwrap_or(false)
     }
 }

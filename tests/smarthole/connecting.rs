@@ -38,7 +38,7 @@ fn who_has_not_answered_yet_is_being_connected_to() {
     desk.desktop.break_all();
     desk.desktop.registered(1);
     let standing = desk.stands("connected");
-    assert_eq!(standing["reason"], serde_json::Value::Null, "{standing}");
+    assert_eq!(standing["reason"], "", "{standing}");
     let said = desk.home.run_in(&desk.vault, &["status"]).expect(0).stdout;
     assert!(said.contains("SmartHole") && said.contains("connected"), "{said}");
 }

@@ -1,7 +1,7 @@
 //! A model that goes by what it is given alone, a tool that changes a list, and the rest of what an
 //! agent works with.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ enum Next {
 fn next(messages: &[Message], is_careful: bool) -> Next {
     let mut open: Vec<u32> = Vec::new();
     let mut looks_first = false;
+    let mut known = BTreeSet::new();
     let mut results = HashMap::new();
     for message in messages {
         match message {
@@ -71,7 +72,10 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
                 }
             }
             Message::Assistant { content, .. } => {
-                if texts(content).iter().any(|text| text.starts_with("Added ")) {
+                for text in texts(content).iter().filter(|text| text.starts_with("Added ")) {
+                    let items = text.split("item").skip(1).filter_map(|item| item.get(..4));
+                    // It knows what it said, also of what it found there and did not add.
+                    known.extend(items.filter_map(|item| item.parse::<u32>().ok()));
                     open.clear();
                     looks_first = false;
                 }
@@ -84,8 +88,7 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
         }
     }
     let is_unknown = |text: &str| text.contains("unknown: the steward ended");
-    for number in &open {
-        let number = *number;
+    for number in open.iter().copied().filter(|number| !known.contains(number)) {
         let look = |attempt: u32| {
             for again in 0.. {
                 let id = format!("look{attempt}-{again}-{number}");
