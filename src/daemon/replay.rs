@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::talk;
+use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::conversation::{Item, TurnId};
@@ -75,7 +75,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
         Entry::Message { message: Message::User { .. }, id, source, .. } => {
             let source = source.unwrap_or_else(|| "chat".to_owned());
             let id = id.unwrap_or_else(unnamed);
-            vec![talk::user_message(id, item.text.clone(), source, None)]
+            vec![told::user_message(id, item.text.clone(), source, None)]
         }
         Entry::Message { message: Message::Assistant { content, .. }, id, .. } => {
             let mut updates = Vec::new();
@@ -94,7 +94,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
                 updates.push(chunk(item.text.clone(), id.unwrap_or_else(unnamed)));
             }
             let calls = content.iter().filter_map(|block| block.call());
-            updates.extend(calls.map(|call| talk::tool_call(named(&call.id), call, root)));
+            updates.extend(calls.map(|call| told::tool_call(named(&call.id), call, root)));
             updates
         }
         // Said in the model's place.
@@ -115,7 +115,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
 
 /// The end of a call.
 fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
-    let text: String = result_text(result).chars().take(talk::SHOWN).collect();
+    let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
         status: match result.is_error {
