@@ -24,6 +24,7 @@ use super::turn::{Called, Effect, End, Event, MessageKind, Reason, Severity, Sho
 use super::turn_settings::TurnSettings;
 use crate::calls::Decision;
 use crate::conversation::{ConversationId, TurnId};
+use crate::llm::tape::Tap;
 use crate::llm::{
     self, Cache, ErrorKind, LlmError, Message, Origin, ToolChoice, TurnEvent, TurnRequest,
     TurnStream, Usage,
@@ -409,6 +410,7 @@ impl Driver {
             effort: self.settings.effort,
             cache: Cache::On,
             conversation: self.conversation.to_string(),
+            tap: Tap::default(),
         };
         self.sent = request.messages.len();
         self.stream = Some(model.provider.stream(Arc::new(request)));

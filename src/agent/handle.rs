@@ -174,7 +174,7 @@ impl Agent {
     }
 
     /// Stops the turn that is at work in a conversation; whether one was.
-    pub(super) fn cancel(&self, conversation: ConversationId) -> bool {
+    pub fn cancel(&self, conversation: ConversationId) -> bool {
         let state = self.state();
         let running = state.running.get(&conversation);
         running.is_some_and(|running| running.commands.send(Command::Cancel).is_ok())

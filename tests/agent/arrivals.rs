@@ -105,16 +105,16 @@ impl Audience for Tells {
     }
 }
 
-struct Life {
-    agent: Agent,
-    conversations: Conversations,
-    may: Arc<Semaphore>,
+pub struct Life {
+    pub agent: Agent,
+    pub conversations: Conversations,
+    pub may: Arc<Semaphore>,
     looks: Looks,
     told: mpsc::UnboundedReceiver<What>,
 }
 
 impl Life {
-    fn begin(folder: &Path) -> Self {
+    pub fn begin(folder: &Path) -> Self {
         let (settings, clock) = (ConversationSettings::default(), Arc::new(SystemClock::default()));
         let conversations = Conversations::new(Store::at(folder), settings, clock);
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
@@ -139,13 +139,13 @@ impl Life {
     }
 
     /// What is said and answered: the number of its conversation.
-    async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
+    pub async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
         self.agent.say(said, to).await.unwrap().await.unwrap().conversation
     }
 
     /// Every message of a person that is kept, of all conversations.
-    fn heard(&self) -> Vec<String> {
+    pub fn heard(&self) -> Vec<String> {
         let memory = StoredMemory::new(self.conversations.clone());
         let mut heard = Vec::new();
         for conversation in self.conversations.recent(1_000).unwrap() {
@@ -159,7 +159,7 @@ impl Life {
     }
 }
 
-fn said(text: &str) -> Said {
+pub fn said(text: &str) -> Said {
     Said {
         id: String::new(),
         text: text.to_owned(),

@@ -17,6 +17,8 @@ mod manual;
 mod models;
 
 mod arrivals;
+#[cfg(unix)]
+mod asked;
 mod crash;
 #[cfg(unix)]
 mod hooks;
