@@ -120,7 +120,10 @@ impl Context {
                 let told = self.messages.split_off(from);
                 self.messages.clear();
                 self.messages.push(Message::Notice { text: in_its_place(&summary, &asked) });
-                self.messages.extend(told.into_iter().filter_map(without_thinking));
+                // Where something between is damaged, results may have lost their calls.
+                let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
+                let told = told.into_iter().skip_while(is_result);
+                self.messages.extend(told.filter_map(without_thinking));
                 self.asked = asked;
             }
         }

@@ -177,7 +177,9 @@ impl Driver {
         let settings = Arc::clone(&self.settings);
         let context = blocking(move || {
             let (memory, place) = (&agent.0.ports.memory, &agent.0.ports.place);
-            let mut context = Context::of(memory.entries(conversation)?);
+            let entries = memory.entries(conversation)?;
+            let is_damaged = entries.iter().any(Entry::is_of_damage);
+            let mut context = Context::of(entries);
             if !context.has_opening() {
                 let note = match settings.instructions_note.trim() {
                     "" => None,
@@ -197,9 +199,19 @@ impl Driver {
             if let Some(text) = news {
                 keep(&agent, conversation, id, &mut context, Entry::notice(text))?;
             }
-            Ok(context)
+            Ok((context, is_damaged))
         });
-        self.context = context.await?;
+        let is_damaged;
+        (self.context, is_damaged) = context.await?;
+        if is_damaged {
+            self.show(Show::Notice {
+                severity: Severity::Warning,
+                title: "something that was said in this conversation is damaged and can no longer \
+                        be read; it goes on without it"
+                    .to_owned(),
+                text: None,
+            });
+        }
         self.turn.limit(self.context.scope());
         Ok(())
     }

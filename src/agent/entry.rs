@@ -60,7 +60,21 @@ pub enum Entry {
     },
 }
 
+/// What the model is told where something was kept and can no longer be read.
+const DAMAGED: &str = "Something that was said or done before this can no longer be read, since what \
+    was kept of it is damaged. Go on without it, and tell the user where it matters.";
+
 impl Entry {
+    /// The notice that something before it is damaged.
+    pub fn damaged() -> Self {
+        Self::notice(DAMAGED)
+    }
+
+    /// Whether it is [`Entry::damaged`].
+    pub fn is_of_damage(&self) -> bool {
+        matches!(self, Self::Message { message: Message::Notice { text }, .. } if text == DAMAGED)
+    }
+
     /// A notice of ours to the model.
     pub fn notice(text: impl Into<String>) -> Self {
         Self::Message {

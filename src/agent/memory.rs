@@ -151,9 +151,25 @@ impl Memory for StoredMemory {
         if let Some(opening) = self.0.context(conversation)? {
             entries.push(read(&opening)?);
         }
-        for item in self.0.history(conversation)? {
-            entries.extend(entry(&item)?);
+        let mut is_damaged = false;
+        for item in self.0.history_with_gaps(conversation)? {
+            let Some(item) = item else {
+                is_damaged = true;
+                continue;
+            };
+            let kept = entry(&item).unwrap_or_else(|error| {
+                tracing::error!(%error, %conversation, item = %item.number, "it goes on without it");
+                is_damaged = true;
+                None
+            });
+            // Not between a call and its results; and always at the same place, since what a model
+            // was told before must not change.
+            if item.kind == ItemKind::User && std::mem::take(&mut is_damaged) {
+                entries.push(Entry::damaged());
+            }
+            entries.extend(kept);
         }
+        entries.extend(is_damaged.then(Entry::damaged));
         Ok(entries)
     }
 
@@ -234,7 +250,8 @@ impl Memory for StoredMemory {
             let message = format!("the turn {turn} was deleted");
             return Err(MemoryError::Broken { message, hint: None });
         };
-        let mut items = self.0.history(found.conversation)?;
+        let items = self.0.history_with_gaps(found.conversation)?;
+        let mut items: Vec<Item> = items.into_iter().flatten().collect();
         items.retain(|item| item.turn == Some(turn) && !item.text.is_empty());
         let says = [ItemKind::Assistant, ItemKind::Message, ItemKind::Question];
         let answer = items.into_iter().rfind(|item| says.contains(&item.kind));

@@ -53,10 +53,10 @@ pub fn updates(items: &[Item], root: &Path) -> Result<Vec<SessionUpdateParams>, 
         );
     }
     for item in &items[first..] {
-        let entry = memory::entry(item).map_err(|error| {
-            ErrorObject::new(Kind::Failed, error.to_string())
-                .hint("`_vault/conversation` shows it as plain text")
-        })?;
+        let entry = memory::entry(item).unwrap_or_else(|error| {
+            tracing::error!(%error, item = %item.number, "it is told again without what is damaged");
+            None
+        });
         let updates = entry.map(|entry| of_entry(item, entry, root)).unwrap_or_default();
         updates.into_iter().for_each(|update| tell(item.turn, update));
     }

@@ -400,3 +400,47 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     store.settle_message(row.id, InboxState::Done, None, "").unwrap();
     assert_eq!(store.heard_in(row.id).unwrap(), Some(third.turn));
 }
+
+#[tokio::test]
+async fn a_conversation_goes_on_without_what_is_damaged_in_it() {
+    // The message, the answer, the next message, its call, the result, the answer.
+    for damaged in 1..=6 {
+        let folder = tempfile::tempdir().unwrap();
+        let life = Life::begin(folder.path());
+        let conversation = life.answered(said("first"), None).await;
+        life.answered(said("look at this"), None).await;
+        drop(life);
+        let database = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
+        let flip = "UPDATE item SET text = text || '!' WHERE number = ?1";
+        assert_eq!(database.execute(flip, [damaged]).unwrap(), 1);
+        drop(database);
+        let mut life = Life::begin(folder.path());
+        assert_eq!(life.answered(said("and now"), None).await, conversation);
+        life.answered(said("and then"), None).await;
+        let memory = StoredMemory::new(life.conversations.clone());
+        let entries = memory.entries(conversation).unwrap();
+        assert_eq!(entries.iter().filter(|entry| entry.is_of_damage()).count(), 1, "{damaged}");
+        let context = Context::of(entries);
+        for (at, message) in context.messages().iter().enumerate() {
+            let calls = match message {
+                Message::Assistant { content, .. } => {
+                    content.iter().filter(|block| block.call().is_some()).count()
+                }
+                _ => 0,
+            };
+            let results = match context.messages().get(at + 1) {
+                Some(Message::ToolResults { results }) => results.len(),
+                _ => 0,
+            };
+            assert_eq!(calls, results, "{damaged}: {:?}", context.messages());
+        }
+        let mut told = 0;
+        while let Ok(what) = life.told.try_recv() {
+            told += usize::from(matches!(
+                what,
+                What::Show(Show::Notice { title, .. }) if title.contains("damaged")
+            ));
+        }
+        assert_eq!(told, 2, "each turn says so");
+    }
+}

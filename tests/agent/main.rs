@@ -24,6 +24,7 @@ mod crash;
 mod hooks;
 mod injection;
 mod kept;
+mod reconnect;
 mod script;
 mod serve;
 mod simulation;

@@ -235,7 +235,7 @@ async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
     assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
     clock.pass(MINUTE);
     summaries.round().await.unwrap();
-    let last = open.history(id).unwrap().pop().unwrap();
+    let last = open.store().history(id, None).unwrap().pop().unwrap();
     assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
     assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
     assert!(open.store().untitled(9).unwrap().is_empty());
