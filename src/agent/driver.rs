@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Agent;
+use super::attached::Attached;
 use super::context::{self, Context, Cut};
 use super::entry::{Entry, Said};
 use super::ports::{Answer, Later, MemoryError, Model, Pending, Told, Wanted, What};
@@ -700,7 +701,14 @@ async fn summarised(mut stream: TurnStream) -> Summary {
                 let llm::Turn { content, usage, origin, .. } = *turn;
                 let usage = usage.map(|usage| (usage, Some(origin)));
                 let message = Message::Assistant { content, origin: None };
-                let text = Entry::Message { message, id: None, source: None, scope: None }.text();
+                let text = Entry::Message {
+                    message,
+                    id: None,
+                    source: None,
+                    scope: None,
+                    attached: Attached::default(),
+                }
+                .text();
                 let text: String = text.trim().chars().take(SUMMARY.1).collect();
                 return Summary { text: (!text.is_empty()).then_some(text), usage };
             }

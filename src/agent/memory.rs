@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::attached::Attached;
 use super::conversations::{ConversationError, Conversations, Message, Taken, TurnEnd};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
@@ -35,6 +36,8 @@ struct Envelope {
     source: String,
     scope: Scope,
     client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Attached::is_empty")]
+    attached: Attached,
 }
 
 impl StoredMemory {
@@ -66,6 +69,7 @@ impl Memory for StoredMemory {
             source: said.source.clone(),
             scope: said.scope,
             client_id: said.client_id.clone(),
+            attached: said.attached.clone(),
         };
         let name = match &said.client_id {
             Some(id) => id.clone(),
@@ -278,6 +282,7 @@ impl Memory for StoredMemory {
                     scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
                     from: None,
                     client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
+                    attached: envelope.as_ref().map(|one| one.attached.clone()).unwrap_or_default(),
                     note: None,
                 };
                 let to = envelope.and_then(|one| one.to).map(ConversationId);
@@ -348,6 +353,7 @@ pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
             id: None,
             source: None,
             scope: None,
+            attached: Attached::default(),
         })),
         (None, _) => Ok(None),
     }

@@ -11,11 +11,12 @@
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
-//! (what the agent keeps), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! (what the agent keeps), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
 //! with), `driver`, [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
 //! `turns` (how they begin and end), [`memory`] and [`toolbox`] (the real ones).
 
+pub mod attached;
 pub mod clock;
 pub mod context;
 pub mod conversations;

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::driver::{self, Command, blocking};
@@ -322,6 +322,7 @@ impl Agent {
                 .say("source", said.source.as_str())
                 .say("scope", said.scope.word())
                 .say("conversation", to.map(|to| to.to_string()))
+                .text("attached", attached(&said))
                 .with_input(said.text.as_str().into());
             match hooks.ask(event, &|| false) {
                 Ok(None) => Ok(said),
@@ -397,6 +398,16 @@ impl Agent {
     }
 }
 
+/// What goes with a message, as hooks are shown it: the parts of notes, and how many pictures.
+fn attached(said: &Said) -> Value {
+    match said.attached.is_empty() {
+        true => Value::Null,
+        false => json!({
+            "excerpts": said.attached.excerpts, "images": said.attached.images.len(),
+        }),
+    }
+}
+
 impl Said {
     /// The entry that a message begins a turn with.
     pub fn entry(&self) -> Entry {
@@ -405,6 +416,7 @@ impl Said {
             id: Some(self.id.clone()),
             source: Some(self.source.clone()),
             scope: (self.scope > Scope::Person).then_some(self.scope),
+            attached: self.attached.clone(),
         }
     }
 }

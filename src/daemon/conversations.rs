@@ -89,7 +89,7 @@ impl ConversationsBackend for KeptConversations {
         let conversation = self.conversations.get(id).map_err(failed)?;
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
-        let updates = replay::updates(&history, root)?;
+        let updates = replay::updates(&history, root);
         let meta = SessionMeta { vault: info(&conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }

@@ -15,6 +15,7 @@ pub mod inbox;
 pub mod keeping;
 mod keyring;
 pub mod models;
+mod prompt;
 pub mod replay;
 pub mod settings;
 mod signals;

@@ -7,7 +7,6 @@ use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::conversation::{Item, TurnId};
 use crate::llm::{BlockKind, Message, ToolResult};
-use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     SessionEventMeta, SessionEventVaultMeta, SessionUpdate, SessionUpdateParams, ToolCallContent,
     ToolCallStatus,
@@ -19,12 +18,10 @@ const MOST: usize = 8 << 20;
 /// Bytes that stand around each text.
 const AROUND: usize = 300;
 
-/// The updates that tell these items again, the oldest first.
-///
-/// # Errors
-/// Kind `failed`: what is kept cannot be read.
-pub fn updates(items: &[Item], root: &Path) -> Result<Vec<SessionUpdateParams>, ErrorObject> {
-    let Some(last) = items.last() else { return Ok(Vec::new()) };
+/// The updates that tell these items again, the oldest first. What is kept and cannot be read is left
+/// out.
+pub fn updates(items: &[Item], root: &Path) -> Vec<SessionUpdateParams> {
+    let Some(last) = items.last() else { return Vec::new() };
     let session = last.conversation.to_string();
     let mut room = MOST;
     let mut first = items.len();
@@ -60,7 +57,7 @@ pub fn updates(items: &[Item], root: &Path) -> Result<Vec<SessionUpdateParams>, 
         let updates = entry.map(|entry| of_entry(item, entry, root)).unwrap_or_default();
         updates.into_iter().for_each(|update| tell(item.turn, update));
     }
-    Ok(told)
+    told
 }
 
 fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {

@@ -8,27 +8,20 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::prompt::said;
 use super::told::stop_reason;
 use crate::agent::entry::Said;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
-use crate::agent::{
-    Agent, Answered, Conversations, PromptError, Received, foreign_source, is_foreign,
-};
+use crate::agent::{Agent, Answered, Conversations, PromptError, Received, foreign_source};
 use crate::conversation::ConversationId;
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
-    PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
+    PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult,
 };
 use crate::server::backend::{self, Speaker};
-
-/// The longest message, in characters.
-const MAX_CHARS: usize = 200_000;
-
-/// Characters of a name that a client gives.
-const MAX_NAME: usize = 100;
 
 /// Refuses to work in another folder than the vault at `root`, and to run programs for a client.
 ///
@@ -204,63 +197,6 @@ async fn place(agent: &Agent, received: Received, answered: Teller) {
     let _ = answered.send(placed.map(|waiting| -> backend::Later<Answered> {
         Box::pin(async move { waiting.await.map_err(refused) })
     }));
-}
-
-fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<Said, ErrorObject> {
-    let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
-    let mut texts = Vec::new();
-    for piece in params.prompt {
-        texts.push(match piece {
-            PromptContent::Text { text } => text,
-            PromptContent::ResourceLink { uri, .. } => {
-                let path = uri.strip_prefix("file://").unwrap_or(&uri);
-                let path = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
-                format!("(the note `{}` is meant)", path.display())
-            }
-            PromptContent::Other => {
-                return Err(invalid("the agent takes text and links to notes only".to_owned())
-                    .hint("send pieces of the type `text` or `resource_link`"));
-            }
-        });
-    }
-    let text = texts.join("\n").trim().to_owned();
-    if text.is_empty() {
-        return Err(invalid("the message is empty".to_owned()));
-    }
-    let long = text.chars().count();
-    if long > MAX_CHARS {
-        return Err(invalid(format!(
-            "the message has {long} characters, and {MAX_CHARS} are taken"
-        ))
-        .hint("put a long text into a note and name the note"));
-    }
-    let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
-    let name = |text: String| -> Result<String, ErrorObject> {
-        match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
-            true => Ok(text),
-            false => Err(invalid(format!("a name is one line of at most {MAX_NAME} characters"))),
-        }
-    };
-    let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
-    // Where a program's words came from is what its token says, not what it says itself.
-    let source = match speaker.scope.is_person() {
-        true if is_foreign(&source) => {
-            return Err(invalid("a person's words do not come from a token".to_owned())
-                .hint("leave `source` out"));
-        }
-        true => source,
-        false => foreign_source(speaker.scope),
-    };
-    let heard = (source == "voice").then_some(Scope::Voice);
-    Ok(Said {
-        id: String::new(),
-        text,
-        scope: heard.map_or(speaker.scope, |heard| heard.max(speaker.scope)),
-        source,
-        from: Some(speaker.connection),
-        client_id: ours.client_message_id.map(name).transpose()?.filter(|id| !id.is_empty()),
-        note: None,
-    })
 }
 
 fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {

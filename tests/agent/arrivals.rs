@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
 use tokio::sync::{Semaphore, mpsc};
 use vault_steward::agent::clock::SystemClock;
@@ -10,7 +11,7 @@ use vault_steward::agent::context::Context;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Memory as _, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
+    Answer, Audience, Later, Memory, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
 };
 use vault_steward::agent::turn::{Called, Changes, Reason, Show};
 use vault_steward::agent::{
@@ -30,10 +31,12 @@ use crate::world::Nowhere;
 
 /// A model that answers once it may, and calls `look` where the last message says so.
 #[derive(Clone)]
-struct Holds(Arc<Semaphore>);
+struct Holds(Arc<Semaphore>, ThreadId);
 
 impl Models for Holds {
     fn current(&self) -> Option<Model> {
+        // Keys are read from files for it.
+        assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         Some(Model { provider: Arc::new(self.clone()), window: 100_000 })
     }
 
@@ -42,6 +45,7 @@ impl Models for Holds {
     }
 
     fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         ("m".to_owned(), None)
     }
 }
@@ -72,7 +76,8 @@ impl Provider for Holds {
             let (endpoint, model) = ("e".to_owned(), "m".to_owned());
             let origin = Origin { wire: Wire::Anthropic, endpoint, model };
             let content = vec![block];
-            Ok(Item::Done(Box::new(Turn { content, stop, usage: None, origin, request_id: None })))
+            let usage = Some(Usage::default());
+            Ok(Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None })))
         }))
     }
 }
@@ -97,11 +102,11 @@ impl Toolbox for Looks {
     }
 }
 
-struct Tells(mpsc::UnboundedSender<What>);
+struct Tells(mpsc::UnboundedSender<Told>);
 
 impl Audience for Tells {
     fn tell(&self, told: Told) {
-        let _ = self.0.send(told.what);
+        let _ = self.0.send(told);
     }
 }
 
@@ -110,18 +115,24 @@ pub struct Life {
     pub conversations: Conversations,
     pub may: Arc<Semaphore>,
     looks: Looks,
-    told: mpsc::UnboundedReceiver<What>,
+    pub told: mpsc::UnboundedReceiver<Told>,
 }
 
 impl Life {
     pub fn begin(folder: &Path) -> Self {
         let (settings, clock) = (ConversationSettings::default(), Arc::new(SystemClock::default()));
         let conversations = Conversations::new(Store::at(folder), settings, clock);
+        let memory = Box::new(StoredMemory::new(conversations.clone()));
+        Self::with(conversations, memory)
+    }
+
+    /// With another memory in the place of what these conversations keep.
+    pub fn with(conversations: Conversations, memory: Box<dyn Memory>) -> Self {
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
         let (tell, told) = mpsc::unbounded_channel();
         let ports = Ports {
-            memory: Box::new(StoredMemory::new(conversations.clone())),
-            models: Box::new(Holds(Arc::clone(&may))),
+            memory,
+            models: Box::new(Holds(Arc::clone(&may), thread::current().id())),
             toolbox: Box::new(looks.clone()),
             audience: Box::new(Tells(tell)),
             place: Box::new(Nowhere),
@@ -131,8 +142,8 @@ impl Life {
     }
 
     async fn until_heard(&mut self, text: &str) {
-        while let Some(what) = self.told.recv().await {
-            if matches!(&what, What::Show(Show::User(said)) if said.text == text) {
+        while let Some(told) = self.told.recv().await {
+            if matches!(&told.what, What::Show(Show::User(said)) if said.text == text) {
                 return;
             }
         }
@@ -167,6 +178,7 @@ pub fn said(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: Some(text.to_owned()),
+        attached: vault_steward::agent::attached::Attached::default(),
         note: None,
     }
 }
@@ -435,9 +447,9 @@ async fn a_conversation_goes_on_without_what_is_damaged_in_it() {
             assert_eq!(calls, results, "{damaged}: {:?}", context.messages());
         }
         let mut told = 0;
-        while let Ok(what) = life.told.try_recv() {
+        while let Ok(heard) = life.told.try_recv() {
             told += usize::from(matches!(
-                what,
+                heard.what,
                 What::Show(Show::Notice { title, .. }) if title.contains("damaged")
             ));
         }

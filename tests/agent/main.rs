@@ -19,7 +19,9 @@ mod models;
 mod arrivals;
 #[cfg(unix)]
 mod asked;
+mod attached;
 mod crash;
+mod endings;
 #[cfg(unix)]
 mod hooks;
 mod injection;
