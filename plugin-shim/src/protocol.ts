@@ -11,6 +11,8 @@ export type JsonSchema = Record<string, unknown>;
 export type AgentCapabilities = {
   /** Whether `session/load` is there. */
   loadSession: boolean,
+  /** What a message may hold beside text. */
+  promptCapabilities: PromptCapabilities,
   /** Extensions. */
   _meta: AgentMeta,
 };
@@ -402,6 +404,14 @@ export type DeleteConversationResult = {
   title?: string,
   /** Whether it was done. */
   deleted: boolean,
+};
+
+/** A part of a note. */
+export type EmbeddedResource = {
+  /** The note's address: a path in the vault, or a `file:` address of one. */
+  uri: string,
+  /** The part. */
+  text: string,
 };
 
 /** Which conversation to end. */
@@ -815,6 +825,16 @@ export type PingResult = {
   seq: number,
 };
 
+/** What a message may hold beside text. */
+export type PromptCapabilities = {
+  /** Pictures. */
+  image: boolean,
+  /** Sound. */
+  audio: boolean,
+  /** Parts of notes. */
+  embeddedContext: boolean,
+};
+
 /** A piece of a message. */
 export type PromptContent = { "type": "text",
 /** The text. */
@@ -822,7 +842,13 @@ text: string, } | { "type": "resource_link",
 /** The address: a path in the vault, or a `file:` address of one. */
 uri: string,
 /** How it is called. */
-name: string, } | { "type": "other" };
+name: string, } | { "type": "resource",
+/** The part. */
+resource: EmbeddedResource, } | { "type": "image",
+/** Its kind, such as `image/png`. */
+mimeType: string,
+/** Its bytes in base64. */
+data: string, } | { "type": "other" };
 
 /** What goes with a message. */
 export type PromptMeta = {

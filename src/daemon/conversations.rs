@@ -87,8 +87,9 @@ impl ConversationsBackend for KeptConversations {
         talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
         let id = numbered(&params.session_id)?;
         let conversation = self.conversations.get(id).map_err(failed)?;
-        let history = self.conversations.history(id).map_err(failed)?;
-        let updates = replay::updates(&history, root)?;
+        let history = self.conversations.history_with_gaps(id).map_err(failed)?;
+        let history: Vec<Item> = history.into_iter().flatten().collect();
+        let updates = replay::updates(&history, root);
         let meta = SessionMeta { vault: info(&conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }
@@ -105,12 +106,12 @@ impl ConversationsBackend for KeptConversations {
         let conversation = self.conversations.get(id).map_err(failed)?;
         let branches = self.conversations.branches(id).map_err(failed)?;
         let items = match params.branch {
-            None => self.conversations.history(id),
-            Some(branch) => self.conversations.history_of(id, BranchId(signed(branch))),
+            None => self.conversations.history_with_gaps(id),
+            Some(branch) => self.conversations.branch_with_gaps(id, BranchId(signed(branch))),
         };
         let mut shown = Vec::new();
         let (mut room, mut more) = (most, false);
-        let later = items.map_err(failed)?.into_iter();
+        let later = items.map_err(failed)?.into_iter().flatten();
         for item in later.filter(|item| unsigned(item.number.0) > params.after) {
             let item = said(item);
             // What a text may grow to when it is written as JSON, and what stands around it.

@@ -13,12 +13,16 @@ mod handles;
 pub mod hooked;
 pub mod inbox;
 pub mod keeping;
+mod keyring;
 pub mod models;
+mod prompt;
 pub mod replay;
 pub mod settings;
 mod signals;
 mod spoken;
+pub mod surroundings;
 pub mod talk;
+pub mod told;
 pub mod voice;
 
 use std::io;
@@ -32,7 +36,9 @@ use backend::VaultBackend;
 use fresh::Fresh;
 use hooked::Hooked;
 use models::ChosenModels;
-use talk::{Doors, Surroundings, Talk};
+use surroundings::Surroundings;
+use talk::Talk;
+use told::Doors;
 use voice::Voice;
 
 use crate::agent::clock::SystemClock;
@@ -391,7 +397,7 @@ fn agent(
     tape: Tape,
 ) -> AgentParts {
     let root = calls.context().vault.root();
-    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone()));
     let ports = Ports {
