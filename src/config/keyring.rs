@@ -312,14 +312,15 @@ mod tests {
 
     /// A keyring whose program is this shell script.
     fn keyring(system: System, script: &str) -> (tempfile::TempDir, Keyring) {
-        let place = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().expect("there is room");
         let name = if system == System::Keychain { "security" } else { "secret-tool" };
         let program = place.path().join(name);
         // Written under another name: a file that is open for writing cannot be run.
-        std::fs::write(place.path().join("new"), format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::write(place.path().join("new"), format!("#!/bin/sh\n{script}\n"))
+            .expect("it can be written");
         std::fs::set_permissions(place.path().join("new"), PermissionsExt::from_mode(0o700))
-            .unwrap();
-        std::fs::rename(place.path().join("new"), program).unwrap();
+            .expect("it is ours");
+        std::fs::rename(place.path().join("new"), program).expect("both are there");
         let home = place.path().to_owned();
         let variables = [("PATH", home.clone().into_os_string()), ("HOME", home.into_os_string())];
         let environment = Environment::new(variables, None, None);
