@@ -142,6 +142,7 @@ fn said() -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
+        attached: vault_steward::agent::attached::Attached::default(),
         note: None,
     }
 }

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Agent;
+use super::attached::Attached;
 use super::context::{self, Context, Cut};
 use super::entry::{Entry, Said};
 use super::ports::{Answer, Later, MemoryError, Model, Pending, Told, Wanted, What};
@@ -24,6 +25,7 @@ use super::turn::{Called, Effect, End, Event, MessageKind, Reason, Severity, Sho
 use super::turn_settings::TurnSettings;
 use crate::calls::Decision;
 use crate::conversation::{ConversationId, TurnId};
+use crate::llm::tape::Tap;
 use crate::llm::{
     self, Cache, ErrorKind, LlmError, Message, Origin, ToolChoice, TurnEvent, TurnRequest,
     TurnStream, Usage,
@@ -176,7 +178,9 @@ impl Driver {
         let settings = Arc::clone(&self.settings);
         let context = blocking(move || {
             let (memory, place) = (&agent.0.ports.memory, &agent.0.ports.place);
-            let mut context = Context::of(memory.entries(conversation)?);
+            let entries = memory.entries(conversation)?;
+            let is_damaged = entries.iter().any(Entry::is_of_damage);
+            let mut context = Context::of(entries);
             if !context.has_opening() {
                 let note = match settings.instructions_note.trim() {
                     "" => None,
@@ -196,9 +200,19 @@ impl Driver {
             if let Some(text) = news {
                 keep(&agent, conversation, id, &mut context, Entry::notice(text))?;
             }
-            Ok(context)
+            Ok((context, is_damaged))
         });
-        self.context = context.await?;
+        let is_damaged;
+        (self.context, is_damaged) = context.await?;
+        if is_damaged {
+            self.show(Show::Notice {
+                severity: Severity::Warning,
+                title: "something that was said in this conversation is damaged and can no longer \
+                        be read; it goes on without it"
+                    .to_owned(),
+                text: None,
+            });
+        }
         self.turn.limit(self.context.scope());
         Ok(())
     }
@@ -409,6 +423,7 @@ impl Driver {
             effort: self.settings.effort,
             cache: Cache::On,
             conversation: self.conversation.to_string(),
+            tap: Tap::default(),
         };
         self.sent = request.messages.len();
         self.stream = Some(model.provider.stream(Arc::new(request)));
@@ -686,7 +701,14 @@ async fn summarised(mut stream: TurnStream) -> Summary {
                 let llm::Turn { content, usage, origin, .. } = *turn;
                 let usage = usage.map(|usage| (usage, Some(origin)));
                 let message = Message::Assistant { content, origin: None };
-                let text = Entry::Message { message, id: None, source: None, scope: None }.text();
+                let text = Entry::Message {
+                    message,
+                    id: None,
+                    source: None,
+                    scope: None,
+                    attached: Attached::default(),
+                }
+                .text();
                 let text: String = text.trim().chars().take(SUMMARY.1).collect();
                 return Summary { text: (!text.is_empty()).then_some(text), usage };
             }

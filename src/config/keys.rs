@@ -124,6 +124,8 @@ pub const KEYS: &[Key] = &[
     key("models.first_byte_seconds", Takes::Call, Setter::Client),
     key("models.stall_seconds", Takes::Call, Setter::Client),
     key("models.max_answer_bytes", Takes::Call, Setter::Client),
+    // A program is run for it.
+    key("models.keyring", Takes::Call, Setter::Person),
     key("models.facts", Takes::Call, Setter::Client),
     // Who is let in as a person's voice; the confined daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),

@@ -18,12 +18,16 @@ pub mod hooked;
 pub mod host;
 pub mod inbox;
 pub mod keeping;
+mod keyring;
 pub mod model_list;
 pub mod models;
+mod prompt;
 pub mod replay;
 pub mod settings;
 mod signals;
+pub mod surroundings;
 pub mod talk;
+pub mod told;
 pub mod voice;
 
 use std::io;
@@ -38,7 +42,9 @@ use fresh::Fresh;
 use hooked::Hooked;
 use host::HostDoor;
 use models::ChosenModels;
-use talk::{Doors, Surroundings, Talk};
+use surroundings::Surroundings;
+use talk::Talk;
+use told::Doors;
 use voice::Voice;
 
 use crate::agent::clock::SystemClock;
@@ -407,7 +413,7 @@ fn agent(
     host: Arc<HostDoor>,
 ) -> AgentParts {
     let root = calls.context().vault.root();
-    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {

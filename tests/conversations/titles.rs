@@ -19,6 +19,8 @@ use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, with};
 enum Next {
     Says(&'static str),
     Fails,
+    /// It fails after so many tokens were read.
+    FailsAfter(u64),
     Hangs,
     /// The stream ends without its end.
     Breaks,
@@ -57,6 +59,11 @@ impl Provider for Scripted {
             Next::Hangs => return stream::pending().boxed(),
             Next::Breaks => return stream::empty().boxed(),
             Next::Fails => Err(LlmError::new(ErrorKind::Overloaded, "busy")),
+            Next::FailsAfter(input) => {
+                let mut error = LlmError::new(ErrorKind::Truncated, "it broke off");
+                error.detail.usage = Some(Usage { input, ..Usage::default() });
+                Err(error)
+            }
             Next::Says(text) => Ok(Item::Done(Box::new(Turn {
                 content: vec![Block::text(text)],
                 stop: Stop::EndTurn,
@@ -83,7 +90,8 @@ impl Models for Scripted {
     }
 
     fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
-        (origin.unwrap().model.clone(), Some(usage.output as f64))
+        let name = origin.map_or("scripted", |origin| &origin.model);
+        (name.to_owned(), Some(usage.output as f64))
     }
 }
 
@@ -229,6 +237,40 @@ async fn a_model_is_not_asked_where_the_settings_say_no_or_it_is_long_ago() {
 }
 
 #[tokio::test]
+async fn many_that_wait_for_their_time_keep_no_newer_one_from_its_title() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    // More than one round attends to.
+    let many: Vec<ConversationId> = (0..25).map(|_| ended(&open)).collect();
+    let fails = std::iter::repeat_with(|| Next::Fails).take(many.len());
+    let model = Scripted::of(fails.chain([Next::Says(GOOD)]));
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    for _ in 0..3 {
+        summaries.round().await.unwrap();
+    }
+    assert_eq!(model.asked(), many.len(), "each was asked about once, and waits");
+    let newer = ended(&open);
+    summaries.round().await.unwrap();
+    assert_eq!(title(&open, newer).1, TitleOrigin::Model);
+    assert!(many.iter().all(|id| title(&open, *id).1 == TitleOrigin::Extract));
+}
+
+#[tokio::test]
+async fn what_a_request_took_that_failed_is_counted() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = ended(&open);
+    let model = Scripted::of([Next::FailsAfter(70), Next::Fails]);
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    summaries.round().await.unwrap();
+    clock.pass(60 * MINUTE);
+    summaries.round().await.unwrap();
+    assert_eq!(model.asked(), 2);
+    let usage = open.usage(Some(1), Some(id)).unwrap();
+    assert_eq!((usage.len(), usage[0].used.requests, usage[0].used.input), (1, 1, 70));
+}
+
+#[tokio::test]
 async fn one_that_goes_on_or_is_deleted_meanwhile_is_left_alone() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
@@ -256,7 +298,7 @@ async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
     assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
     clock.pass(MINUTE);
     summaries.round().await.unwrap();
-    let last = open.history(id).unwrap().pop().unwrap();
+    let last = open.store().history(id, None).unwrap().pop().unwrap();
     assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
     assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
     assert!(open.store().untitled(9).unwrap().is_empty());
