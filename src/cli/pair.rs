@@ -56,7 +56,8 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The link as a QR code, dark on light whatever the terminal's colours are.
+/// The link as a QR code, drawn for a terminal that writes light on dark; cameras read it the other
+/// way round too.
 fn code(link: &str) -> Result<String, Failure> {
     let code = QrCode::new(link).map_err(|error| {
         Failure::other("no_qr", format!("could not draw the code: {error}"), "use `--no-qr`")

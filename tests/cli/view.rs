@@ -222,7 +222,7 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     let place = Place::new("{}");
     let mut client = place.client();
     assert!(!offered(&mut client));
-    let open = json!({"name": "open_note", "arguments": {"path": "compost", "line": 3}});
+    let open = json!({"name": "open_note", "arguments": {"path": "garden/compost", "line": 3}});
     let nobody = done(&mut client, "tools/call", open.clone());
     assert_eq!(nobody["structuredContent"]["code"], "host_unavailable");
 
