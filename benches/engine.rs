@@ -302,5 +302,5 @@ fn conversations(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, engine, conversations, turns::turns, turns::pieces);
+criterion_group!(benches, engine, conversations, turns::turns, turns::cancels, turns::pieces);
 criterion_main!(benches);

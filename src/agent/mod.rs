@@ -13,7 +13,8 @@
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
 //! (what the agent keeps), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
-//! with), `driver`, [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
+//! with), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
+//! `shortening`), [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
 //! `turns` (how they begin and end), [`memory`] and [`toolbox`] (the real ones).
 
 pub mod attached;
@@ -26,10 +27,13 @@ pub mod entry;
 pub mod handle;
 pub mod memory;
 pub mod own_tools;
+mod pieces;
 pub mod ports;
 pub mod prompt;
 pub mod saying;
+mod scene;
 pub mod settings;
+mod shortening;
 pub mod summary;
 pub mod toolbox;
 pub mod turn;

@@ -7,6 +7,7 @@ use super::driver::{self, Command, Driver};
 use super::entry::{Entry, Said};
 use super::handle::{Agent, Answered, Left, Running};
 use super::ports::MemoryError;
+use super::scene;
 use super::turn;
 use crate::conversation::{ConversationId, TurnId};
 
@@ -35,7 +36,7 @@ impl Agent {
     fn make_whole(&self, conversation: ConversationId, turn: TurnId) -> Result<(), MemoryError> {
         let memory = &self.0.ports.memory;
         let mut context = Context::of(memory.entries(conversation)?);
-        driver::fill(self, conversation, turn, &mut context)?;
+        scene::fill(self, conversation, turn, &mut context)?;
         let words = "The steward ended in the middle of this turn. What it had changed by then \
                      stands; list_changes shows it.";
         memory.append(conversation, turn, &Entry::notice(words))
@@ -48,7 +49,7 @@ impl Agent {
             return Ok(());
         };
         let mut context = Context::of(memory.entries(conversation)?);
-        driver::fill(self, conversation, turn, &mut context)
+        scene::fill(self, conversation, turn, &mut context)
     }
 
     /// Begins the turn that is kept as begun with this message.

@@ -57,7 +57,7 @@ pub struct Talk {
 }
 
 enum Order {
-    Say(Message),
+    Say(Box<Message>),
     Stop(ConversationId),
 }
 
@@ -135,7 +135,7 @@ impl Talk {
         let said = said(params, speaker, &self.root)?;
         let (answered, waiting) = oneshot::channel();
         let message = Message { said, to, answered };
-        self.orders().send(Order::Say(message)).map_err(|_| ending())?;
+        self.orders().send(Order::Say(Box::new(message))).map_err(|_| ending())?;
         Ok(waiting)
     }
 
@@ -158,7 +158,7 @@ async fn carry_out_all(agent: Agent, mut orders: mpsc::UnboundedReceiver<Order>)
     let mut lanes: HashMap<Option<u64>, JoinHandle<()>> = HashMap::new();
     while let Some(order) = orders.recv().await {
         let Message { said, to, answered } = match order {
-            Order::Say(message) => message,
+            Order::Say(message) => *message,
             Order::Stop(conversation) => {
                 if let Err(error) = agent.stop(conversation).await {
                     tracing::error!(%error, %conversation, "a turn could not be given up");

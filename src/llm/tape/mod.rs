@@ -10,8 +10,6 @@
 //!
 //! In reading order: `exchange` (the bytes), `recording`, `playing`.
 
-#![expect(clippy::disallowed_methods, reason = "the folder of the recording, which the user names")]
-
 mod exchange;
 mod playing;
 mod recording;
