@@ -66,6 +66,9 @@ pub enum HostError {
     Cancelled,
 }
 
+/// What a client answers: a result, or what its error says. One comes, or none.
+type Answers = Receiver<Result<Value, String>>;
+
 /// The clients that have the vault open. A clone is the same.
 #[derive(Clone, Default)]
 pub struct Hosts(Arc<Mutex<State>>);
@@ -217,7 +220,7 @@ impl Hosts {
         operation: HostOperation,
         patience: Duration,
         params: impl FnOnce(HostCall) -> P,
-    ) -> Result<(u64, String, Receiver<Result<Value, String>>), HostError> {
+    ) -> Result<(u64, String, Answers), HostError> {
         let mut state = lock(&self.0);
         state.last += 1;
         let number = state.last;
@@ -277,7 +280,7 @@ enum Wait {
     Cancelled,
 }
 
-fn wait(answer: &Receiver<Result<Value, String>>, patience: Duration, cancel: &Cancel) -> Wait {
+fn wait(answer: &Answers, patience: Duration, cancel: &Cancel) -> Wait {
     let deadline = Instant::now() + patience;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

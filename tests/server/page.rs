@@ -35,13 +35,13 @@ fn exchange(door: &Door, headers: &[String], body: &str) -> (u16, Value) {
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-fn as_the_page(door: &Door, code: &str) -> (u16, Value) {
+pub fn as_the_page(door: &Door, code: &str) -> (u16, Value) {
     let headers = [page(door), "Content-Type: application/json".to_owned()];
     exchange(door, &headers, &json!({ "code": code }).to_string())
 }
 
 /// A code as `steward open` asks for one.
-fn code(door: &Door) -> String {
+pub fn code(door: &Door) -> String {
     let opened = door.client().call("_vault/page_code", json!({}));
     assert_eq!(opened["result"]["seconds"], 60);
     let url = opened["result"]["url"].as_str().unwrap();
