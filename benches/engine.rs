@@ -91,6 +91,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         origin: Origin::default(),
         gate: None,
         conversations: None,
+        host: None,
         clock: tools::Clock::System,
     }
 }

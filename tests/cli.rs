@@ -70,6 +70,8 @@ mod live;
 mod llm;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/plugin.rs"]
+mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
 #[path = "cli/service.rs"]
@@ -78,3 +80,5 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
+#[path = "cli/view.rs"]
+mod view;

@@ -67,6 +67,9 @@ fn text(running: &Running, status: &StatusResult) -> String {
         format!("smarthole {}", smarthole(&status.smarthole)),
         format!("mode      {}", mode(status.mode.as_ref())),
     ];
+    if let Some(host) = &status.host {
+        lines.push(format!("obsidian  connected, as `{}`", host.client));
+    }
     if let Some(problem) = &status.settings.problem {
         lines.push(format!("settings  as before, since {}", settings_problem(problem)));
     }

@@ -6,14 +6,20 @@
 
 pub mod asking;
 pub mod backend;
+pub mod complete;
 pub mod confine;
 pub mod conversations;
+pub mod diff;
+pub mod export;
 pub mod fresh;
 mod handles;
+pub mod history;
 pub mod hooked;
+pub mod host;
 pub mod inbox;
 pub mod keeping;
 mod keyring;
+pub mod model_list;
 pub mod models;
 mod prompt;
 pub mod replay;
@@ -35,6 +41,7 @@ use anyhow::Context as _;
 use backend::VaultBackend;
 use fresh::Fresh;
 use hooked::Hooked;
+use host::HostDoor;
 use models::ChosenModels;
 use surroundings::Surroundings;
 use talk::Talk;
@@ -240,6 +247,7 @@ pub fn open(
         origin: Origin::default(),
         gate: None,
         conversations: Some(Arc::new(kept_conversations(state, config))),
+        host: None,
         clock: tools::Clock::System,
     })
 }
@@ -318,6 +326,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let mut context = open(root, &state, &config, progress)?;
     let conversations = kept_conversations(&state, &config);
     context.conversations = Some(Arc::new(conversations.clone()));
+    let host = Arc::new(HostDoor::default());
+    context.host = Some(Arc::clone(&host) as _);
     let recovered = recover(&context)?;
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
@@ -326,9 +336,14 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, conversations, &config, folders, environment, tape);
-    let mut backend =
-        VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
+    let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
+    let mut backend = VaultBackend::new(
+        calls.clone(),
+        Arc::clone(&agent.talk),
+        Arc::clone(&live),
+        agent.models.clone(),
+        confinement,
+    );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -383,6 +398,7 @@ struct AgentParts {
     left: Left,
     models: ChosenModels,
     doors: Arc<Doors>,
+    host: Arc<HostDoor>,
     surroundings: Arc<Surroundings>,
     voice: Arc<Voice>,
 }
@@ -395,11 +411,12 @@ fn agent(
     folders: &Folders,
     environment: Environment,
     tape: Tape,
+    host: Arc<HostDoor>,
 ) -> AgentParts {
     let root = calls.context().vault.root();
     let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
-    let surroundings = Arc::new(Surroundings::new(calls.clone()));
+    let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
@@ -419,7 +436,7 @@ fn agent(
     let hears = Arc::clone(&voice);
     doors.tell_too(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    AgentParts { talk, left, models, doors, surroundings, voice }
+    AgentParts { talk, left, models, doors, host, surroundings, voice }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -478,6 +495,7 @@ async fn serve(
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
+    agent.host.open(server.hosts());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();

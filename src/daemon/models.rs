@@ -134,6 +134,11 @@ impl ChosenModels {
         self.0.heard.wait(&lacking);
     }
 
+    /// The key of a provider, where one can be found.
+    pub fn key_of(&self, known: &setup::Known) -> Option<Key> {
+        self.key(known).ok().flatten()
+    }
+
     /// The keys of all that are named, as they are found now.
     fn keys(&self, settings: &Settings) -> Vec<Option<Key>> {
         let named = settings.chain.iter().filter_map(|reference| parted(reference));

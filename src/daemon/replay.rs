@@ -5,6 +5,7 @@ use std::path::Path;
 use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
+use crate::agent::ports::MemoryError;
 use crate::conversation::{Item, TurnId};
 use crate::llm::{BlockKind, Message, ToolResult};
 use crate::protocol::session::{
@@ -50,14 +51,21 @@ pub fn updates(items: &[Item], root: &Path) -> Vec<SessionUpdateParams> {
         );
     }
     for item in &items[first..] {
-        let entry = memory::entry(item).unwrap_or_else(|error| {
+        let updates = of_item(item, root).unwrap_or_else(|error| {
             tracing::error!(%error, item = %item.number, "it is told again without what is damaged");
-            None
+            Vec::new()
         });
-        let updates = entry.map(|entry| of_entry(item, entry, root)).unwrap_or_default();
         updates.into_iter().for_each(|update| tell(item.turn, update));
     }
     told
+}
+
+/// The updates that tell one item again.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_item(item: &Item, root: &Path) -> Result<Vec<SessionUpdate>, MemoryError> {
+    Ok(memory::entry(item)?.map(|entry| of_entry(item, entry, root)).unwrap_or_default())
 }
 
 fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {

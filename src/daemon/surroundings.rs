@@ -1,9 +1,10 @@
 //! The vault around the agent, and what others do in it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::host::HostDoor;
 use crate::agent::ports::Place;
 use crate::agent::prompt::Moment;
 use crate::calls::Calls;
@@ -20,6 +21,7 @@ const OURS: Duration = Duration::from_secs(5);
 /// The vault around the agent, and what others do in it.
 pub struct Surroundings {
     calls: Calls,
+    host: Arc<HostDoor>,
     news: Mutex<News>,
 }
 
@@ -36,9 +38,9 @@ struct News {
 }
 
 impl Surroundings {
-    /// Of the vault that `calls` works on.
-    pub fn new(calls: Calls) -> Self {
-        Self { calls, news: Mutex::default() }
+    /// Of the vault that `calls` works on; `host` knows what is open in Obsidian.
+    pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
+        Self { calls, host, news: Mutex::default() }
     }
 
     /// Takes in a change of the vault.
@@ -84,6 +86,18 @@ impl Surroundings {
     fn vault(&self) -> &Vault {
         &self.calls.context().vault
     }
+
+    /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
+    /// note is one that may be seen; else as the workspace file has it.
+    fn active_note(&self) -> Option<String> {
+        match self.host.known() {
+            Some(open) => {
+                let found = self.vault().resolve(&open?, Want::File).ok()?;
+                Some(found.path.as_str().to_owned())
+            }
+            None => self.vault().active_note().map(|note| note.path),
+        }
+    }
 }
 
 impl Place for Surroundings {
@@ -110,7 +124,7 @@ impl Place for Surroundings {
         drop(news);
         Moment {
             now: self.calls.context().clock.now(),
-            active_note: self.vault().active_note().map(|note| note.path),
+            active_note: self.active_note(),
             news: told,
         }
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::host::HostState;
 use super::inbox::SmartHoleState;
 use super::policy::ModeResult;
 use super::settings::ConfigProblem;
@@ -36,6 +37,9 @@ pub struct StatusResult {
     /// How far callers are trusted with changes; null while that cannot be read, and nothing is
     /// changed then.
     pub mode: Option<ModeResult>,
+    /// The client that has the vault open, which is asked to open notes; null where none is
+    /// connected.
+    pub host: Option<HostState>,
     /// The vault.
     pub vault: VaultState,
 }

@@ -13,7 +13,7 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`].
+//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
@@ -23,6 +23,7 @@ mod conflicts;
 pub mod dir;
 pub mod error;
 pub mod obsidian;
+pub mod plugin;
 pub mod protect;
 mod real;
 mod refresh;

@@ -42,7 +42,9 @@ pub fn arguments(tool: &str) -> Value {
         return arguments;
     }
     match tool {
-        "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "read_file" | "get_file_info" | "get_links" | "get_properties" | "open_note" => {
+            json!({"path": "a.md"})
+        }
         "get_conversation" => json!({"list_recent": 3}),
         "search_files" => json!({"pattern": "one"}),
         "list_links" => json!({"kind": "unresolved"}),

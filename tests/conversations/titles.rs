@@ -127,6 +127,27 @@ fn ended(open: &Conversations) -> ConversationId {
 }
 
 #[tokio::test]
+async fn a_title_of_a_persons_own_stays_through_end_model_and_going_on() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = exchange(&open, &message("please sort my notes"), "six moved").conversation;
+    open.rename(id, "Sorting").unwrap();
+    assert_eq!(title(&open, id), ("Sorting".into(), TitleOrigin::Person));
+    let hits = |text: &str| open.search(text, 9).unwrap().len();
+    assert_eq!(hits("sorting"), 1, "found while it has no summary yet");
+    open.end(id, EndKind::Person, "").unwrap();
+    assert_eq!(title(&open, id), ("Sorting".into(), TitleOrigin::Person));
+    let mut summaries = Summaries::new(open.clone(), Scripted::of([Next::Says(GOOD)]).models());
+    summaries.round().await.unwrap();
+    assert_eq!(title(&open, id), ("Sorting".into(), TitleOrigin::Person));
+    let summary = open.get(id).unwrap().summary.unwrap();
+    assert_eq!(summary, "It was about sorting. Six notes moved.", "the summary is the model's");
+    open.rename(id, "Sorted").unwrap();
+    assert_eq!(title(&open, id).0, "Sorted");
+    assert!(open.rename(ConversationId(99), "None").is_err());
+}
+
+#[tokio::test]
 async fn a_model_gives_a_better_title_and_its_tokens_are_counted() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);

@@ -59,6 +59,16 @@ impl Conversations {
         Ok(ended)
     }
 
+    /// Gives a conversation a title of a person's own; nothing changes it again but another.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn rename(&self, id: ConversationId, title: &str) -> Answer<()> {
+        self.0.store.rename_conversation(id, title)?;
+        self.tell_of(id, ConversationEvent::Titled);
+        Ok(())
+    }
+
     /// Deletes a conversation and all that was said in it. What models cost stays counted by day,
     /// and the daily copies of the database keep it for as long as they are kept.
     ///

@@ -73,7 +73,7 @@ pub enum ConversationEvent {
     Began(Conversation),
     /// It ended; it has a title already.
     Ended(Conversation),
-    /// A model gave it a better title and summary.
+    /// A model gave it a better title and summary, or a person a title.
     Titled(Conversation),
     /// A look back at it was kept.
     Noted(ConversationId, ItemNumber),

@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// Gives a conversation that ended at the time `ended` a title and a summary, unless it went on
-    /// again since or is gone; whether it was given.
+    /// again since or is gone; whether it was given. A title of a person's own stays.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -113,11 +113,34 @@ impl Store {
         self.with_own(|database| {
             database.change("title a conversation", |change| {
                 Ok(change.execute(
-                    "UPDATE conversation SET title = ?2, summary = ?3, titled_by = ?4,
-                            title_tries = NULL
+                    "UPDATE conversation
+                     SET title = CASE WHEN titled_by = 'person' THEN title ELSE ?2 END,
+                         titled_by = CASE WHEN titled_by = 'person' THEN titled_by ELSE ?4 END,
+                         summary = ?3, title_tries = NULL
                      WHERE id = ?1 AND ended = ?5",
                     params![conversation.0, titled.title, titled.summary, by.word(), ended],
                 )? > 0)
+            })
+        })
+    }
+
+    /// Gives a conversation a title of a person's own, which no end and no model changes again.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`].
+    pub fn rename_conversation(
+        &self,
+        conversation: ConversationId,
+        title: &str,
+    ) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("rename a conversation", |change| {
+                let changed = change.execute(
+                    "UPDATE conversation SET title = ?2, titled_by = ?3 WHERE id = ?1",
+                    params![conversation.0, title, TitleOrigin::Person.word()],
+                )?;
+                let unknown = StoreError::Unknown { what: "conversation", number: conversation.0 };
+                if changed > 0 { Ok(()) } else { Err(unknown) }
             })
         })
     }
@@ -226,8 +249,10 @@ impl Store {
 /// Ends a conversation that has not ended.
 pub(super) fn end(change: &Transaction<'_>, ending: &Ending) -> Result<bool, StoreError> {
     let changed = change.execute(
-        "UPDATE conversation SET ended = ?2, end_kind = ?3, end_reason = ?4, title = ?5,
-                summary = ?6, titled_by = ?7, title_tries = ?8, note_wanted = ?9,
+        "UPDATE conversation SET ended = ?2, end_kind = ?3, end_reason = ?4,
+                title = CASE WHEN titled_by = 'person' THEN title ELSE ?5 END,
+                titled_by = CASE WHEN titled_by = 'person' THEN titled_by ELSE ?7 END,
+                summary = ?6, title_tries = ?8, note_wanted = ?9,
                 waiting_since = NULL, question = NULL
          WHERE id = ?1 AND ended IS NULL",
         params![
