@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::json;
@@ -94,14 +94,16 @@ pub fn list(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let (mut times, mut pages) = (Times::default(), 0);
     for round in 0..=ground.rounds * 3 {
         let (mut cursor, mut listed) = (None::<String>, 0);
-        let begun = Instant::now();
+        let mut took = Duration::ZERO;
         pages = 0;
         loop {
             let asked = match &cursor {
                 Some(cursor) => json!({"cursor": cursor}),
                 None => json!({}),
             };
-            let result = client.ask("session/list", &asked)?.result()?;
+            let answer = client.ask("session/list", &asked)?;
+            took += answer.took;
+            let result = answer.result()?;
             pages += 1;
             listed += result["sessions"].as_array().map_or(0, Vec::len);
             cursor = result["nextCursor"].as_str().map(str::to_owned);
@@ -111,7 +113,7 @@ pub fn list(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         }
         anyhow::ensure!(listed >= CONVERSATIONS, "only {listed} conversations were listed");
         if round > 0 {
-            times.add(begun.elapsed());
+            times.add(took);
         }
     }
     let what = format!("list {CONVERSATIONS} conversations over the socket, {pages} pages");
