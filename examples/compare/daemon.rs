@@ -107,13 +107,25 @@ impl Daemon {
         Client::connect(self.port, &self.token)
     }
 
-    /// Bytes of memory it holds; `None` where the system does not tell.
-    pub fn resident(&self) -> Option<u64> {
+    /// The memory it holds; `None` where the system does not tell.
+    pub fn memory(&self) -> Option<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kilobytes << 10)
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kilobytes << 10)
+        };
+        Some(Memory { resident: bytes("VmRSS:")?, own: bytes("RssAnon:")? })
     }
+}
+
+/// How much memory a process holds, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    /// All of it that is in memory.
+    pub resident: u64,
+    /// Of that, what is no part of a file: not the program itself, nor files that are mapped.
+    pub own: u64,
 }
 
 impl Drop for Daemon {

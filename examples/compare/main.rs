@@ -51,7 +51,7 @@ struct Options {
     #[arg(long)]
     page: Option<PathBuf>,
     /// Measure these alone: search, matches, list, read, find, start, memory, change, checkout, wire,
-    /// crowd, kept, servers.
+    /// crowd, kept, plugin, servers.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Only compare what a few hundred patterns find with what `rg` finds, in a small vault.
@@ -63,9 +63,9 @@ struct Options {
 }
 
 /// What can be measured, in this order.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "search", "matches", "list", "read", "find", "start", "memory", "change", "checkout", "wire",
-    "crowd", "kept", "servers",
+    "crowd", "kept", "plugin", "servers",
 ];
 
 fn main() -> ExitCode {
@@ -158,6 +158,7 @@ fn run(options: &Options) -> Result<()> {
                 // How many notes there are makes no difference to what was said.
                 "kept" if at == 0 => rows::kept::append(here, page)
                     .and_then(|()| rows::kept::list(&ground(here.vault.clone())?, page)),
+                "plugin" => rows::plugin::measure(here, page),
                 "servers" => rows::servers::measure(here, page),
                 _ => Ok(()),
             };

@@ -21,13 +21,15 @@ pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<u64>> {
     let home = Home::new(ground.scratch)?;
     let daemon = Daemon::start(ground.steward, vault.path(), &home)?;
     use_it(&daemon)?;
-    let Some(resident) = daemon.resident() else {
+    let Some(memory) = daemon.memory() else {
         page.say("This system does not tell how much memory a process holds");
         return Ok(None);
     };
     let row = Row::new("memory with one note", 0);
-    page.add(row.alone(resident as f64 / MEGABYTE, "MB", 15.0));
-    Ok(Some(resident))
+    page.add(row.alone(memory.resident as f64 / MEGABYTE, "MB", 15.0));
+    let row = Row::new("of it no part of the program or another file", 0);
+    page.add(row.alone(memory.own as f64 / MEGABYTE, "MB", 15.0).told());
+    Ok(Some(memory.resident))
 }
 
 /// What each note adds.
@@ -38,7 +40,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<u64>) -> Resul
     let Some(base) = base else { return Ok(()) };
     let daemon = ground.serve()?;
     let status = use_it(&daemon)?;
-    let Some(resident) = daemon.resident() else { return Ok(()) };
+    let Some(memory) = daemon.memory() else { return Ok(()) };
     let mut text = 0;
     for (part, bytes) in parts(&status["memory"]) {
         if part.to_lowercase().contains("text") && part.to_lowercase().contains("resident") {
@@ -52,14 +54,15 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<u64>) -> Resul
     }
     page.detail(
         "Memory as the system tells",
-        &["notes", "MB in all", "of it texts kept, MB"],
+        &["notes", "MB in all", "no part of a file, MB", "of that texts kept, MB"],
         vec![
             thousands(ground.notes),
-            short(resident as f64 / MEGABYTE),
+            short(memory.resident as f64 / MEGABYTE),
+            short(memory.own as f64 / MEGABYTE),
             short(text as f64 / MEGABYTE),
         ],
     );
-    let more = resident.saturating_sub(base).saturating_sub(text) as f64;
+    let more = memory.resident.saturating_sub(base).saturating_sub(text) as f64;
     let row = Row::new("memory a note, without the texts kept", ground.notes);
     page.add(row.alone(more / 1_024.0 / ground.notes as f64, "KB", 1.0));
     Ok(())

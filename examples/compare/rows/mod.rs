@@ -5,6 +5,7 @@ pub mod crowd;
 pub mod kept;
 pub mod listing;
 pub mod memory;
+pub mod plugin;
 pub mod reading;
 pub mod search;
 pub mod servers;
