@@ -15,6 +15,12 @@ use crate::client::Client;
 /// One program asks in place of many clients, faster than any would, so the door does not count.
 const SETTINGS: &str = "[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n";
 
+/// How long it has to take no processor time, to be at rest.
+const REST: Duration = Duration::from_millis(300);
+
+/// How long it may be at work by itself: the first index of a million notes.
+const LONGEST_WORK: Duration = Duration::from_secs(120);
+
 /// Folders of our own for a daemon, apart from those of whoever runs this.
 pub struct Home {
     folder: TempDir,
@@ -105,6 +111,30 @@ impl Daemon {
     /// It does not let one in.
     pub fn client(&self) -> Result<Client> {
         Client::connect(self.port, &self.token)
+    }
+
+    /// Waits until it has done what it does by itself after a start: until a while has passed in
+    /// which it took no processor time.
+    pub fn rest(&self) {
+        let begun = Instant::now();
+        let mut before = self.processor_ticks();
+        while begun.elapsed() < LONGEST_WORK {
+            std::thread::sleep(REST);
+            let now = self.processor_ticks();
+            if now == before {
+                return;
+            }
+            before = now;
+        }
+    }
+
+    /// Processor time it has taken, in the system's ticks of some milliseconds; `None` where the
+    /// system does not tell.
+    fn processor_ticks(&self) -> Option<u64> {
+        let told = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // The name, in brackets, may hold anything.
+        let mut fields = told.rsplit_once(')')?.1.split_whitespace().skip(11);
+        Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
     }
 
     /// The memory it holds; `None` where the system does not tell.

@@ -75,6 +75,7 @@ fn use_it(daemon: &Daemon) -> Result<Value> {
         client.call("search_files", &json!({"pattern": pattern}))?;
     }
     client.call("list_files", &json!({"pattern": "**/*.md"}))?;
+    daemon.rest();
     client.ask("_vault/status", &json!({}))?.result()
 }
 

@@ -36,12 +36,22 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// A daemon of this vault.
+    /// A daemon of this vault, just started.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start(&self) -> anyhow::Result<Daemon> {
+        Daemon::start(self.steward, &self.vault, &self.home)
+    }
+
+    /// A daemon of this vault that has come to rest.
     ///
     /// # Errors
     /// It does not start.
     pub fn serve(&self) -> anyhow::Result<Daemon> {
-        Daemon::start(self.steward, &self.vault, &self.home)
+        let daemon = self.start()?;
+        daemon.rest();
+        Ok(daemon)
     }
 
     /// The target for a vault of this size, of those for a thousand notes, ten thousand and a

@@ -30,8 +30,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     };
     let times = side_by_side(
         vec![
-            Contender::new("ready", 1, || Ok(ground.serve()?.ready)),
-            Contender::new("search", 1, || searched(&ground.serve()?)),
+            Contender::new("ready", 1, || Ok(ground.start()?.ready)),
+            Contender::new("search", 1, || searched(&ground.start()?)),
             Contender::new("rg --files", 1, files),
         ],
         ground.rounds,
