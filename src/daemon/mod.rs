@@ -70,16 +70,11 @@ use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
-use crate::server::{Server, ServerError};
+use crate::server::{self, Server, ServerError};
 use crate::smarthole::SmartHole;
 use crate::store::Store;
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
-
-/// Threads for quick work that blocks, beside one for each search that may run and the one for
-/// changes: enough that a few slow disks do not hold up the quick calls, and bounded, so that a
-/// flood of calls is a queue and not a flood of threads.
-const QUICK_THREADS: usize = 32;
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -346,11 +341,10 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
-        .max_blocking_threads(QUICK_THREADS + cores + 1)
+        .max_blocking_threads(server::blocking_threads())
         .build()
         .context("could not start the threads")?;
     let stopping = Arc::default();
