@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::conversations::KeptConversations;
 use super::talk::Talk;
 use super::voice::Voice;
-use super::{asking, inbox, keeping, settings};
+use super::{asking, inbox, keeping, memory, settings};
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
@@ -31,7 +31,9 @@ use crate::protocol::session::{
     SessionPromptResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
+use crate::protocol::status::{
+    Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
+};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
 use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work};
 use crate::server::events::Event;
@@ -198,6 +200,10 @@ impl Backend for VaultBackend {
 
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
         keeping::free_journal(self.calls.context(), &params)
+    }
+
+    fn memory(&self) -> MemoryState {
+        memory::of(self.calls.context(), self.talk.conversations().store())
     }
 
     fn vault(&self) -> VaultState {

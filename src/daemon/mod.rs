@@ -13,6 +13,7 @@ mod handles;
 pub mod hooked;
 pub mod inbox;
 pub mod keeping;
+mod memory;
 pub mod models;
 pub mod replay;
 pub mod settings;

@@ -419,6 +419,7 @@ fn status(shared: &Shared) -> StatusResult {
         confinement: shared.backend.confinement(),
         smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
+        memory: shared.backend.memory(),
         vault: shared.backend.vault(),
     }
 }
