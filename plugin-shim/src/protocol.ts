@@ -1016,6 +1016,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** Bytes of memory by part. What a part says of itself leaves the allocator's losses out. */
+export type MemoryState = {
+  /** All that the process holds; null where the system does not say. */
+  total: number | null,
+  /** What is known of each file: its path, size and times. */
+  catalogue: number,
+  /** Links and tags of all notes; nothing before they are first asked for. */
+  links: number,
+  /** What the search knows of each note's text. */
+  textIndex: number,
+  /** Texts of notes that are kept to be searched sooner. */
+  residentText: number,
+  /** Pages of the database that are kept, at most. */
+  store: number,
+  /** The rest of it all; null where that is not known. */
+  other: number | null,
+};
+
 /** Which kind of message. */
 export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
 
@@ -1653,6 +1671,8 @@ export type StatusResult = {
    * connected.
    */
   host: HostState | null,
+  /** Where the daemon's memory goes. */
+  memory: MemoryState,
   /** The vault. */
   vault: VaultState,
 };

@@ -20,6 +20,7 @@ pub mod inbox;
 pub mod keeping;
 mod keyring;
 pub mod model_list;
+mod memory;
 pub mod models;
 mod prompt;
 pub mod replay;

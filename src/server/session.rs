@@ -497,6 +497,7 @@ fn status(shared: &Shared) -> StatusResult {
         smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
         host: shared.hosts.state(),
+        memory: shared.backend.memory(),
         vault: shared.backend.vault(),
     }
 }

@@ -1,7 +1,7 @@
 //! What is kept of one file: its links and tags, as small as they can be.
 
 use crate::note::link::{LinkKind, is_external};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
 use crate::vault::{Entry, Kind, Meta, Vault, VaultError};
@@ -73,16 +73,17 @@ pub(super) struct Record {
 }
 
 /// Whether a file's links are kept.
-pub(super) fn is_source(entry: &Entry) -> bool {
+pub(super) fn is_source(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable && is_source_path(entry.path())
 }
 
-pub(super) fn is_source_path(path: &VaultPath) -> bool {
+pub(super) fn is_source_path<'p>(path: impl Into<PathRef<'p>>) -> bool {
+    let path = path.into();
     path.is_note() || is_canvas(path)
 }
 
-pub(super) fn is_canvas(path: &VaultPath) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
+pub(super) fn is_canvas<'p>(path: impl Into<PathRef<'p>>) -> bool {
+    path.into().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
 }
 
 pub(super) fn stamp(meta: &Meta) -> (u64, i64) {

@@ -215,7 +215,7 @@ fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
             }
     });
     let (ignored, mut files): (Vec<VaultPath>, Vec<VaultPath>) =
-        wanted.map(|entry| entry.path().clone()).partition(|path| obsidian.is_ignored(path));
+        wanted.map(|entry| entry.path().to_path()).partition(|path| obsidian.is_ignored(path));
     files.extend(ignored);
     files
 }

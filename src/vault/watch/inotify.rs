@@ -122,7 +122,7 @@ impl Events {
         let mut folders = vec![root.clone()];
         let catalogue = vault.catalogue();
         let known = catalogue.within(&root).filter(|entry| entry.kind == Kind::Folder);
-        folders.extend(known.map(|entry| entry.path().clone()));
+        folders.extend(known.map(|entry| entry.path().to_path()));
         drop(catalogue);
         folders.retain(|folder| self.watch(vault, folder));
         folders
