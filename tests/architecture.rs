@@ -46,6 +46,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("notify", &["vault"]),
+    ("regex_automata", &["index"]),
     ("rusqlite", &["store"]),
     ("reqwest", &["llm"]),
     ("rpassword", &["cli"]),
