@@ -222,7 +222,7 @@ fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
         assert_eq!(ours, ripgreps_counts(&vault, &pattern), "the pattern `{pattern}`");
         found += usize::from(!ours.is_empty());
     }
-    assert!((200..300).contains(&found), "{found} of 300 patterns match, and some do not");
+    assert!((150..300).contains(&found), "{found} of 300 patterns match, and some do not");
 }
 
 /// A pattern made from what stands in the notes, of one of fifteen kinds.

@@ -186,7 +186,8 @@ impl Gather<'_> {
     }
 
     fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
-        let place = match is_match && bytes.len() <= MAX_PLACED {
+        let placed = MAX_PLACED.min(self.pattern.at_once());
+        let place = match is_match && bytes.len() <= placed {
             true => self.pattern.matcher().find(bytes).ok().flatten().map(|found| found.start()),
             false => None,
         };

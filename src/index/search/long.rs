@@ -1,8 +1,9 @@
 //! Matching that can be interrupted, for what is too long to be matched at once.
 //!
 //! The engine cannot be stopped within a line, and a large pattern on a line of some megabytes can
-//! take it minutes. So pieces over [`LONG`] bytes are given to it in parts of whole lines, and a
-//! line that is longer by itself is walked here, with the engine's own automaton, a step at a time.
+//! take it minutes. So it is given no more at once than it can do in a fraction of a second, in whole
+//! lines, and a line that is longer by itself is walked here, with the engine's own automaton, a step
+//! at a time.
 
 use std::sync::OnceLock;
 
@@ -12,12 +13,16 @@ use regex_automata::Input;
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
 use regex_automata::util::primitives::StateID;
-use regex_syntax::hir::Hir;
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::Limit;
 
-/// Bytes that the engine is given at once.
-const LONG: usize = 256 << 10;
+/// Bytes that the engine is given at once, at most, and at least.
+const MOST: usize = 256 << 10;
+const LEAST: usize = 2 << 10;
+
+/// Steps that the engine may take at once, where it follows every path through the pattern.
+const ENGINE_STEPS: usize = 256 << 20;
 
 /// Bytes walked between two looks at the clock. Each can cost a new state of the automaton, which
 /// for the largest patterns takes a tenth of a millisecond.
@@ -43,6 +48,8 @@ impl std::fmt::Display for TimeOver {
 pub(super) struct Walker {
     hir: Option<Hir>,
     size_limit: usize,
+    /// Bytes that the engine is given at once.
+    at_once: usize,
     made: OnceLock<Option<Automata>>,
 }
 
@@ -54,7 +61,14 @@ struct Automata {
 impl Walker {
     /// A walker for the pattern of this structure, should it be needed.
     pub fn new(hir: Option<Hir>, size_limit: usize) -> Self {
-        Self { hir, size_limit, made: OnceLock::new() }
+        let paths = hir.as_ref().map_or(usize::MAX, paths).max(1);
+        let at_once = (ENGINE_STEPS / paths).clamp(LEAST, MOST);
+        Self { hir, size_limit, at_once, made: OnceLock::new() }
+    }
+
+    /// Bytes that the engine can match in a fraction of a second.
+    pub fn at_once(&self) -> usize {
+        self.at_once
     }
 
     fn automata(&self) -> Option<&Automata> {
@@ -83,6 +97,24 @@ impl Walker {
         let automata = self.automata()?;
         let walked = automata.dfa.as_ref().and_then(|dfa| walk(dfa, line, limit));
         Some(walked.unwrap_or_else(|| simulate(&automata.nfa, line, limit)))
+    }
+}
+
+/// About how many places there are in a pattern, its repetitions written out.
+fn paths(hir: &Hir) -> usize {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len(),
+        HirKind::Capture(capture) => paths(&capture.sub),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            paths(&repetition.sub).saturating_mul(times as usize)
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().map(paths).fold(0, usize::saturating_add)
+        }
     }
 }
 
@@ -189,7 +221,7 @@ impl Matcher for Interruptible<'_> {
     /// Of what is long only whether there is a match is told truly: the searcher, which works line
     /// by line, asks nothing else.
     fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, TimeOver> {
-        if haystack.len() > LONG && at == 0 {
+        if haystack.len() > self.walker.at_once && at == 0 {
             return Ok(self.line(haystack)?.then_some(haystack.len()));
         }
         Ok(self.engine.shortest_match_at(haystack, at).unwrap_or_default())
@@ -205,7 +237,8 @@ impl Matcher for Interruptible<'_> {
 
     fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, TimeOver> {
         let candidate = |part| self.engine.find_candidate_line(part).unwrap_or_default();
-        if haystack.len() <= LONG {
+        let at_once = self.walker.at_once;
+        if haystack.len() <= at_once {
             return Ok(candidate(haystack));
         }
         let newline = |byte: &u8| *byte == b'\n';
@@ -215,12 +248,12 @@ impl Matcher for Interruptible<'_> {
                 return Err(TimeOver);
             }
             let rest = &haystack[start..];
-            let end = match rest.iter().take(LONG).rposition(newline) {
+            let end = match rest.iter().take(at_once).rposition(newline) {
                 Some(at) => at + 1,
                 None => rest.iter().position(newline).map_or(rest.len(), |at| at + 1),
             };
             let part = &rest[..end];
-            let found = if part.len() <= LONG {
+            let found = if part.len() <= at_once {
                 candidate(part)
             } else {
                 let line = part.strip_suffix(b"\n").unwrap_or(part);

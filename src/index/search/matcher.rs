@@ -113,6 +113,11 @@ impl Pattern {
         &self.matcher
     }
 
+    /// Bytes of a line that its place in can be looked for without a look at the clock.
+    pub(super) fn at_once(&self) -> usize {
+        self.walker.at_once()
+    }
+
     /// The same, as a matcher that ends when the time is over.
     pub(super) fn interruptible<'a>(&'a self, limit: &'a Limit) -> Interruptible<'a> {
         Interruptible { engine: &self.matcher, walker: &self.walker, limit }
