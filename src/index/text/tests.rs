@@ -223,10 +223,14 @@ fn queries() -> impl Strategy<Value = (usize, Query)> {
     })
 }
 
+/// How many vaults: a hundred are five thousand searches. `TEXT_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("TEXT_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
+}
+
 proptest! {
-    // Each case is a vault; each of its five or so edits is followed by ten searches: some twenty
-    // thousand in all.
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    // Each case is a vault; each of its five or so edits is followed by ten searches.
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
     #[test]
     fn whatever_happened_the_answer_is_that_of_reading_every_file(
         files in prop::collection::vec((path(), content(), 1_u32..20), 0..8),
