@@ -3,6 +3,8 @@
 //! It lives here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
 //! through the very same code, on stable Rust and on every platform.
 
+use serde_json::Value;
+
 use crate::index::search::Pattern;
 use crate::index::text::signature;
 use crate::llm::reading::Reading;
@@ -15,6 +17,8 @@ use crate::note::patch::{self, Action, FilePatch};
 use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use crate::note::relink::{self, Asked, Goal};
 use crate::note::{base, canvas, diff, fold, names};
+use crate::smarthole::frames::{self, Incoming};
+use crate::smarthole::{Notification, Priority, name};
 
 /// A message of the local protocol, from its bytes to typed params.
 pub use crate::protocol::fuzz::fuzz_message;
@@ -332,4 +336,53 @@ fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, S
 fn fields<const N: usize>(data: &[u8]) -> [String; N] {
     let mut fields = data.splitn(N, |&byte| byte == SEPARATOR);
     std::array::from_fn(|_| String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned())
+}
+
+/// Frames of SmartHole's: nothing breaks the reader, what is taken is within its limits, and what
+/// answers it is one object without a `null`, of which SmartHole would die.
+pub fn fuzz_smarthole(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let answers = |id: &str, reason: &str| {
+        assert!(!id.is_empty() && id.len() <= 1_000, "a name is one");
+        let frames = [frames::ack(id), frames::reject(id, reason)];
+        frames.iter().for_each(|frame| check_answer(frame, id));
+    };
+    match frames::read(&text) {
+        Some(Incoming::Message(heard)) => {
+            assert!(!heard.text.is_empty() && heard.text.trim() == heard.text);
+            let reason = heard.how.reason.as_deref().unwrap_or_default();
+            assert!(reason.chars().count() <= 1_000, "a reason has its limit");
+            answers(&heard.id, reason);
+            let kept = serde_json::to_string(&heard.how).expect("it can be written");
+            assert_eq!(serde_json::from_str::<frames::How>(&kept).ok(), Some(heard.how), "{kept}");
+            for priority in [Priority::Normal, Priority::High] {
+                let shown = Notification::of(&heard.id, &heard.text, &heard.text, priority);
+                let Some(shown) = shown else { continue };
+                assert!(!shown.title.is_empty() && !shown.body.is_empty(), "something is shown");
+                check_answer(&frames::notification(&shown), &heard.id);
+            }
+        }
+        Some(Incoming::Empty { id }) => answers(&id, "the message is empty"),
+        Some(Incoming::Registered | Incoming::Refused { .. }) | None => {}
+    }
+    if let Some(name) = name::registered(&text) {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        assert!(name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.len() <= 64);
+        assert!(name.chars().all(fits), "{name} is taken");
+        assert_eq!(name::registered(&name).as_ref(), Some(&name), "it stays as it is");
+    }
+}
+
+fn check_answer(frame: &str, id: &str) {
+    let value: Value = serde_json::from_str(frame).expect("it is JSON");
+    assert_eq!(value["payload"]["messageId"], id);
+    fn has_null(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.iter().any(has_null),
+            Value::Object(fields) => fields.values().any(has_null),
+            _ => false,
+        }
+    }
+    assert!(!has_null(&value), "{frame}");
 }

@@ -44,6 +44,8 @@ pub struct Context {
     asked: String,
     /// What the least trusted of those may do whose words are in it.
     scope: Scope,
+    /// Messages whose senders may do less than any program of the person's.
+    limiting: usize,
 }
 
 /// What is left out, and how much stays.
@@ -80,6 +82,7 @@ impl Default for Context {
             factor: 1.0,
             asked: String::new(),
             scope: Scope::Person,
+            limiting: 0,
         }
     }
 }
@@ -109,6 +112,7 @@ impl Context {
                 }
                 if let (Some(scope), Message::User { content }) = (scope, &mut message) {
                     self.scope = self.scope.max(scope);
+                    self.limiting += usize::from(scope > Scope::Client);
                     content.insert(0, Block::text(foreign(scope)));
                 }
                 self.messages.push(message);
@@ -162,6 +166,11 @@ impl Context {
     /// them: whatever a model does may have come of those.
     pub fn scope(&self) -> Scope {
         self.scope
+    }
+
+    /// How many messages are in it whose senders may do less than any program of the person's.
+    pub fn limiting(&self) -> usize {
+        self.limiting
     }
 
     /// Whether the conversation has its system prompt and tools.

@@ -28,6 +28,7 @@ use crate::llm::{
     self, Cache, ErrorKind, LlmError, Message, Origin, ToolChoice, TurnEvent, TurnRequest,
     TurnStream, Usage,
 };
+use crate::policy::Scope;
 use crate::vault::Cancel;
 
 /// What is told to a turn that is at work.
@@ -345,6 +346,7 @@ impl Driver {
     }
 
     fn show(&mut self, show: Show) {
+        let mut limits = None;
         match &show {
             Show::User(said) | Show::Again(said) => {
                 // The first never waited.
@@ -352,6 +354,9 @@ impl Driver {
                     self.agent.has_heard(self.conversation, self.id);
                 }
                 self.heard.push(said.id.clone());
+                if said.scope > Scope::Client && self.context.limiting() == 1 {
+                    limits = Some(said.scope);
+                }
             }
             Show::Message { text, kind, .. } => {
                 self.answer.clone_from(text);
@@ -362,6 +367,9 @@ impl Driver {
             _ => {}
         }
         self.tell(What::Show(show));
+        if let Some(scope) = limits {
+            self.tell(What::Show(limited(scope)));
+        }
     }
 
     fn tell(&self, what: What) {
@@ -561,13 +569,29 @@ pub(super) fn not_begun(
     Done { end, heard: vec![message], answer: String::new(), is_kept: false }
 }
 
+/// What people are told when the first message comes whose sender may do less than they.
+fn limited(scope: Scope) -> Show {
+    let came = match scope {
+        Scope::Voice => "by voice",
+        _ => "from another program",
+    };
+    let text = "Whatever is done later in this conversation may come of what that message says, so \
+                it is done with the rights of whoever said it, even where you type. A new \
+                conversation has all rights again.";
+    Show::Notice {
+        severity: Severity::Info,
+        title: format!("a message came {came}, which limits this conversation from here on"),
+        text: Some(text.to_owned()),
+    }
+}
+
 fn broken(error: &MemoryError) -> End {
     let hint = match error {
         MemoryError::Broken { hint, .. } => hint.clone(),
         MemoryError::NotFound { .. } => None,
     };
     let words = format!("what is said cannot be kept: {error}");
-    End { reason: Reason::Failed, words, hint, unheard: Vec::new() }
+    End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
 }
 
 /// Keeps an entry and takes it into the context; on a thread that may block.

@@ -17,7 +17,7 @@ use super::turn::{self, Reason};
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::{Event, Hooks, Kind, Refused};
-use crate::llm::Message;
+use crate::llm::{ErrorKind, Message};
 use crate::policy::Scope;
 
 /// Messages that may wait for one turn to hear them.
@@ -92,6 +92,8 @@ pub struct Answered {
     pub reason: Option<Reason>,
     /// Why, for people; may be empty.
     pub words: String,
+    /// The kind of the model's failure, where that is why.
+    pub cause: Option<ErrorKind>,
     /// What can be done about it.
     pub hint: Option<String>,
     /// The last whole message of the turn.
@@ -374,7 +376,8 @@ impl Agent {
         let agent = self.clone();
         let kept = blocking(move || agent.0.ports.memory.ended(turn)).await?;
         let Kept { conversation, reason, words, answer } = kept;
-        let answered = Answered { conversation, turn, reason, words, hint: None, answer };
+        let (cause, hint) = (None, None);
+        let answered = Answered { conversation, turn, reason, words, cause, hint, answer };
         for tell in waiting {
             // Who has gone needs no answer.
             let _ = tell.send(answered.clone());
@@ -562,6 +565,7 @@ impl Agent {
             turn,
             reason: Some(done.end.reason),
             words: done.end.words.clone(),
+            cause: done.end.cause,
             hint: done.end.hint.clone(),
             answer: done.answer.clone(),
         };

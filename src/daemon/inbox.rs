@@ -12,6 +12,10 @@ use crate::store::{Store, StoreError};
 /// Messages listed where no limit is given, and at most.
 const LISTED: (u32, u32) = (100, 1_000);
 
+/// How those stand that are not done.
+const WAITING: [InboxState; 4] =
+    [InboxState::New, InboxState::Taken, InboxState::Answered, InboxState::SetAside];
+
 /// Lists messages, or says how one stands.
 ///
 /// # Errors
@@ -26,7 +30,7 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
         rows
     } else {
         let mut rows = Vec::new();
-        for state in [InboxState::New, InboxState::Taken, InboxState::SetAside] {
+        for state in WAITING {
             rows.extend(store.messages(Some(VOICE), state, limit).map_err(failed)?);
         }
         rows.sort_by_key(|row| row.id);
@@ -51,7 +55,7 @@ pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, Er
 /// # Errors
 /// Kinds `not_found`, `invalid_params` and `failed`.
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
-    let only = [InboxState::SetAside, InboxState::New];
+    let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
     moved(store, params.id, &only, InboxState::Done, "let go of by a person")
 }
 
@@ -66,6 +70,7 @@ fn moved(
     if !store.move_message(row.id, only, to, reason).map_err(failed)? {
         let (text, hint) = match one(store, id)?.state {
             InboxState::Done => ("is done", "say it again, if it is to be done again"),
+            InboxState::Answered => ("is done", "its answer waits to be shown"),
             _ => ("is being worked on", "stop its turn first, or wait for its end"),
         };
         let text = format!("message {id} {text}");
@@ -102,7 +107,8 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
         text: row.text.clone(),
         state: match row.state {
             InboxState::New => InboxMessageState::New,
-            InboxState::Taken => InboxMessageState::Taken,
+            // Its reason says how far it is.
+            InboxState::Taken | InboxState::Answered => InboxMessageState::Taken,
             InboxState::Done => InboxMessageState::Done,
             InboxState::SetAside => InboxMessageState::SetAside,
         },

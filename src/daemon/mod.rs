@@ -17,6 +17,7 @@ pub mod models;
 pub mod replay;
 pub mod settings;
 mod signals;
+mod spoken;
 pub mod talk;
 pub mod voice;
 

@@ -485,7 +485,7 @@ fn said(params: SessionPromptParams, speaker: &Speaker, root: &Path) -> Result<S
 }
 
 fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {
-    let Answered { conversation, turn, reason, words, hint, answer } = answered;
+    let Answered { conversation, turn, reason, words, hint, answer, .. } = answered;
     let detail = json!({ "sessionId": conversation.to_string(), "turn": turn.to_string() });
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";

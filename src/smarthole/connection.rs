@@ -1,11 +1,9 @@
 //! The connection at work: found, registered, listened to, lost and found again, for ever.
 
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::error::Error as SocketError;
@@ -13,6 +11,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::backoff;
+use super::dial::{Dial, Loopback, Stream};
 use super::frames::{self, Heard, Incoming};
 use super::name;
 use super::notification::Notification;
@@ -45,6 +44,10 @@ pub trait Inbox: Send + Sync + 'static {
     /// # Errors
     /// Why it cannot be kept, for the person who said it.
     fn keep(&self, heard: &Heard) -> Result<(), String>;
+
+    /// Whether a message of this name is kept, with this text where one is given: then it was
+    /// acknowledged, or is to be. May block.
+    fn has(&self, id: &str, text: Option<&str>) -> bool;
 }
 
 /// Told how the connection stands.
@@ -61,6 +64,7 @@ struct Inner {
     told: Mutex<Vec<Subscriber>>,
     inbox: Arc<dyn Inbox>,
     clock: Arc<dyn Clock>,
+    dial: Arc<dyn Dial>,
     outbox: Mutex<Outbox>,
     /// Woken when there is something more to show.
     more: Notify,
@@ -80,11 +84,21 @@ enum End {
     Refused { reason: String, for_good: bool },
 }
 
-type Socket = WebSocketStream<TcpStream>;
+type Socket = WebSocketStream<Box<dyn Stream>>;
 
 impl SmartHole {
     /// A door that is not open yet.
     pub fn new(settings: Settings, inbox: Arc<dyn Inbox>, clock: Arc<dyn Clock>) -> Self {
+        Self::by(settings, inbox, clock, Arc::new(Loopback))
+    }
+
+    /// A door that is not open yet, to what `dial` connects to.
+    pub fn by(
+        settings: Settings,
+        inbox: Arc<dyn Inbox>,
+        clock: Arc<dyn Clock>,
+        dial: Arc<dyn Dial>,
+    ) -> Self {
         let state = if settings.enabled { State::Connecting } else { State::Disabled };
         let name = registered(&settings);
         let standing = Mutex::new(Standing { state, name, reason: String::new() });
@@ -95,6 +109,7 @@ impl SmartHole {
             told: Mutex::default(),
             inbox,
             clock,
+            dial,
             outbox: Mutex::default(),
             more: Notify::new(),
             unacknowledged: Mutex::default(),
@@ -198,7 +213,7 @@ impl SmartHole {
         stopping: &mut watch::Receiver<bool>,
     ) -> End {
         let lost = |reason: String| End::Lost { reason, was_registered: false };
-        let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, held.port)).await else {
+        let Ok(stream) = self.0.dial.dial(held.port).await else {
             return End::Nobody;
         };
         self.stands(held, State::Connecting, String::new());
@@ -212,6 +227,8 @@ impl SmartHole {
             () = self.0.clock.sleep(GREETING) => {
                 return lost("what listens there does not greet as SmartHole does".to_owned());
             }
+            _ = settings.changed() => return End::Asked,
+            () = stopped(stopping) => return End::Asked,
         };
         let mut socket = match greeted {
             Ok((socket, _)) => socket,
@@ -304,8 +321,9 @@ impl SmartHole {
                     }
                 }
                 Some(Incoming::Empty { id }) if is_registered => {
-                    let frame = frames::reject(&id, "the message is empty");
-                    if let Err(reason) = self.send(socket, frame).await {
+                    if let Err(reason) =
+                        self.refuse(socket, &id, None, "the message is empty").await
+                    {
                         return lost(reason, true);
                     }
                 }
@@ -316,7 +334,7 @@ impl SmartHole {
 
     /// Keeps a message, then acknowledges it.
     async fn take(&self, socket: &mut Socket, heard: Heard) -> Result<(), String> {
-        let id = heard.id.clone();
+        let (id, text) = (heard.id.clone(), heard.text.clone());
         let is_stopping = *self.0.stopping.borrow();
         let kept = match is_stopping {
             true => Err("the steward is shutting down".to_owned()),
@@ -334,11 +352,26 @@ impl SmartHole {
                 }
                 sent
             }
-            Err(reason) => {
-                tracing::warn!(reason, "a message of SmartHole's is not taken");
-                self.send(socket, frames::reject(&id, &reason)).await
-            }
+            Err(reason) => self.refuse(socket, &id, Some(text), &reason).await,
         }
+    }
+
+    /// Says that a message is not taken. One that is kept is taken, whatever is so by now: who is
+    /// told otherwise after an acknowledgement gives it to somebody else, who does it again.
+    async fn refuse(
+        &self,
+        socket: &mut Socket,
+        id: &str,
+        text: Option<String>,
+        reason: &str,
+    ) -> Result<(), String> {
+        let (inbox, name) = (Arc::clone(&self.0.inbox), id.to_owned());
+        let has = tokio::task::spawn_blocking(move || inbox.has(&name, text.as_deref()));
+        if has.await.unwrap_or(false) {
+            return self.send(socket, frames::ack(id)).await;
+        }
+        tracing::warn!(reason, "a message of SmartHole's is not taken");
+        self.send(socket, frames::reject(id, reason)).await
     }
 
     async fn acknowledge_again(&self, socket: &mut Socket) -> Result<(), String> {

@@ -12,10 +12,11 @@
 //!
 //! In reading order: [`settings`], [`name`] (what it is registered as), [`frames`] (the wire),
 //! [`standing`] (how the connection stands), `backoff`, [`notification`] (what a person is shown),
-//! `outbox` (when), [`connection`] (all of it at work).
+//! `outbox` (when), [`dial`] (the way there), [`connection`] (all of it at work).
 
 mod backoff;
 pub mod connection;
+pub mod dial;
 pub mod frames;
 pub mod name;
 pub mod notification;

@@ -121,7 +121,10 @@ impl Database {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
+        // The two moments between which it becomes durable, for who watches a store at work.
+        tracing::trace!(name, "to be committed");
         chaos::step(name, || transaction.commit())?;
+        tracing::trace!(name, "committed");
         Ok(done)
     }
 

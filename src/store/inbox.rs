@@ -77,7 +77,9 @@ pub enum InboxState {
     New,
     /// Being worked on.
     Taken,
-    /// Answered.
+    /// All that it wanted is done; the answer is to be shown.
+    Answered,
+    /// Done, and shown.
     Done,
     /// Given up, since it failed too often.
     SetAside,
@@ -89,13 +91,14 @@ impl InboxState {
         match self {
             Self::New => "new",
             Self::Taken => "taken",
+            Self::Answered => "answered",
             Self::Done => "done",
             Self::SetAside => "set_aside",
         }
     }
 
     fn parse(word: &str) -> Option<Self> {
-        [Self::New, Self::Taken, Self::Done, Self::SetAside]
+        [Self::New, Self::Taken, Self::Answered, Self::Done, Self::SetAside]
             .into_iter()
             .find(|state| state.word() == word)
     }
@@ -169,7 +172,44 @@ pub(super) fn note_heard(
     Ok(())
 }
 
+/// What is said of a message whose turn came to its end.
+pub const ANSWERED: &str = "answered; the answer is to be shown";
+
+/// What is said of a message that was heard in a conversation that is gone.
+pub const LOST: &str = "its conversation was deleted";
+
+/// Notes that what was heard of [`VOICE`] in a turn wants nothing more done: it came to its end, and
+/// this is part of the same commit, so that it is so even where the conversation is deleted.
+pub(super) fn note_answered(change: &Transaction<'_>, turn: TurnId) -> Result<(), StoreError> {
+    change
+        .prepare_cached(
+            "UPDATE inbox SET state = 'answered', reason = ?3
+             WHERE turn = ?1 AND source = ?2 AND state IN ('new', 'taken')",
+        )?
+        .execute(params![turn.0, VOICE, ANSWERED])?;
+    Ok(())
+}
+
 impl Store {
+    /// Whether a message of this name is kept, with this text where one is given.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_message(
+        &self,
+        source: &str,
+        message: &str,
+        text: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let hash = text.map(|text| BlobHash::of(text.as_bytes()).to_string());
+        self.with(|database| {
+            let query = "SELECT EXISTS (SELECT 1 FROM inbox WHERE source = ?1 AND message = ?2
+                             AND (?3 IS NULL OR hash = ?3))";
+            let mut statement = database.read().prepare_cached(query)?;
+            Ok(statement.query_row(params![source, message, hash], |row| row.get(0))?)
+        })
+    }
+
     /// The turn in which a message was heard, if it was.
     ///
     /// # Errors
@@ -246,9 +286,9 @@ impl Store {
         self.with_own(|database| {
             database.change("forget a turn that is gone", |change| {
                 change.execute(
-                    "UPDATE inbox SET turn = NULL
+                    "UPDATE inbox SET turn = NULL, reason = ?2
                      WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
-                    [id],
+                    params![id, LOST],
                 )?;
                 Ok(())
             })

@@ -28,6 +28,22 @@ fn smarthole_may_come_and_go() {
 }
 
 #[test]
+fn who_has_not_answered_yet_is_being_connected_to() {
+    let desk = Desk::new(|_, _| says("Noted."));
+    desk.desktop.mute(true);
+    let _daemon = desk.home.serve(&desk.vault);
+    let standing = desk.stands("connecting");
+    assert_eq!(standing["name"], "obsidian", "{standing}");
+    desk.desktop.mute(false);
+    desk.desktop.break_all();
+    desk.desktop.registered(1);
+    let standing = desk.stands("connected");
+    assert_eq!(standing["reason"], "", "{standing}");
+    let said = desk.home.run_in(&desk.vault, &["status"]).expect(0).stdout;
+    assert!(said.contains("SmartHole") && said.contains("connected"), "{said}");
+}
+
+#[test]
 fn a_refusal_is_shown_and_other_settings_are_enough() {
     let desk = Desk::new(|_, _| says("Noted."));
     desk.desktop.hold("obsidian", true);

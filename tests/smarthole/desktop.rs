@@ -64,6 +64,8 @@ struct State {
     /// What a registration is refused with, whatever it says.
     refuses: Option<(String, String)>,
     is_dead: bool,
+    /// It answers no registration.
+    is_mute: bool,
     heartbeat: Option<Duration>,
     last: u64,
 }
@@ -200,6 +202,11 @@ impl Desktop {
         }
     }
 
+    /// Answers no registration, or does so again.
+    pub fn mute(&self, is_mute: bool) {
+        self.lock().is_mute = is_mute;
+    }
+
     pub fn heartbeat(&self, every: Duration) {
         self.lock().heartbeat = Some(every);
     }
@@ -314,6 +321,7 @@ impl Desktop {
             Some("registration") if payload.is_null() => {
                 self.lock().is_dead = true;
             }
+            Some("registration") if self.lock().is_mute => {}
             Some("registration") => {
                 if let Some(answer) = self.register(connection, payload) {
                     let answer = json!({"type": "registration_response", "payload": answer});

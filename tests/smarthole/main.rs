@@ -8,6 +8,9 @@ mod door;
 #[allow(dead_code, reason = "the tests of the command line use all of it")]
 #[path = "../cli/support.rs"]
 mod home;
+#[cfg(unix)]
+#[path = "../support/machine.rs"]
+mod machine;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "../support/models.rs"]
 mod models;
@@ -15,7 +18,12 @@ mod models;
 #[path = "../agent/script.rs"]
 mod script;
 
+mod chance;
 mod connecting;
 mod desk;
+mod kept;
 mod kills;
 mod messages;
+#[cfg(unix)]
+mod refusals;
+mod simulated;

@@ -12,7 +12,7 @@ use crate::door::Client;
 use crate::models::{Answer, Step};
 
 /// Reads what a client hears up to the first message that fits.
-fn hear(client: &mut Client, fits: impl Fn(&Value) -> bool) -> Value {
+fn hear(client: &mut Client, mut fits: impl FnMut(&Value) -> bool) -> Value {
     client.socket.get_ref().set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     loop {
         let frame = client.socket.read().expect("more is heard");
@@ -46,6 +46,29 @@ fn a_spoken_request_becomes_a_change_and_a_notification() {
     assert!(told.contains("was spoken to SmartHole and transcribed"), "{told}");
     assert!(told.contains("it is to be noted"), "{told}");
     assert_eq!(desk.json(&["inbox", "list", "--all"])["messages"][0]["state"], "done");
+}
+
+#[test]
+fn who_types_is_told_once_that_a_voice_limits_the_conversation() {
+    let desk = Desk::new(|_, _| says("Yes."));
+    let daemon = desk.serve();
+    let mut client = desk.client(&daemon);
+    client.call("session/prompt", json!({"prompt": [{"type": "text", "text": "hello"}]}));
+    for id in ["1", "2"] {
+        desk.desktop.say(id, "are you there");
+        desk.desktop.shown("Yes.");
+    }
+    desk.idle();
+    let id = client.ask("session/prompt", json!({"prompt": [{"type": "text", "text": "more"}]}));
+    let mut notices = Vec::new();
+    hear(&mut client, |message| {
+        if message["params"]["update"]["sessionUpdate"] == "notice" {
+            notices.push(message["params"].to_string());
+        }
+        message["id"] == id
+    });
+    assert_eq!(notices.len(), 1, "{notices:#?}");
+    assert!(notices[0].contains("a message came by voice"), "{notices:#?}");
 }
 
 #[test]

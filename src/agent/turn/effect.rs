@@ -138,6 +138,8 @@ pub struct End {
     pub reason: Reason,
     /// More of it, for people; may be empty.
     pub words: String,
+    /// The kind of the model's failure, where that is why.
+    pub cause: Option<llm::ErrorKind>,
     /// What can be done about it.
     pub hint: Option<String>,
     /// What was said too late to be heard; the next turn begins with it.

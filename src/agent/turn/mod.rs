@@ -81,6 +81,8 @@ pub struct Turn {
     ends: Option<String>,
     /// Something was said to the person in this turn.
     has_spoken: bool,
+    /// The kind of the model's failure that ends it.
+    cause: Option<ErrorKind>,
     /// How often each call failed, or gave the same result, in this turn.
     repeats: HashMap<(String, String), Repeats>,
     broken_calls: u32,
@@ -148,6 +150,7 @@ impl Turn {
             asks_person: false,
             ends: None,
             has_spoken: false,
+            cause: None,
             repeats: HashMap::new(),
             broken_calls: 0,
         }
@@ -431,6 +434,7 @@ impl Turn {
             ErrorKind::Refused => Reason::Refused,
             _ => Reason::Failed,
         };
+        self.cause = Some(error.kind);
         self.finish(reason, error.to_string(), error.hint(), out);
     }
 
@@ -585,7 +589,7 @@ impl Turn {
         }
         self.phase = Phase::Over;
         let unheard = self.unheard.drain(..).collect();
-        out.push(Effect::Finish(End { reason, words, hint, unheard }));
+        out.push(Effect::Finish(End { reason, words, cause: self.cause, hint, unheard }));
     }
 }
 

@@ -4,7 +4,9 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::ending::{self, Ending};
 use super::rows::{self, Arrival, NewConversation, NewItem, Placed, TurnEnd};
-use crate::conversation::{BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId};
+use crate::conversation::{
+    BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId, TurnState,
+};
 use crate::store::inbox;
 use crate::store::{Store, StoreError};
 
@@ -28,7 +30,7 @@ impl Store {
     /// A conversation that had ended goes on by this, and a question in it counts as answered. With
     /// `received`, the message's number in the inbox, it is marked as heard there by the same commit;
     /// one that was heard before changes nothing. A notice in the place of a message begins a turn
-    /// that goes on with what was heard before.
+    /// that goes on with what was heard before, and answers no question.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] where a turn is at work in it; [`StoreError::Unknown`] where there
@@ -62,10 +64,13 @@ impl Store {
                     return Err(StoreError::Conflict { conversation: conversation.0 });
                 }
                 reopen(change, conversation)?;
-                change.execute(
-                    "UPDATE conversation SET waiting_since = NULL, question = NULL WHERE id = ?1",
-                    [conversation.0],
-                )?;
+                if message.kind == ItemKind::User {
+                    change.execute(
+                        "UPDATE conversation SET waiting_since = NULL, question = NULL
+                         WHERE id = ?1",
+                        [conversation.0],
+                    )?;
+                }
                 change.execute(
                     "INSERT INTO turn (conversation, began, state) VALUES (?1, ?2, 'running')",
                     params![conversation.0, new.began],
@@ -145,6 +150,10 @@ impl Store {
                     "UPDATE turn SET state = ?2, reason = ?3, ended = ?4 WHERE id = ?1",
                     params![turn.0, end.state.word(), end.reason, end.time],
                 )?;
+                if matches!(end.state, TurnState::Done | TurnState::Waiting | TurnState::Cancelled)
+                {
+                    inbox::note_answered(change, turn)?;
+                }
                 if let Some(waiting) = end.waiting {
                     change.execute(
                         "UPDATE conversation SET waiting_since = ?2, question = ?3

@@ -1,0 +1,90 @@
+//! What is kept of a spoken message by the commits of its turn.
+
+use std::sync::Arc;
+
+use vault_steward::agent::clock::SystemClock;
+use vault_steward::agent::{ConversationSettings, Conversations, Message, Taken, TurnEnd};
+use vault_steward::conversation::{ConversationId, TurnState};
+use vault_steward::store::Store;
+use vault_steward::store::inbox::{InboxState, NewMessage, VOICE};
+
+fn conversations(folder: &std::path::Path) -> Conversations {
+    let clock = Arc::new(SystemClock::default());
+    Conversations::new(Store::at(folder), ConversationSettings::default(), clock)
+}
+
+fn said(text: &str, source: &str, conversation: Option<ConversationId>) -> Message {
+    Message { text: text.to_owned(), body: None, source: source.to_owned(), conversation }
+}
+
+/// Keeps a spoken message and takes it; its number.
+fn take(conversations: &Conversations, name: &str) -> i64 {
+    let store = conversations.store();
+    let new =
+        NewMessage { source: VOICE, message: name, text: "add milk", body: None, received: 1 };
+    store.receive(&new).unwrap();
+    store.take_message(VOICE).unwrap().unwrap().id
+}
+
+#[test]
+fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (state, is_done) in [
+        (TurnState::Done, true),
+        (TurnState::Waiting, true),
+        (TurnState::Cancelled, true),
+        (TurnState::Failed, false),
+        (TurnState::Interrupted, false),
+    ] {
+        let open = conversations(folder.path());
+        let number = take(&open, state.word());
+        let Taken::Arrived(begun) =
+            open.arrive_received(&said("add milk", "voice", None), number).unwrap()
+        else {
+            panic!("it is new")
+        };
+        open.finish_turn(begun.conversation, begun.turn, &TurnEnd::plain(state, "")).unwrap();
+        open.delete(begun.conversation).unwrap();
+        // As after a kill: nothing is left but what was committed.
+        let store = Store::at(folder.path());
+        assert_eq!(store.give_back_messages(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
+        let kept = store.message(number).unwrap();
+        let expected = if is_done { InboxState::Answered } else { InboxState::New };
+        assert_eq!(kept.state, expected, "{state:?}");
+        assert_eq!(store.take_message(VOICE).unwrap().is_none(), is_done, "{state:?}");
+        store.settle_message(number, InboxState::Done, None, "").unwrap();
+    }
+}
+
+#[test]
+fn going_on_with_a_message_answers_no_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = conversations(folder.path());
+    let number = take(&open, "1");
+    let Taken::Arrived(begun) =
+        open.arrive_received(&said("add milk", "voice", None), number).unwrap()
+    else {
+        panic!("it is new")
+    };
+    let id = begun.conversation;
+    open.finish_turn(id, begun.turn, &TurnEnd::plain(TurnState::Interrupted, "")).unwrap();
+    // Somebody types there meanwhile, and is asked something.
+    let typed = open.arrive(&said("plan my day", "chat", None)).unwrap();
+    assert_eq!(typed.conversation, id);
+    let asks = TurnEnd {
+        question: Some("which day?".to_owned()),
+        ..TurnEnd::plain(TurnState::Waiting, "")
+    };
+    open.finish_turn(id, typed.turn, &asks).unwrap();
+    let gone_on = open.go_on(&said("go on", "voice", Some(id)), number).unwrap();
+    let waits = || {
+        let found = open.recent(1).unwrap().remove(0);
+        found.waiting.map(|waiting| waiting.question)
+    };
+    assert_eq!(waits().as_deref(), Some("which day?"));
+    open.finish_turn(id, gone_on.turn, &TurnEnd::plain(TurnState::Done, "")).unwrap();
+    assert_eq!(waits().as_deref(), Some("which day?"));
+    let answer = open.arrive(&said("tomorrow", "chat", None)).unwrap();
+    assert_eq!(answer.answers.map(|waiting| waiting.question).as_deref(), Some("which day?"));
+    assert_eq!(waits(), None);
+}

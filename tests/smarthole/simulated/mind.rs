@@ -1,0 +1,294 @@
+//! A model that goes by what it is given alone, a tool that changes a list, and the rest of what an
+//! agent works with.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use vault_steward::agent::ports::{
+    Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
+};
+use vault_steward::agent::prompt::Moment;
+use vault_steward::agent::turn::{Called, Changes};
+use vault_steward::daemon::voice::Voice;
+use vault_steward::llm::{
+    Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolArgs,
+    ToolCall, ToolSpec, Turn, TurnRequest, TurnStream, Usage, Wire,
+};
+use vault_steward::vault::Cancel;
+
+use super::life::Life;
+use super::world::World;
+
+/// What a person says to have a number added.
+pub fn request(number: u32) -> String {
+    format!("please add item{number:04}")
+}
+
+/// The numbers that a text wants added.
+pub fn wanted(text: &str) -> impl Iterator<Item = u32> + '_ {
+    text.split("add item").skip(1).filter_map(|piece| {
+        let digits = piece.get(..4)?;
+        digits.parse().ok()
+    })
+}
+
+/// What a model does next.
+enum Next {
+    Call { id: String, tool: &'static str, number: u32 },
+    Say(String),
+}
+
+/// Adds whatever was asked for since its last answer and is not known to be there. Where nobody knows
+/// what came of a call, or there was an attempt that it sees nothing of, it looks first.
+///
+/// A careful one looks too after a turn that was cut short: where conversations are deleted, nothing
+/// else tells of an attempt before.
+fn next(messages: &[Message], is_careful: bool) -> Next {
+    let mut open: Vec<u32> = Vec::new();
+    let mut looks_first = false;
+    let mut known = BTreeSet::new();
+    let mut results = HashMap::new();
+    for message in messages {
+        match message {
+            Message::User { content } => {
+                for number in texts(content).iter().flat_map(|text| wanted(text)) {
+                    if !open.contains(&number) {
+                        open.push(number);
+                    }
+                }
+            }
+            Message::Notice { text } => {
+                looks_first |= text.contains("in a conversation that was deleted since")
+                    || (is_careful && text.starts_with(CUT_SHORT));
+                // What other notices quote is nothing that anybody wants now.
+                let goes_on = text.starts_with("The turn in which you worked on a message");
+                for number in wanted(text).filter(|_| goes_on) {
+                    if !open.contains(&number) {
+                        open.push(number);
+                    }
+                }
+            }
+            Message::Assistant { content, .. } => {
+                for text in texts(content).iter().filter(|text| text.starts_with("Added ")) {
+                    let items = text.split("item").skip(1).filter_map(|item| item.get(..4));
+                    // It knows what it said, also of what it found there and did not add.
+                    known.extend(items.filter_map(|item| item.parse::<u32>().ok()));
+                    open.clear();
+                    looks_first = false;
+                }
+            }
+            Message::ToolResults { results: some } => {
+                results.extend(
+                    some.iter().map(|one| (one.call_id.clone(), texts(&one.content).join("\n"))),
+                );
+            }
+        }
+    }
+    let is_unknown = |text: &str| text.contains("unknown: the steward ended");
+    for number in open.iter().copied().filter(|number| !known.contains(number)) {
+        let look = |attempt: u32| {
+            for again in 0.. {
+                let id = format!("look{attempt}-{again}-{number}");
+                match results.get(&id) {
+                    None => return Err(Next::Call { id, tool: "look", number }),
+                    Some(text) if is_unknown(text) => {}
+                    Some(text) => return Ok(text.contains("is there")),
+                }
+            }
+            unreachable!("some look has no result")
+        };
+        if looks_first {
+            match look(0) {
+                Err(next) => return next,
+                Ok(true) => continue,
+                Ok(false) => {}
+            }
+        }
+        for attempt in 1.. {
+            let id = format!("add{attempt}-{number}");
+            let Some(result) = results.get(&id) else {
+                return Next::Call { id, tool: "add", number };
+            };
+            if result.contains("it was added") {
+                break;
+            }
+            if is_unknown(result) {
+                match look(attempt) {
+                    Err(next) => return next,
+                    Ok(true) => break,
+                    Ok(false) => {}
+                }
+            }
+        }
+    }
+    if open.is_empty() {
+        return Next::Say("Yes.".to_owned());
+    }
+    let added: Vec<String> = open.iter().map(|number| format!("item{number:04}")).collect();
+    Next::Say(format!("Added {}.", added.join(", ")))
+}
+
+fn texts(content: &[Block]) -> Vec<&str> {
+    content
+        .iter()
+        .filter_map(|block| match &block.kind {
+            BlockKind::Text { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The model.
+#[derive(Clone)]
+pub struct Mind {
+    pub world: Arc<World>,
+    pub life: Arc<Life>,
+}
+
+/// What a model is told of a turn that was cut short.
+const CUT_SHORT: &str = "The steward ended in the middle of this turn.";
+
+impl Models for Mind {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(self.clone()), window: 10_000_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        Box::pin(std::future::ready("there is no model".to_owned()))
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        ("m".to_owned(), None)
+    }
+}
+
+impl Provider for Mind {
+    fn id(&self) -> &str {
+        "m"
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        let (world, life) = (Arc::clone(&self.world), Arc::clone(&self.life));
+        let answer = async move {
+            life.pass().await;
+            tokio::time::sleep(Duration::from_millis(world.below(300))).await;
+            if world.troubles(|trouble| trouble.model, 9) {
+                let kinds = [ErrorKind::Overloaded, ErrorKind::Network, ErrorKind::Auth];
+                let kind = kinds[world.below(3) as usize];
+                return Err(LlmError::new(kind, "as chance has it"));
+            }
+            life.pass().await;
+            let conversation = &request.conversation;
+            world.tell(|| format!("in {conversation} was said: {:#?}", request.messages));
+            let is_careful = world.troubles(|trouble| trouble.deletes, 1);
+            Ok(Item::Done(Box::new(said(&world, next(&request.messages, is_careful)))))
+        };
+        futures_util::stream::once(answer).boxed()
+    }
+}
+
+fn said(world: &World, next: Next) -> Turn {
+    let mut content = Vec::new();
+    let call = |id: String, name: &str, args: &Value| {
+        let args = ToolArgs::parse(&args.to_string());
+        let call = ToolCall { id, name: name.to_owned(), args };
+        Block { kind: BlockKind::ToolCall(call), native: None }
+    };
+    match next {
+        Next::Call { id, tool, number } => content.push(call(id, tool, &json!({"n": number}))),
+        Next::Say(text) => {
+            content.push(Block::text(text));
+            if world.once_in(6) {
+                let id = format!("end-{}", world.below(1 << 40));
+                content.push(call(id, "end_conversation", &json!({"reason": "all is done"})));
+            }
+        }
+    }
+    let is_call = content.iter().any(|block| block.call().is_some());
+    let stop = if is_call { Stop::ToolUse } else { Stop::EndTurn };
+    let origin = Origin { wire: Wire::Chat, endpoint: "e".to_owned(), model: "m".to_owned() };
+    Turn { content, stop, usage: None, origin, request_id: None }
+}
+
+/// The tools.
+impl Toolbox for Mind {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let spec = |name: &str| ToolSpec {
+            name: name.to_owned(),
+            description: name.to_owned(),
+            schema: json!({"type": "object"}),
+        };
+        vec![spec("add"), spec("look")]
+    }
+
+    fn changes(&self) -> Changes {
+        Arc::new([("add".to_owned(), true), ("look".to_owned(), false)].into())
+    }
+
+    fn call(&self, wanted: Wanted, _: Cancel) -> Later<Answer> {
+        let (world, life) = (Arc::clone(&self.world), Arc::clone(&self.life));
+        Box::pin(async move {
+            let ToolArgs::Object(arguments) = &wanted.call.args else { panic!("{wanted:?}") };
+            let number = u32::try_from(arguments["n"].as_u64().unwrap()).unwrap();
+            let pause = Duration::from_millis(world.below(60));
+            life.pass().await;
+            tokio::time::sleep(pause).await;
+            let text = match wanted.call.name.as_str() {
+                "look" if world.has(number) => "it is there",
+                "look" => "it is not among them",
+                // Once: who fails again and again is stopped.
+                _ if wanted.call.id.starts_with("add1-")
+                    && world.troubles(|trouble| trouble.model, 12) =>
+                {
+                    "nothing was changed"
+                }
+                _ => {
+                    world.add(number);
+                    world.tell(|| format!("added {number}: {wanted:?}"));
+                    // Done, and nobody knows yet.
+                    life.pass().await;
+                    tokio::time::sleep(pause).await;
+                    "it was added"
+                }
+            };
+            let is_error = text == "nothing was changed";
+            Answer::Done(Called { text: text.to_owned(), data: Value::Null, is_error })
+        })
+    }
+}
+
+/// Tells the worker what happens, as the daemon does.
+#[derive(Clone, Default)]
+pub struct Tells {
+    /// Not held by it: the agent, which holds this, ends with a life.
+    pub voice: Arc<OnceLock<Weak<Voice>>>,
+}
+
+impl Audience for Tells {
+    fn tell(&self, told: Told) {
+        if let Some(voice) = self.voice.get().and_then(Weak::upgrade) {
+            voice.hear(&told);
+        }
+    }
+}
+
+/// A vault in which nothing happens.
+pub struct Nowhere;
+
+impl Place for Nowhere {
+    fn vault(&self) -> String {
+        "Notes".to_owned()
+    }
+
+    fn moment(&self, _: vault_steward::conversation::ConversationId) -> Moment {
+        let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00").unwrap();
+        Moment { now, active_note: None, news: Vec::new() }
+    }
+
+    fn note(&self, _: &str) -> Option<(String, String)> {
+        None
+    }
+}
