@@ -67,6 +67,7 @@ pub const KEYS: &[Key] = &[
     key("server.request_seconds", Takes::Connection, Setter::Client),
     key("server.ping_seconds", Takes::Connection, Setter::Client),
     key("search.deadline_milliseconds", Takes::Call, Setter::Client),
+    key("search.resident_megabytes", Takes::Call, Setter::Client),
     // How much may go before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::Person),
     key("journal.max_moved", Takes::Call, Setter::Person),

@@ -64,6 +64,7 @@ use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
 use crate::hooks::Hooks;
 use crate::index::Index;
+use crate::index::text::Loading;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
@@ -319,13 +320,15 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
+    let loading = Loading::begin(&state);
     let mut context = open(root, &state, &config, progress)?;
+    context.index.text.expect(loading);
     let conversations = kept_conversations(&state, &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
     let recovered = recover(&context)?;
-    let vault = context.vault.clone();
+    let (vault, text) = (context.vault.clone(), context.index.text.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
     if let Err(error) = calls.begin() {
@@ -356,6 +359,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
+    text.stop();
     calls.end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
     // gone.
@@ -450,6 +454,7 @@ fn take(
         let context = calls.context();
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
+        context.index.text.set_resident(config.search.resident_megabytes);
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         calls.policy().guard(instructions(config));
@@ -482,7 +487,7 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let settings = config.server;
+    let (settings, live_search) = (config.server, config.search);
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
@@ -511,6 +516,9 @@ async fn serve(
     let seen = agent.surroundings;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
     // Clients need not wait for it: until then every call looks at the disk by itself.
+    let text = calls.context().index.text.clone();
+    text.set_resident(live_search.resident_megabytes);
+    text.start(state);
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()

@@ -1,5 +1,7 @@
 //! What is kept of one file: its links and tags, as small as they can be.
 
+use std::time::Duration;
+
 use crate::note::link::{LinkKind, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
@@ -99,14 +101,21 @@ pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<
 }
 
 /// Whether a file that was last changed at `modified` could be changed again, after `now`, and have
-/// the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago; FAT
-/// counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
-/// show by round numbers.
+/// the same time.
 fn is_unsure(modified: i64, now: i64) -> bool {
+    unsure_for(modified, now).is_some()
+}
+
+/// How long a file that was last changed at `modified` could still be changed again, after `now`,
+/// and have the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago;
+/// FAT counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
+/// show by round numbers.
+pub(in crate::index) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     const TICK: i64 = 10_000_000;
     const COARSE: i64 = 2_000_000_000;
     let step = if modified % TICK == 0 { COARSE } else { 2 * TICK };
-    now.abs_diff(modified) < step.unsigned_abs()
+    let step = Duration::from_nanos(step.unsigned_abs());
+    step.checked_sub(Duration::from_nanos(now.abs_diff(modified))).filter(|left| !left.is_zero())
 }
 
 fn read_now(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {

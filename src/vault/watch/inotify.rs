@@ -21,7 +21,9 @@ use crate::vault::dir::Kind;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::{Vault, lock};
 
+// Writing is told beside closing: a program may keep a note open for hours.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
+    .union(WatchFlags::MODIFY)
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
