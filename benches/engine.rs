@@ -306,7 +306,7 @@ fn conversations(c: &mut Criterion) {
         b.iter(|| kept.append(open, None, &said).expect("it is kept"));
     });
     group.bench_function("history", |b| {
-        b.iter(|| kept.history(ConversationId(500)).expect("read"));
+        b.iter(|| kept.history_with_gaps(ConversationId(500)).expect("read"));
     });
     group.finish();
 }

@@ -7,12 +7,13 @@ use crate::tools::Context;
 /// Bytes held now. What each part says of itself leaves the allocator's own losses out; these, the
 /// program and the stacks are in `other`.
 pub fn of(context: &Context, store: &Store) -> MemoryState {
+    let text = context.index.text.memory();
     let parts = MemoryState {
         total: resident(),
         catalogue: context.vault.catalogue().memory() as u64,
         links: context.index.links.summary().bytes as u64,
-        text_index: 0,
-        resident_text: 0,
+        text_index: (text.signatures + text.notes) as u64,
+        resident_text: text.resident as u64,
         store: store.cache_bytes(),
         other: None,
     };

@@ -91,7 +91,7 @@ impl Vault {
         *lock(&self.0.touched) = Some(Vec::new());
         let load = || if first { remembered::load(&self.0.state) } else { None };
         let walk = || scan::scan(&self.0.root, &root, &self.0.stopping, progress);
-        let (saved, found) = rayon::join(load, walk);
+        let (saved, found) = scan::on_own_threads(|| rayon::join(load, walk));
         let scan = found.map_err(|source| VaultError::io("list", &root, source))?;
         if self.0.stopping.load(Ordering::Relaxed) {
             return Ok(());

@@ -2,16 +2,29 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 
-use rayon::Scope;
+use rayon::{Scope, ThreadPool};
 
 use super::catalogue::{LinkTarget, NewEntry};
 use super::dir::{Folder, Kind, Listed, Name};
 use super::protect::is_hidden_name;
 use super::save::is_temp_name;
 use crate::note::path::{MAX_DEPTH, VaultPath};
+
+/// Threads of this room's own, as many as there are cores. Whoever holds a turn or the catalogue
+/// may wait for them, since nothing that runs on them waits for either; those of the common pool do,
+/// where other rooms read notes on them.
+static POOL: LazyLock<ThreadPool> = LazyLock::new(|| {
+    let pool = rayon::ThreadPoolBuilder::new().thread_name(|_| "vault-walk".to_owned()).build();
+    pool.expect("a system that runs a program gives it threads")
+});
+
+/// Runs work on this room's own threads: see there. It must take no turn and no lock of the vault.
+pub(super) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    POOL.install(work)
+}
 
 /// What a walk found.
 #[derive(Default)]
@@ -38,7 +51,7 @@ pub(super) fn scan(
     // Where the walk starts must be readable; anything below that is not is only reported.
     let folder = root.open_folder_at(path)?;
     let listed = folder.list()?;
-    rayon::scope(|scope| shared.take(scope, &folder, path, listed));
+    on_own_threads(|| rayon::scope(|scope| shared.take(scope, &folder, path, listed)));
     Ok(shared.found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 

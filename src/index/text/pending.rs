@@ -61,7 +61,7 @@ impl Pending {
         let catalogue = vault.catalogue();
         for folder in &folders {
             let notes = catalogue.within(folder).filter(|entry| is_note(entry));
-            paths.extend(notes.map(|entry| entry.path().clone()));
+            paths.extend(notes.map(|entry| entry.path().to_path()));
         }
         let stamp = |path: &VaultPath| {
             let entry = catalogue.get(path.as_str()).filter(|entry| is_note(entry))?;

@@ -178,7 +178,7 @@ impl Inner {
         let notes: Vec<(VaultPath, Stamp, u64)> = {
             let catalogue = self.vault.catalogue();
             let notes = catalogue.recent().filter(|entry| super::pending::is_note(entry));
-            notes.map(|e| (e.path().clone(), (e.size, e.modified), e.id.inode)).collect()
+            notes.map(|e| (e.path().to_path(), (e.size, e.modified), e.id.inode)).collect()
         };
         table.fill(notes.iter().map(|(path, stamp, _)| (path.clone(), *stamp)));
         for (path, stamp, inode) in &notes {

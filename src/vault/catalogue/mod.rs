@@ -10,10 +10,11 @@
 //! gaps are a quarter of it all everything is laid anew.
 //!
 //! In reading order: [`entry`] (what it gives and takes), this page (asking), `listing` (globs),
-//! `change` (keeping it true), `saved` (from one start to the next).
+//! `laying`, `change` (keeping it true), `saved` (from one start to the next).
 
 mod change;
 pub mod entry;
+mod laying;
 pub mod listing;
 mod saved;
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::change::small;
+use super::laying::small;
 use super::{AS_KEY, Catalogue, GONE, LinkTarget, Row, VaultPath};
 
 /// Says what the file is, and which program it is for.

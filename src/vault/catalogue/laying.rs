@@ -1,0 +1,158 @@
+//! Laying the catalogue: the texts and rows of all entries in the order of time.
+
+use rayon::prelude::*;
+
+use super::{AS_KEY, Catalogue, Counts, Kind, NewEntry, Row, UNNAMEABLE, last, tree_order};
+use crate::vault::scan::on_own_threads;
+
+/// Fewer gaps than this are not worth laying everything anew.
+const LEAST_GAPS: usize = 1_024;
+
+impl Catalogue {
+    /// A catalogue of `entries`. Of two with one path the later counts.
+    pub(in crate::vault) fn build(mut entries: Vec<NewEntry>) -> Self {
+        // Stable, so that of two with one path the later one stays the later one.
+        entries.sort_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
+        let mut number = 0;
+        let later: Vec<bool> = entries
+            .iter()
+            .zip(entries.iter().skip(1).map(Some).chain([None]))
+            .map(|(entry, next)| next.is_some_and(|next| next.path == entry.path))
+            .collect();
+        entries.retain(|_| {
+            number += 1;
+            !later[number - 1]
+        });
+        // Rows lie in the order of time: what is listed first is what was changed last.
+        let mut by_time: Vec<u32> = (0..small(entries.len())).collect();
+        on_own_threads(|| {
+            by_time.par_sort_unstable_by(|a, b| {
+                let (a, b) = (&entries[*a as usize], &entries[*b as usize]);
+                a.modified.cmp(&b.modified).then_with(|| b.path.cmp(&a.path))
+            });
+        });
+        let mut catalogue = Self::default();
+        catalogue.rows.reserve_exact(entries.len());
+        catalogue.keys.reserve_exact(entries.iter().map(|entry| entry.key().len()).sum());
+        let spelt = entries.iter().filter(|entry| entry.key.is_some());
+        catalogue.paths.reserve_exact(spelt.map(|entry| entry.path.as_str().len()).sum());
+        let mut row_of = vec![0; entries.len()];
+        for place in &by_time {
+            row_of[*place as usize] = catalogue.lay(&entries[*place as usize]);
+        }
+        catalogue.by_time = (0..small(entries.len())).collect();
+        catalogue.ordered = row_of;
+        catalogue.laid = entries.len();
+        catalogue.hash_all();
+        catalogue
+    }
+
+    pub(super) fn hash_all(&mut self) {
+        let hashes: Vec<(u64, u64)> = (0..small(self.rows.len()))
+            .map(|row| (self.hash(self.key(row)), self.hash(last(self.key(row)))))
+            .collect();
+        let of = |row: &u32| hashes[*row as usize];
+        self.by_key.reserve(hashes.len(), |row| of(row).0);
+        self.by_name.reserve(hashes.len(), |row| of(row).1);
+        for (row, (key, name)) in hashes.iter().enumerate() {
+            self.by_key.insert_unique(*key, small(row), |row| of(row).0);
+            self.by_name.insert_unique(*name, small(row), |row| of(row).1);
+        }
+    }
+
+    /// Lays texts and row of an entry behind all others.
+    pub(super) fn lay(&mut self, entry: &NewEntry) -> u32 {
+        let number = small(self.rows.len());
+        let key_at = small(self.keys.len());
+        self.keys.push_str(entry.key());
+        let path = entry.path.as_str();
+        let path_at = match &entry.key {
+            None => AS_KEY,
+            Some(_) => {
+                let at = small(self.paths.len());
+                self.paths.push_str(path);
+                at
+            }
+        };
+        let device = self.device(entry.id.device);
+        self.rows.push(Row {
+            modified: entry.modified,
+            size: entry.size,
+            inode: entry.id.inode,
+            key_at,
+            path_at,
+            key_bytes: short(entry.key().len()),
+            path_bytes: short(path.len()),
+            device,
+            depth: u8::try_from(entry.path.components().count()).unwrap_or(u8::MAX),
+            marks: marks(entry),
+        });
+        if let Some(target) = &entry.target {
+            self.targets.insert(number, target.clone());
+        }
+        self.count(number, true);
+        number
+    }
+
+    pub(super) fn device(&mut self, device: u64) -> u16 {
+        let known = self.devices.iter().position(|known| *known == device);
+        let place = known.unwrap_or_else(|| {
+            self.devices.push(device);
+            self.devices.len() - 1
+        });
+        u16::try_from(place).expect("a vault lies on fewer than 65,536 devices")
+    }
+
+    /// Lays everything anew where gaps are a quarter of it, or half of it has come since.
+    pub(super) fn lay_anew_if_worth_it(&mut self) {
+        let came = self.rows.len() - self.laid;
+        if (self.gone > LEAST_GAPS && self.gone * 4 > self.rows.len())
+            || (came > LEAST_GAPS && came * 2 > self.rows.len())
+        {
+            let entries = self.ordered.iter().map(|row| self.entry(*row).to_new()).collect();
+            *self = Self::build(entries);
+        }
+    }
+
+    pub(super) fn count(&mut self, row: u32, add: bool) {
+        let (kind, unnameable) = (self.row(row).kind(), self.row(row).is(UNNAMEABLE));
+        let is_note = self.entry_path(row).is_note();
+        count(&mut self.counts, kind, unnameable, is_note, add);
+    }
+}
+
+pub(super) fn marks(entry: &NewEntry) -> u8 {
+    let kind = match entry.kind {
+        Kind::File => 0,
+        Kind::Folder => 1,
+        Kind::Link => 2,
+        Kind::Other => 3,
+    };
+    kind | if entry.unnameable { UNNAMEABLE } else { 0 }
+}
+
+fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: bool, add: bool) {
+    let step = |number: &mut usize| if add { *number += 1 } else { *number -= 1 };
+    if unnameable {
+        return step(&mut counts.unusable);
+    }
+    match kind {
+        Kind::File => {
+            step(&mut counts.files);
+            if is_note {
+                step(&mut counts.notes);
+            }
+        }
+        Kind::Folder => step(&mut counts.folders),
+        Kind::Link => step(&mut counts.links),
+        Kind::Other => step(&mut counts.unusable),
+    }
+}
+
+pub(super) fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("the paths of a vault take less than 4 GB")
+}
+
+fn short(bytes: usize) -> u16 {
+    u16::try_from(bytes).expect("a listed path is at most 65 names of 255 bytes, folded threefold")
+}
