@@ -94,6 +94,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         origin: Origin::default(),
         gate: None,
         conversations: None,
+        host: None,
         clock: tools::Clock::System,
     }
 }
@@ -317,6 +318,7 @@ criterion_group!(
     engine,
     conversations,
     turns::turns,
+    turns::cancels,
     turns::pieces
 );
 criterion_main!(benches);

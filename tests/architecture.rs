@@ -46,6 +46,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("notify", &["vault"]),
+    ("qrcode", &["cli"]),
+    ("regex_automata", &["index"]),
     ("rusqlite", &["store"]),
     ("reqwest", &["llm"]),
     ("rpassword", &["cli"]),

@@ -59,6 +59,9 @@ mod history;
 #[cfg(unix)]
 #[path = "cli/hooks.rs"]
 mod hooks;
+#[cfg(target_os = "linux")]
+#[path = "cli/keyring.rs"]
+mod keyring;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/live.rs"]
@@ -67,6 +70,8 @@ mod live;
 mod llm;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/plugin.rs"]
+mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
 #[path = "cli/service.rs"]
@@ -75,3 +80,5 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
+#[path = "cli/view.rs"]
+mod view;

@@ -7,10 +7,28 @@ export const PROTOCOL_VERSION = 1;
 /** A JSON Schema, as the tools carry them. */
 export type JsonSchema = Record<string, unknown>;
 
+/** The note that a person has before them. */
+export type ActiveNote = {
+  /** Its path in the vault. */
+  path: string,
+  /** The line with the cursor, from 1; left out where it is only being read. */
+  line?: number,
+  /** What is selected in it. */
+  selection?: Selection,
+};
+
+/** Another note is open in the client, or none. */
+export type ActiveNoteChangedParams = {
+  /** Its path in the vault. */
+  path: string | null,
+};
+
 /** What the daemon can do. */
 export type AgentCapabilities = {
   /** Whether `session/load` is there. */
   loadSession: boolean,
+  /** What a message may hold beside text. */
+  promptCapabilities: PromptCapabilities,
   /** Extensions. */
   _meta: AgentMeta,
 };
@@ -191,8 +209,12 @@ export type ChangeSetInfo = {
   caller: string,
   /** The conversation it was asked for in. */
   conversation?: string,
+  /** The agent's turn it belongs to, as `_meta.vault.turn` of its events. */
+  turn?: string,
   /** What it took back: a change set (`17`) or one change (`17.2`). */
   undoes?: string,
+  /** Whether every change of it has been undone. */
+  undone?: boolean,
   /** The changes, at most a hundred. */
   changes: Array<ChangeInfo>,
   /** How many changes there are in all. */
@@ -248,7 +270,43 @@ export type ClientVaultMeta = {
    * bring back their answer. Counts only with the token of a person's own program.
    */
   approvals?: boolean,
+  /**
+   * What the client can do as the program that has the vault open (`_vault/host/*`). Counts only
+   * with the token of a person's own program.
+   */
+  host?: Array<HostOperation>,
+  /** Whether it has the focus now; it tells changes by `_vault/host/focus`. */
+  focused?: boolean,
 };
+
+/** What was typed. */
+export type CompleteParams = {
+  /** Part of a name or of a path; with nothing, what was changed last. */
+  text: string,
+  /** How many at most, up to 100; 20 if it is left out. */
+  limit?: number,
+};
+
+/** What could be meant. */
+export type CompleteResult = {
+  /** The likeliest first. */
+  found: Array<Completion>,
+};
+
+/** A note, another file or a folder. */
+export type Completion = {
+  /** Its path in the vault. */
+  path: string,
+  /** What people call it: its name, without `.md`. */
+  name: string,
+  /** The folder it is in; empty at the vault's top. */
+  folder: string,
+  /** What it is. */
+  kind: CompletionKind,
+};
+
+/** What something is that can be named. */
+export type CompletionKind = "note" | "file" | "folder";
 
 /** Why the settings file does not hold. */
 export type ConfigProblem = {
@@ -328,7 +386,7 @@ export type ConversationInfo = {
   title?: string,
   /** What it was about; none while it goes on. */
   summary?: string,
-  /** Who gave it the title: `model` or `extract`. */
+  /** Who gave it the title: `model`, `extract` or `person`. */
   titledBy?: string,
   /** `open`, `waiting` or `ended`. */
   state: string,
@@ -362,6 +420,15 @@ export type ConversationParams = {
   branch?: number,
   /** Only what comes after this item. */
   after?: number,
+  /** Only what comes before this item. */
+  before?: number,
+  /**
+   * Of these only the last so many, up to 500: how to show a long conversation from its end. Go
+   * on backwards with `before` and the first item of the answer.
+   */
+  last?: number,
+  /** Tell each item also as `session/load` tells it, in `updates`. */
+  updates?: boolean,
 };
 
 /** A conversation, and what was said in it. */
@@ -374,6 +441,13 @@ export type ConversationResult = {
   items: Array<ItemInfo>,
   /** Whether more follows: ask with `after` the last item. */
   more: boolean,
+  /** Whether there is something before the first of these items: ask with `before` its number. */
+  earlier: boolean,
+  /**
+   * With `updates`: the change sets that were applied in the turns of these items, the oldest
+   * first, and how they stand.
+   */
+  changes?: Array<ChangeSetInfo>,
 };
 
 /** An estimate. */
@@ -402,6 +476,56 @@ export type DeleteConversationResult = {
   title?: string,
   /** Whether it was done. */
   deleted: boolean,
+};
+
+/** One change. */
+export type DiffChange = {
+  /** What names it: `17.2`; `undo` takes it. */
+  id: string,
+  /** `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`. */
+  action: string,
+  /** The path it has, or had, afterwards. */
+  path: string,
+  /** The path before, of something moved. */
+  from?: string,
+  /** The change of its text as a unified diff; left out where it has none. */
+  diff?: string,
+  /** Why there is no diff, or not all of it, where a text changed. */
+  reason?: string,
+  /** Lines that were added. */
+  added: number,
+  /** Lines that were taken away. */
+  removed: number,
+  /** The change set that took it back. */
+  undoneBy?: number,
+};
+
+/** Which changes to show. */
+export type DiffParams = {
+  /** The change set's number. */
+  changeSet: number,
+  /** The first change to show, from 1: how to go on where an answer ended. */
+  first?: number,
+};
+
+/** The changes. */
+export type DiffResult = {
+  /** What the change set did, for people. */
+  title: string,
+  /** Its changes, in the order in which they were made; as many as fit. */
+  changes: Array<DiffChange>,
+  /** How many there are in all. */
+  total: number,
+  /** Where to go on: `first` of the next request. */
+  next?: number,
+};
+
+/** A part of a note. */
+export type EmbeddedResource = {
+  /** The note's address: a path in the vault, or a `file:` address of one. */
+  uri: string,
+  /** The part. */
+  text: string,
 };
 
 /** Which conversation to end. */
@@ -462,6 +586,40 @@ export type EventVaultMeta = {
   seq: number,
 };
 
+/** Its answer. */
+export type ExchangeAnswer = {
+  /**
+   * A token of a person's own program that holds until the daemon ends, for as long as the page
+   * is open: for the subprotocol of the WebSocket, and as the key of the daemon's proof.
+   */
+  token: string,
+};
+
+/** The body of `POST /v1/exchange`. */
+export type ExchangeBody = {
+  /** What stood behind `#code=`. */
+  code: string,
+};
+
+/** Which conversation to write into a note, and where. */
+export type ExportConversationParams = {
+  /** The conversation. */
+  sessionId: string,
+  /**
+   * The note's path, which must be free. Left out: a note named after the title and the day, in
+   * `Conversations`.
+   */
+  path?: string,
+};
+
+/** The note. */
+export type ExportConversationResult = {
+  /** Its path. */
+  path: string,
+  /** The change set, which `undo` takes. */
+  changeSet: number,
+};
+
 /** Where to go on otherwise: one of the two. */
 export type ForkParams = {
   /** The conversation. */
@@ -492,6 +650,175 @@ export type FoundConversation = {
 export type HiddenParams = {
   /** The event's number. */
   _meta: EventMeta,
+};
+
+/** Which note is open. */
+export type HostActiveNoteParams = {
+  /**
+   * Names the operation, in this run of the daemon and no other. One that was done already is
+   * answered with how things stand and not done again.
+   */
+  opId: string,
+  /**
+   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
+   * begun.
+   */
+  deadlineMs: number,
+};
+
+/** It. */
+export type HostActiveNoteResult = {
+  /** None where no note is open. */
+  note: ActiveNote | null,
+};
+
+/** The client has, or has no longer, the focus. */
+export type HostFocusParams = {
+  /** Whether it has it. */
+  focused: boolean,
+};
+
+/** Show a notice. */
+export type HostNoticeParams = {
+  /** What it says: plain text, at most 1,000 characters. */
+  text: string,
+  /** How long it stays, in seconds; as long as notices do if it is left out. */
+  seconds?: number,
+  /**
+   * Names the operation, in this run of the daemon and no other. One that was done already is
+   * answered with how things stand and not done again.
+   */
+  opId: string,
+  /**
+   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
+   * begun.
+   */
+  deadlineMs: number,
+};
+
+/** Whether it is to be seen. */
+export type HostNoticeResult = {
+  /** Whether it was shown. */
+  shown: boolean,
+};
+
+/** Open a note. */
+export type HostOpenParams = {
+  /** Its path in the vault. */
+  path: string,
+  /** The line to show, from 1. */
+  line?: number,
+  /**
+   * Names the operation, in this run of the daemon and no other. One that was done already is
+   * answered with how things stand and not done again.
+   */
+  opId: string,
+  /**
+   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
+   * begun.
+   */
+  deadlineMs: number,
+};
+
+/** What is open afterwards. */
+export type HostOpenResult = {
+  /** The path of the note that is open now. */
+  path: string | null,
+};
+
+/**
+ * Something that only the program can do that has the vault open. A client says in `initialize`
+ * which it can.
+ */
+export type HostOperation = "active_note" | "open" | "notice" | "trash" | "rename" | "unknown";
+
+/**
+ * Rename a file or a folder, and let links follow. Asked only where Obsidian does that without
+ * asking its user (`alwaysUpdateLinks`).
+ */
+export type HostRenameParams = {
+  /** Its path in the vault. */
+  path: string,
+  /** The path it is to have; nothing lies there. */
+  to: string,
+  /**
+   * Names the operation, in this run of the daemon and no other. One that was done already is
+   * answered with how things stand and not done again.
+   */
+  opId: string,
+  /**
+   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
+   * begun.
+   */
+  deadlineMs: number,
+};
+
+/** How it stands afterwards. */
+export type HostRenameResult = {
+  /** Whether something lies at the old path. */
+  exists: boolean,
+  /** Whether something lies at the new one. */
+  toExists: boolean,
+};
+
+/** What a person's program asks of the program that has the vault open. */
+export type HostRequestParams = { "operation": "active_note" } | { "operation": "open",
+/** Its path, found as tools find one. */
+path: string,
+/** The line to show, from 1. */
+line?: number, } | { "operation": "notice",
+/** What it says: plain text, at most 1,000 characters. */
+text: string,
+/** How long it stays, in seconds, up to 60. */
+seconds?: number, } | { "operation": "trash",
+/** Its path, exactly. */
+path: string, } | { "operation": "rename",
+/** Its path, exactly. */
+path: string,
+/** The path it is to have. */
+to: string,
+};
+
+/** What came of it. */
+export type HostRequestResult = {
+  /** The name of the client that did it. */
+  client: string,
+  /** The note that is open: after `active_note` and `open`. */
+  note?: ActiveNote,
+  /** After `trash` and `rename`, what the disk says: whether it was done. */
+  done?: boolean,
+};
+
+/** Which client has the vault open. */
+export type HostState = {
+  /** The name it gave of itself. */
+  client: string,
+  /** What it can do. */
+  operations: Array<HostOperation>,
+  /** The note that is open in it, as far as it told. */
+  activeNote?: string,
+};
+
+/** Delete a file or a folder as the user has set it in Obsidian. */
+export type HostTrashParams = {
+  /** Its path in the vault. */
+  path: string,
+  /**
+   * Names the operation, in this run of the daemon and no other. One that was done already is
+   * answered with how things stand and not done again.
+   */
+  opId: string,
+  /**
+   * In so many milliseconds nobody waits any more: what has not begun by then is not to be
+   * begun.
+   */
+  deadlineMs: number,
+};
+
+/** How it stands afterwards. */
+export type HostTrashResult = {
+  /** Whether something lies at the path. */
+  exists: boolean,
 };
 
 /** A program, as ACP and MCP describe one. */
@@ -626,6 +953,11 @@ export type ItemInfo = {
   tools: Array<string>,
   /** Whether the text was too long and is cut. */
   cut: boolean,
+  /**
+   * The same as `session/load` tells it: messages with their sources, thinking, calls with their
+   * arguments, results. Where it was asked for.
+   */
+  updates?: Array<SessionUpdate>,
 };
 
 /** Whether to do it. */
@@ -666,7 +998,7 @@ export type JournalVerifyResult = {
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /** What went wrong, as a word that stays the same. */
-export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "internal";
+export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "internal";
 
 /** What the server takes from one connection before it refuses. */
 export type Limits = {
@@ -682,6 +1014,24 @@ export type Limits = {
   messageBurst: number,
   /** How long one request may take, in seconds. */
   requestSeconds: number,
+};
+
+/** Bytes of memory by part. What a part says of itself leaves the allocator's losses out. */
+export type MemoryState = {
+  /** All that the process holds; null where the system does not say. */
+  total: number | null,
+  /** What is known of each file: its path, size and times. */
+  catalogue: number,
+  /** Links and tags of all notes; nothing before they are first asked for. */
+  links: number,
+  /** What the search knows of each note's text. */
+  textIndex: number,
+  /** Texts of notes that are kept to be searched sooner. */
+  residentText: number,
+  /** Pages of the database that are kept, at most. */
+  store: number,
+  /** The rest of it all; null where that is not known. */
+  other: number | null,
 };
 
 /** Which kind of message. */
@@ -716,6 +1066,57 @@ export type ModeResult = {
   mode: string,
   /** Whether a person set it while the steward ran; else it is the settings'. */
   setLive: boolean,
+};
+
+/** A language model. */
+export type ModelInfo = {
+  /** How the settings name it: `anthropic/claude-sonnet-4-5`. */
+  name: string,
+  /** Whether it is the one that is asked first. */
+  current: boolean,
+  /** Whether it is in the chain. */
+  chosen: boolean,
+  /** Whether all that it needs, such as a key, is there. */
+  ready: boolean,
+  /** How many tokens it reads at most, where that is known. */
+  window?: number,
+  /** Whether it sees images, where that is known. */
+  images?: boolean,
+};
+
+/** Whether to choose, and whether to ask around. */
+export type ModelsParams = {
+  /**
+   * Put this model first in the chain: it is asked from the next turn on, in every conversation,
+   * and the others of the chain where it fails.
+   */
+  choose?: string,
+  /**
+   * Ask the vendors that are set up what they offer, which takes a moment. Without it only what
+   * the settings name and what is known of these vendors is told.
+   */
+  ask?: boolean,
+};
+
+/** The models. */
+export type ModelsResult = {
+  /** Those that are asked, in this order: the setting `models.chain`. */
+  chain: Array<string>,
+  /** Those of the chain first, then the others that could be in it. */
+  models: Array<ModelInfo>,
+  /** What is wrong with a vendor, one line each. */
+  problems: Array<string>,
+};
+
+/** Nothing to say. */
+export type PageCodeParams = Record<symbol, never>;
+
+/** A code that opens the page. */
+export type PageCodeResult = {
+  /** Where the page is, with the code behind `#`, which no browser sends anywhere. */
+  url: string,
+  /** How long it holds, in seconds. It holds once. */
+  seconds: number,
 };
 
 /** One change. */
@@ -815,6 +1216,16 @@ export type PingResult = {
   seq: number,
 };
 
+/** What a message may hold beside text. */
+export type PromptCapabilities = {
+  /** Pictures. */
+  image: boolean,
+  /** Sound. */
+  audio: boolean,
+  /** Parts of notes. */
+  embeddedContext: boolean,
+};
+
 /** A piece of a message. */
 export type PromptContent = { "type": "text",
 /** The text. */
@@ -822,7 +1233,13 @@ text: string, } | { "type": "resource_link",
 /** The address: a path in the vault, or a `file:` address of one. */
 uri: string,
 /** How it is called. */
-name: string, } | { "type": "other" };
+name: string, } | { "type": "resource",
+/** The part. */
+resource: EmbeddedResource, } | { "type": "image",
+/** Its kind, such as `image/png`. */
+mimeType: string,
+/** Its bytes in base64. */
+data: string, } | { "type": "other" };
 
 /** What goes with a message. */
 export type PromptMeta = {
@@ -857,6 +1274,22 @@ export type PromptVaultMeta = {
   clientMessageId?: string,
   /** Where the words came from: `chat`, `cli`, `voice`. What was heard may do less. */
   source?: string,
+};
+
+/** A title of a person's own. */
+export type RenameConversationParams = {
+  /** The conversation. */
+  sessionId: string,
+  /** What it is to be called: one line of at most 200 characters. No model changes it again. */
+  title: string,
+};
+
+/** What it is called. */
+export type RenameConversationResult = {
+  /** The conversation. */
+  sessionId: string,
+  /** Its title, on one line and without what cannot be seen. */
+  title: string,
 };
 
 /**
@@ -901,6 +1334,16 @@ export type SearchConversationsParams = {
 export type SearchConversationsResult = {
   /** First those whose title or summary has the words, then those with the newest words. */
   found: Array<FoundConversation>,
+};
+
+/** A selected text. It may not have been saved yet. */
+export type Selection = {
+  /** The text; at most 100,000 characters of it. */
+  text: string,
+  /** The line it begins in, from 1. */
+  startLine: number,
+  /** The line it ends in. */
+  endLine: number,
 };
 
 /** Stops the turn of a conversation, whoever began it. */
@@ -1223,6 +1666,13 @@ export type StatusResult = {
    * changed then.
    */
   mode: ModeResult | null,
+  /**
+   * The client that has the vault open, which is asked to open notes; null where none is
+   * connected.
+   */
+  host: HostState | null,
+  /** Where the daemon's memory goes. */
+  memory: MemoryState,
   /** The vault. */
   vault: VaultState,
 };
@@ -1490,6 +1940,20 @@ export interface Methods {
   "_vault/search_conversations": { params: SearchConversationsParams; result: SearchConversationsResult };
   /** Deletes conversations for good. */
   "_vault/delete_conversation": { params: DeleteConversationParams; result: DeleteConversationResult };
+  /** Gives a conversation a title of a person's own. */
+  "_vault/rename_conversation": { params: RenameConversationParams; result: RenameConversationResult };
+  /** Writes a conversation into a note of the vault. */
+  "_vault/export_conversation": { params: ExportConversationParams; result: ExportConversationResult };
+  /** What a change set did, text by text. */
+  "_vault/diff": { params: DiffParams; result: DiffResult };
+  /** Notes and folders for somebody who types part of a name. */
+  "_vault/complete": { params: CompleteParams; result: CompleteResult };
+  /** Which language models are asked, and which could be. */
+  "_vault/models": { params: ModelsParams; result: ModelsResult };
+  /** Asks something of the program that has the vault open. */
+  "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
+  /** A code that opens the daemon's page once. */
+  "_vault/page_code": { params: PageCodeParams; result: PageCodeResult };
   /** What models were used for, and what that cost. */
   "_vault/usage": { params: UsageParams; result: UsageResult };
   /** Begins a conversation with the agent. */
@@ -1512,12 +1976,26 @@ export interface ClientNotifications {
   "$/cancel_request": CancelParams;
   /** Stops the turn of a conversation. */
   "session/cancel": SessionCancelParams;
+  /** The client has, or has no longer, the focus. */
+  "_vault/host/focus": HostFocusParams;
+  /** Another note is open in the client, or none. */
+  "_vault/host/active_note_changed": ActiveNoteChangedParams;
 }
 
 /** What the daemon asks of a client. */
 export interface ServerRequests {
   /** Asks a person whether a call may go on. */
   "session/request_permission": { params: RequestPermissionParams; result: RequestPermissionResult };
+  /** Which note is open. */
+  "_vault/host/active_note": { params: HostActiveNoteParams; result: HostActiveNoteResult };
+  /** Open a note. */
+  "_vault/host/open": { params: HostOpenParams; result: HostOpenResult };
+  /** Show a notice. */
+  "_vault/host/notice": { params: HostNoticeParams; result: HostNoticeResult };
+  /** Delete a file as the user has set it. */
+  "_vault/host/trash": { params: HostTrashParams; result: HostTrashResult };
+  /** Rename a file and let links follow. */
+  "_vault/host/rename": { params: HostRenameParams; result: HostRenameResult };
 }
 
 /** What the daemon sends by itself. */

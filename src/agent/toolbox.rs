@@ -53,7 +53,7 @@ impl VaultToolbox {
 
 impl Toolbox for VaultToolbox {
     fn specs(&self) -> Vec<ToolSpec> {
-        let of_the_vault = tools::definitions().iter().map(|tool| {
+        let of_the_vault = tools::offered(self.calls.context()).map(|tool| {
             let mut schema = tool.input_schema.clone();
             // It is the tool's own, once is enough.
             if let Some(object) = schema.as_object_mut() {

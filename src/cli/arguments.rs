@@ -14,6 +14,7 @@ use super::conversations::{ConversationsArguments, UsageArguments};
 use super::failure::Failure;
 use super::inbox::InboxArguments;
 use super::output::Output;
+use super::plugin::PluginArguments;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
 
@@ -110,6 +111,12 @@ pub enum Command {
     Status,
     /// Print the token that clients need
     Token(TokenArguments),
+    /// Open the chat in the browser
+    Open(OpenArguments),
+    /// Show the link and the QR code that pair the Obsidian plugin with this vault's daemon
+    Pair(PairArguments),
+    /// The Obsidian plugin: put it into the vault, update it, take it out again
+    Plugin(PluginArguments),
     /// List the vaults Obsidian knows, and which one would be taken
     Vaults,
     /// Check everything the daemon depends on, and say what to do
@@ -152,6 +159,25 @@ pub struct TokenArguments {
     /// Print the token for programs that do not speak for you: client, mcp or voice
     #[arg(long, value_name = "KIND", value_parser = ["person", "client", "mcp", "voice"])]
     pub scope: Option<String>,
+}
+
+/// Of `open`.
+#[derive(Debug, Args)]
+pub struct OpenArguments {
+    /// Only print the address; it holds once, for a minute
+    #[arg(long)]
+    pub print: bool,
+}
+
+/// Of `pair`.
+#[derive(Debug, Args)]
+pub struct PairArguments {
+    /// Draw the QR code, also where the output is no terminal
+    #[arg(long, conflicts_with = "no_qr")]
+    pub qr: bool,
+    /// Draw no QR code, only print the link
+    #[arg(long)]
+    pub no_qr: bool,
 }
 
 /// Of `mode`.
@@ -337,11 +363,17 @@ pub enum KeyAction {
         /// Store it without the test call
         #[arg(long)]
         no_check: bool,
+        /// Store it in the system's keyring instead of a file
+        #[arg(long)]
+        keyring: bool,
     },
     /// Remove the stored key
     Remove {
         /// The provider
         provider: String,
+        /// Remove it from the system's keyring instead of the file
+        #[arg(long)]
+        keyring: bool,
     },
     /// Say whether there is a key, and where it comes from
     Status {

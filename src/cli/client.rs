@@ -279,7 +279,11 @@ pub fn name() -> String {
 }
 
 fn introduction(nonce: &str, approvals: bool) -> InitializeParams {
-    let vault = Some(ClientVaultMeta { nonce: Some(nonce.to_owned()), approvals });
+    let vault = Some(ClientVaultMeta {
+        nonce: Some(nonce.to_owned()),
+        approvals,
+        ..ClientVaultMeta::default()
+    });
     InitializeParams {
         protocol_version: PROTOCOL_VERSION,
         client_info: Some(Implementation {

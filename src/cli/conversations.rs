@@ -15,6 +15,7 @@ use super::keeping::agreed;
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
+use crate::daemon::export::{self as note, short};
 use crate::daemon::{self, conversations::KeptConversations};
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
@@ -161,7 +162,8 @@ impl Kept<'_> {
 
     /// One conversation with all that was said in it.
     fn whole(&self, id: Option<&str>, branch: Option<u64>) -> Result<ConversationResult, Failure> {
-        let mut params = ConversationParams { session_id: id.map(str::to_owned), branch, after: 0 };
+        let session_id = id.map(str::to_owned);
+        let mut params = ConversationParams { session_id, branch, ..ConversationParams::default() };
         let mut whole = self.page(&params)?;
         params.session_id = Some(whole.conversation.session_id.clone());
         while whole.more {
@@ -239,7 +241,7 @@ fn show(
 
 /// `[3] you, 2026-11-20 14:30` and below it what was said.
 fn told(item: &ItemInfo) -> Vec<String> {
-    let mut lines = vec![format!("[{}] {}, {}", item.item, export::who(item), short(&item.time))];
+    let mut lines = vec![format!("[{}] {}, {}", item.item, note::who(item), short(&item.time))];
     lines.extend(item.tools.iter().map(|tool| format!("    uses {tool}")));
     if item.kind == "tool_results" {
         let count = item.text.lines().count();
@@ -266,7 +268,7 @@ fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<Ex
         let title = one.title.as_deref().unwrap_or("(goes on)");
         lines.push(format!("{}  {}  {title}", one.session_id, short(&one.last_active)));
         lines.extend(found.places.iter().map(|place| {
-            format!("    [{}] {}: {}", place.item, export::who(place), visible(&place.text))
+            format!("    [{}] {}: {}", place.item, note::who(place), visible(&place.text))
         }));
     }
     if lines.is_empty() {
@@ -283,7 +285,7 @@ fn export(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let whole = kept.whole(Some(id), None)?;
-    let note = export::note(&whole);
+    let note = note::note(&whole);
     let Some(to) = to else {
         match output.json() {
             true => output.json_value(&json!({ "markdown": note }))?,
@@ -422,11 +424,6 @@ fn state(one: &ConversationInfo) -> String {
         "waiting_for_you" => "waiting for you".to_owned(),
         _ => one.state.clone(),
     }
-}
-
-/// A time to the minute.
-pub(super) fn short(time: &str) -> String {
-    time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
 /// What a terminal may be sent: what was said cannot steer it.

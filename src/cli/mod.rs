@@ -29,7 +29,10 @@ mod key;
 mod links;
 mod logging;
 mod models;
+mod open;
 mod output;
+mod pair;
+mod plugin;
 mod policy;
 mod progress;
 mod reach;
@@ -89,6 +92,9 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         }
         Command::Status => status::run(&session()?, output),
         Command::Token(arguments) => token::run(&session()?, arguments, output),
+        Command::Open(arguments) => open::run(&session()?, arguments, output),
+        Command::Pair(arguments) => pair::run(&session()?, arguments, output),
+        Command::Plugin(arguments) => plugin::run(&session()?, arguments.action, output),
         Command::Vaults => vaults::run(&session()?, output),
         Command::Doctor => doctor::run(&cli.global, output),
         Command::Models => models::run(&session()?, output),

@@ -81,7 +81,7 @@ pub struct Conversation {
     pub last_active: i64,
     /// Its end, if it has ended. It can be resumed.
     pub ended: Option<End>,
-    /// What it is called; none only while it goes on.
+    /// What it is called; none only while it goes on and nobody has named it.
     pub title: Option<String>,
     /// What it was about, in two or three sentences; none only while it goes on.
     pub summary: Option<String>,
@@ -187,9 +187,11 @@ pub enum TitleOrigin {
     Extract,
     /// A model.
     Model,
+    /// A person gave the title; the summary is another's.
+    Person,
 }
 
-words!(TitleOrigin { Extract => "extract", Model => "model" });
+words!(TitleOrigin { Extract => "extract", Model => "model", Person => "person" });
 
 /// A turn: from a person's message to the model's last word.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,16 +6,22 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::conversations::KeptConversations;
+use super::models::ChosenModels;
 use super::talk::Talk;
 use super::voice::Voice;
-use super::{asking, inbox, keeping, settings};
+use super::{asking, complete, diff, export, host, inbox, keeping, memory, model_list, settings};
+use crate::agent::toolbox::turn_name;
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
 use crate::policy;
 use crate::policy::Scope;
+use crate::protocol::complete::{CompleteParams, CompleteResult};
+use crate::protocol::conversations::{ExportConversationParams, ExportConversationResult};
+use crate::protocol::diff::{DiffParams, DiffResult};
 use crate::protocol::error::ErrorObject;
 use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::host::{HostRequestParams, HostRequestResult};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -23,6 +29,7 @@ use crate::protocol::inbox::{
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use crate::protocol::models::{ModelsParams, ModelsResult};
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
@@ -31,9 +38,13 @@ use crate::protocol::session::{
     SessionPromptResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
+use crate::protocol::status::{
+    Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
+};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::server::backend::{Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work};
+use crate::server::backend::{
+    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
+};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -43,6 +54,7 @@ pub struct VaultBackend {
     calls: Calls,
     talk: Arc<Talk>,
     live: Arc<Live>,
+    models: ChosenModels,
     confinement: Confinement,
     folder: String,
     conversations: KeptConversations,
@@ -55,13 +67,21 @@ pub struct VaultBackend {
 impl VaultBackend {
     /// Opens the door onto what `context` works on. Finds out what the vault's file system can do,
     /// with two short-lived files, so it may block.
-    pub fn new(calls: Calls, talk: Arc<Talk>, live: Arc<Live>, confinement: Confinement) -> Self {
+    pub fn new(
+        calls: Calls,
+        talk: Arc<Talk>,
+        live: Arc<Live>,
+        models: ChosenModels,
+        confinement: Confinement,
+    ) -> Self {
         let context = calls.context();
         let folder = context.vault.root().to_string_lossy().into_owned();
         let reduced = reduced(context.vault.abilities());
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
-        let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone());
-        Self { calls, talk, live, confinement, folder, conversations, reduced, voice: None }
+        let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone())
+            .with_journal(context.journal.clone());
+        let voice = None;
+        Self { calls, talk, live, models, confinement, folder, conversations, reduced, voice }
     }
 
     /// Shows what comes by voice as well.
@@ -90,7 +110,7 @@ impl Backend for VaultBackend {
     }
 
     fn tools(&self) -> ToolsListResult {
-        ToolsListResult { tools: tools::definitions().iter().map(shown).collect() }
+        ToolsListResult { tools: tools::offered(self.calls.context()).map(shown).collect() }
     }
 
     fn work(&self, name: &str) -> Option<Work> {
@@ -149,6 +169,35 @@ impl Backend for VaultBackend {
         asking::audit(&self.calls, params)
     }
 
+    fn export_conversation(
+        &self,
+        params: ExportConversationParams,
+        by: &Speaker,
+    ) -> Result<ExportConversationResult, ErrorObject> {
+        export::into_vault(&self.calls, &self.conversations, params, by)
+    }
+
+    fn diff(&self, params: &DiffParams, most: u64) -> Result<DiffResult, ErrorObject> {
+        diff::diff(&self.calls.context().journal, params, most)
+    }
+
+    fn complete(&self, params: &CompleteParams) -> CompleteResult {
+        complete::complete(&self.calls.context().vault, params)
+    }
+
+    fn models(&self, params: ModelsParams) -> Later<ModelsResult> {
+        Box::pin(model_list::models(Arc::clone(&self.live), self.models.clone(), params))
+    }
+
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject> {
+        host::request(&self.calls, hosts, params, cancel)
+    }
+
     fn conversations(&self) -> &dyn ConversationsBackend {
         &self.conversations
     }
@@ -198,6 +247,10 @@ impl Backend for VaultBackend {
 
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
         keeping::free_journal(self.calls.context(), &params)
+    }
+
+    fn memory(&self) -> MemoryState {
+        memory::of(self.calls.context(), self.talk.conversations().store())
     }
 
     fn vault(&self) -> VaultState {
@@ -284,6 +337,11 @@ const MAX_TOLD: usize = 100;
 
 /// A change set that was applied, as an event.
 pub fn applied(set: &ListedSet) -> Event {
+    Event::Applied(set_info(set))
+}
+
+/// A change set as clients see it.
+pub(super) fn set_info(set: &ListedSet) -> ChangeSetInfo {
     let change = |change: &ListedChange| ChangeInfo {
         id: change.id.to_string(),
         action: change.action.word().to_owned(),
@@ -291,19 +349,26 @@ pub fn applied(set: &ListedSet) -> Event {
         from: change.from.as_ref().map(|from| from.as_str().to_owned()),
     };
     let time = set.time.with_timezone(&chrono::Local);
-    Event::Applied(ChangeSetInfo {
+    // The agent's turns have names of this form; other callers name theirs as they like.
+    let turn =
+        set.conversation.as_deref().zip(set.turn.as_deref()).and_then(|(within, turn)| {
+            turn.strip_prefix(&turn_name(within, "")).map(str::to_owned)
+        });
+    ChangeSetInfo {
         id: set.id.0,
         title: set.title.clone(),
         time: time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         caller: set.caller.clone(),
         conversation: set.conversation.clone(),
+        turn,
+        undone: set.is_undone(),
         undoes: match set.kind {
             SetKind::Undo(target) => Some(target.to_string()),
             SetKind::Change | SetKind::Restore => None,
         },
         changes: set.changes.iter().take(MAX_TOLD).map(change).collect(),
         total: set.changes.len() as u64,
-    })
+    }
 }
 
 #[cfg(test)]

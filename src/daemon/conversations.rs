@@ -4,18 +4,21 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{replay, talk};
+use super::{history, replay, talk};
 use crate::agent::conversations::{ConversationError, Excerpt};
 use crate::agent::{ConversationEvent, Conversations, view};
+use crate::conversation::title::plain;
 use crate::conversation::{
     BranchId, Conversation, ConversationId, EndKind, Item, ItemKind, ItemNumber,
 };
+use crate::journal::Journal;
 use crate::protocol::conversations::{
     BranchInfo, ConversationChange, ConversationInfo, ConversationParams, ConversationResult,
     DeleteConversationParams, DeleteConversationResult, EndParams, EndResult, ForkParams,
-    ForkResult, FoundConversation, ItemInfo, SearchConversationsParams, SearchConversationsResult,
-    SessionInfo, SessionListParams, SessionListResult, SessionLoadParams, SessionLoadResult,
-    SessionMeta, UsageDay, UsageInfo, UsageParams, UsageResult,
+    ForkResult, FoundConversation, ItemInfo, RenameConversationParams, RenameConversationResult,
+    SearchConversationsParams, SearchConversationsResult, SessionInfo, SessionListParams,
+    SessionListResult, SessionLoadParams, SessionLoadResult, SessionMeta, UsageDay, UsageInfo,
+    UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{SessionUpdate, SessionUpdateParams};
@@ -29,6 +32,8 @@ const PAGE: u32 = 100;
 /// Conversations that a search finds where nothing is said, and at most.
 const FOUND: u32 = 20;
 const MOST_FOUND: u32 = 100;
+/// Characters of a title.
+const TITLE: usize = 200;
 /// Characters of one thing said.
 const SAID: usize = 100_000;
 
@@ -38,12 +43,20 @@ pub struct KeptConversations {
     conversations: Conversations,
     /// The vault's folder.
     folder: String,
+    /// Where changes of turns are looked up, for those who want them too.
+    journal: Option<Journal>,
 }
 
 impl KeptConversations {
     /// The conversations of the vault in this folder.
     pub fn new(conversations: Conversations, folder: String) -> Self {
-        Self { conversations, folder }
+        Self { conversations, folder, journal: None }
+    }
+
+    /// With the journal, so that the changes of turns can be told.
+    pub fn with_journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
+        self
     }
 
     /// The conversation that is meant; without a number the one that goes on.
@@ -87,8 +100,9 @@ impl ConversationsBackend for KeptConversations {
         talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
         let id = numbered(&params.session_id)?;
         let conversation = self.conversations.get(id).map_err(failed)?;
-        let history = self.conversations.history(id).map_err(failed)?;
-        let updates = replay::updates(&history, root)?;
+        let history = self.conversations.history_with_gaps(id).map_err(failed)?;
+        let history: Vec<Item> = history.into_iter().flatten().collect();
+        let updates = replay::updates(&history, root);
         let meta = SessionMeta { vault: info(&conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }
@@ -105,23 +119,18 @@ impl ConversationsBackend for KeptConversations {
         let conversation = self.conversations.get(id).map_err(failed)?;
         let branches = self.conversations.branches(id).map_err(failed)?;
         let items = match params.branch {
-            None => self.conversations.history(id),
-            Some(branch) => self.conversations.history_of(id, BranchId(signed(branch))),
+            None => self.conversations.history_with_gaps(id),
+            Some(branch) => self.conversations.branch_with_gaps(id, BranchId(signed(branch))),
         };
-        let mut shown = Vec::new();
-        let (mut room, mut more) = (most, false);
-        let later = items.map_err(failed)?.into_iter();
-        for item in later.filter(|item| unsigned(item.number.0) > params.after) {
-            let item = said(item);
-            // What a text may grow to when it is written as JSON, and what stands around it.
-            let size = 2 * item.text.len() as u64 + 300;
-            if size > room && !shown.is_empty() {
-                more = true;
-                break;
+        let items: Vec<Item> = items.map_err(failed)?.into_iter().flatten().collect();
+        let root = Path::new(&self.folder);
+        let page = history::page(items, &params, most, root);
+        let changes = match &self.journal {
+            Some(journal) if params.updates => {
+                history::changes(journal, &id.to_string(), &page.turns)
             }
-            room = room.saturating_sub(size);
-            shown.push(item);
-        }
+            _ => Vec::new(),
+        };
         let branch = |branch: crate::store::conversations::Branch| BranchInfo {
             number: unsigned(branch.number.0),
             parent: branch.parent.map(|(parent, _)| unsigned(parent.0)),
@@ -132,8 +141,10 @@ impl ConversationsBackend for KeptConversations {
         Ok(ConversationResult {
             conversation: info(&conversation),
             branches: branches.into_iter().map(branch).collect(),
-            items: shown,
-            more,
+            items: page.items,
+            more: page.more,
+            earlier: page.earlier,
+            changes,
         })
     }
 
@@ -214,6 +225,25 @@ impl ConversationsBackend for KeptConversations {
         }
     }
 
+    fn rename(
+        &self,
+        params: RenameConversationParams,
+    ) -> Result<RenameConversationResult, ErrorObject> {
+        let id = numbered(&params.session_id)?;
+        let title = plain(&params.title);
+        let length = title.chars().count();
+        if length == 0 || length > TITLE {
+            let message = match length {
+                0 => "the title is empty".to_owned(),
+                length => format!("the title has {length} characters, and {TITLE} are taken"),
+            };
+            return Err(ErrorObject::new(Kind::InvalidParams, message)
+                .hint("a title is one line that can be read at a glance"));
+        }
+        self.conversations.rename(id, &title).map_err(failed)?;
+        Ok(RenameConversationResult { session_id: id.to_string(), title })
+    }
+
     fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
         let rows = self.conversations.usage(params.days, id).map_err(failed)?;
@@ -286,7 +316,8 @@ pub fn info(one: &Conversation) -> ConversationInfo {
     }
 }
 
-fn said(item: Item) -> ItemInfo {
+/// One thing that was said, in plain words.
+pub(super) fn said(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
     let said = view::said(item);
     // Where the text was cut, the client is told and not shown half of a result as the whole.
@@ -301,6 +332,7 @@ fn said(item: Item) -> ItemInfo {
         text: end.map_or(said.text.clone(), |end| said.text[..end].to_owned()),
         tools: said.tools,
         cut: end.is_some(),
+        updates: Vec::new(),
     }
 }
 
@@ -314,6 +346,7 @@ fn place(excerpt: Excerpt) -> ItemInfo {
         text: excerpt.text,
         tools: Vec::new(),
         cut: true,
+        updates: Vec::new(),
     }
 }
 

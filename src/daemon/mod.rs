@@ -6,19 +6,30 @@
 
 pub mod asking;
 pub mod backend;
+pub mod complete;
 pub mod confine;
 pub mod conversations;
+pub mod diff;
+pub mod export;
 pub mod fresh;
 mod handles;
+pub mod history;
 pub mod hooked;
+pub mod host;
 pub mod inbox;
 pub mod keeping;
+mod keyring;
+pub mod model_list;
+mod memory;
 pub mod models;
+mod prompt;
 pub mod replay;
 pub mod settings;
 mod signals;
 mod spoken;
+pub mod surroundings;
 pub mod talk;
+pub mod told;
 pub mod voice;
 
 use std::io;
@@ -31,8 +42,11 @@ use anyhow::Context as _;
 use backend::VaultBackend;
 use fresh::Fresh;
 use hooked::Hooked;
+use host::HostDoor;
 use models::ChosenModels;
-use talk::{Doors, Surroundings, Talk};
+use surroundings::Surroundings;
+use talk::Talk;
+use told::Doors;
 use voice::Voice;
 
 use crate::agent::clock::SystemClock;
@@ -50,6 +64,7 @@ use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
 use crate::hooks::Hooks;
 use crate::index::Index;
+use crate::index::text::Loading;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
@@ -229,6 +244,7 @@ pub fn open(
         origin: Origin::default(),
         gate: None,
         conversations: Some(Arc::new(kept_conversations(state, config))),
+        host: None,
         clock: tools::Clock::System,
     })
 }
@@ -304,20 +320,29 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
+    let loading = Loading::begin(&state);
     let mut context = open(root, &state, &config, progress)?;
+    context.index.text.expect(loading);
     let conversations = kept_conversations(&state, &config);
     context.conversations = Some(Arc::new(conversations.clone()));
+    let host = Arc::new(HostDoor::default());
+    context.host = Some(Arc::clone(&host) as _);
     let recovered = recover(&context)?;
-    let vault = context.vault.clone();
+    let (vault, text) = (context.vault.clone(), context.index.text.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
     if let Err(error) = calls.begin() {
         // Reading goes on; changes are refused for as long as nothing can be recorded.
         tracing::error!(%error, "the audit cannot be written");
     }
-    let agent = agent(&calls, conversations, &config, folders, environment, tape);
-    let mut backend =
-        VaultBackend::new(calls.clone(), Arc::clone(&agent.talk), Arc::clone(&live), confinement);
+    let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
+    let mut backend = VaultBackend::new(
+        calls.clone(),
+        Arc::clone(&agent.talk),
+        Arc::clone(&live),
+        agent.models.clone(),
+        confinement,
+    );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -334,6 +359,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
+    text.stop();
     calls.end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
     // gone.
@@ -371,6 +397,7 @@ struct AgentParts {
     left: Left,
     models: ChosenModels,
     doors: Arc<Doors>,
+    host: Arc<HostDoor>,
     surroundings: Arc<Surroundings>,
     voice: Arc<Voice>,
 }
@@ -383,11 +410,12 @@ fn agent(
     folders: &Folders,
     environment: Environment,
     tape: Tape,
+    host: Arc<HostDoor>,
 ) -> AgentParts {
     let root = calls.context().vault.root();
-    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
-    let surroundings = Arc::new(Surroundings::new(calls.clone()));
+    let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
@@ -407,7 +435,7 @@ fn agent(
     let hears = Arc::clone(&voice);
     doors.tell_too(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, root));
-    AgentParts { talk, left, models, doors, surroundings, voice }
+    AgentParts { talk, left, models, doors, host, surroundings, voice }
 }
 
 /// Hands new settings to every room that has some, each at once and whole.
@@ -426,6 +454,7 @@ fn take(
         let context = calls.context();
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
+        context.index.text.set_resident(config.search.resident_megabytes);
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         calls.policy().guard(instructions(config));
@@ -458,7 +487,7 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let settings = config.server;
+    let (settings, live_search) = (config.server, config.search);
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
@@ -466,6 +495,7 @@ async fn serve(
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
+    agent.host.open(server.hosts());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
@@ -486,6 +516,9 @@ async fn serve(
     let seen = agent.surroundings;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
     // Clients need not wait for it: until then every call looks at the disk by itself.
+    let text = calls.context().index.text.clone();
+    text.set_resident(live_search.resident_megabytes);
+    text.start(state);
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()

@@ -202,6 +202,17 @@ impl Journal {
         Ok(self.listed(id.0.cast_signed(), None)?.filter(|set| !set.changes.is_empty()))
     }
 
+    /// The change set of a turn, by the name that the origin of its changes gave the turn.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn change_set_of_turn(&self, turn: &str) -> Result<Option<ListedSet>, JournalError> {
+        match self.store().set_of_turn(turn)? {
+            Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
+            None => Ok(None),
+        }
+    }
+
     /// A change set with the changes of one of its operations, or of all.
     pub(super) fn listed(
         &self,

@@ -60,11 +60,13 @@ pub enum ErrorCode {
     Cancelled,
     /// It took longer than it may.
     Timeout,
+    /// Obsidian is not connected, and nothing else can do it.
+    HostUnavailable,
 }
 
 impl ErrorCode {
     /// Every code, in the order of the reference.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::NotFound,
         Self::AmbiguousPath,
         Self::ProtectedPath,
@@ -89,6 +91,7 @@ impl ErrorCode {
         Self::RateLimited,
         Self::Cancelled,
         Self::Timeout,
+        Self::HostUnavailable,
     ];
 
     /// The word as it stands on the wire.
@@ -118,6 +121,7 @@ impl ErrorCode {
             Self::RateLimited => "rate_limited",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
+            Self::HostUnavailable => "host_unavailable",
         }
     }
 }
@@ -148,6 +152,6 @@ mod tests {
             assert_eq!(*code as usize, at, "{code} stands out of order");
             assert!(schema.contains(&format!("\"{code}\"")), "{code}");
         }
-        assert_eq!(ErrorCode::Timeout as usize + 1, ErrorCode::ALL.len());
+        assert_eq!(ErrorCode::HostUnavailable as usize + 1, ErrorCode::ALL.len());
     }
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::events::EventMeta;
+use super::events::{ChangeSetInfo, EventMeta};
+use super::session::SessionUpdate;
 
 /// Which conversations to list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
@@ -74,7 +75,7 @@ pub struct ConversationInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub summary: Option<String>,
-    /// Who gave it the title: `model` or `extract`.
+    /// Who gave it the title: `model`, `extract` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub titled_by: Option<String>,
@@ -126,6 +127,19 @@ pub struct ConversationParams {
     #[serde(default)]
     #[ts(optional, as = "Option<u64>")]
     pub after: u64,
+    /// Only what comes before this item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub before: Option<u64>,
+    /// Of these only the last so many, up to 500: how to show a long conversation from its end. Go
+    /// on backwards with `before` and the first item of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub last: Option<u32>,
+    /// Tell each item also as `session/load` tells it, in `updates`.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub updates: bool,
 }
 
 /// A conversation, and what was said in it.
@@ -139,6 +153,13 @@ pub struct ConversationResult {
     pub items: Vec<ItemInfo>,
     /// Whether more follows: ask with `after` the last item.
     pub more: bool,
+    /// Whether there is something before the first of these items: ask with `before` its number.
+    pub earlier: bool,
+    /// With `updates`: the change sets that were applied in the turns of these items, the oldest
+    /// first, and how they stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ChangeSetInfo>>")]
+    pub changes: Vec<ChangeSetInfo>,
 }
 
 /// A branch: what goes on from before a message that was edited.
@@ -176,6 +197,11 @@ pub struct ItemInfo {
     pub tools: Vec<String>,
     /// Whether the text was too long and is cut.
     pub cut: bool,
+    /// The same as `session/load` tells it: messages with their sources, thinking, calls with their
+    /// arguments, results. Where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<SessionUpdate>>")]
+    pub updates: Vec<SessionUpdate>,
 }
 
 /// Which conversation to end.
@@ -287,6 +313,49 @@ pub struct DeleteConversationResult {
     pub deleted: bool,
 }
 
+/// A title of a person's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameConversationParams {
+    /// The conversation.
+    pub session_id: String,
+    /// What it is to be called: one line of at most 200 characters. No model changes it again.
+    pub title: String,
+}
+
+/// What it is called.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameConversationResult {
+    /// The conversation.
+    pub session_id: String,
+    /// Its title, on one line and without what cannot be seen.
+    pub title: String,
+}
+
+/// Which conversation to write into a note, and where.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportConversationParams {
+    /// The conversation.
+    pub session_id: String,
+    /// The note's path, which must be free. Left out: a note named after the title and the day, in
+    /// `Conversations`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub path: Option<String>,
+}
+
+/// The note.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportConversationResult {
+    /// Its path.
+    pub path: String,
+    /// The change set, which `undo` takes.
+    pub change_set: u64,
+}
+
 /// Of which days, and which conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -364,7 +433,7 @@ pub enum ConversationChange {
     Began,
     /// It ended; it has a title.
     Ended,
-    /// A model gave it a better title and summary.
+    /// A model gave it a better title and summary, or a person a title.
     Titled,
     /// A look back at it was kept as a note.
     Noted,

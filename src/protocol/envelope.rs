@@ -14,6 +14,9 @@ pub const MAX_ID_BYTES: usize = 256;
 /// The longest method name worth looking at, in bytes.
 const MAX_METHOD_BYTES: usize = 128;
 
+/// Characters of a client's own error that are kept.
+const MAX_SAID: usize = 300;
+
 /// What a client calls its request: an integer or a text of at most 256 bytes. Null and
 /// fractions are refused, as two languages would not agree on them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
@@ -68,8 +71,8 @@ pub enum Incoming {
     Answer {
         /// Which request; none where it could not be read.
         id: Option<RequestId>,
-        /// Its result; none for an error.
-        result: Option<Value>,
+        /// Its result, or what the error says.
+        answer: Result<Value, String>,
     },
 }
 
@@ -114,8 +117,11 @@ impl Incoming {
             }
             Some(_) => return Err(refuse(id, Kind::InvalidRequest, "`method` must be a string")),
             None if object.contains_key("result") || object.contains_key("error") => {
-                let result = object.remove("result").filter(|_| !object.contains_key("error"));
-                return Ok(Self::Answer { id, result });
+                let answer = match object.remove("error") {
+                    None => Ok(object.remove("result").unwrap_or_default()),
+                    Some(error) => Err(said(&error)),
+                };
+                return Ok(Self::Answer { id, answer });
             }
             None => return Err(refuse(id, Kind::InvalidRequest, "`method` is missing")),
         };
@@ -134,6 +140,12 @@ impl Incoming {
             None => Ok(Self::Notification { method, params }),
         }
     }
+}
+
+/// What a client's error says, on one line of bounded length.
+fn said(error: &Value) -> String {
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
+    message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SAID).collect()
 }
 
 fn refuse(id: Option<RequestId>, kind: Kind, message: impl Into<String>) -> Refusal {
@@ -247,7 +259,15 @@ mod tests {
             Incoming::parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap(),
             Incoming::Answer {
                 id: Some(RequestId::Number(1)),
-                result: Some(Value::Object(Map::new()))
+                answer: Ok(Value::Object(Map::new()))
+            }
+        );
+        assert_eq!(
+            Incoming::parse(r#"{"jsonrpc":"2.0","id":1,"error":{"message":"no\nsuch note"}}"#)
+                .unwrap(),
+            Incoming::Answer {
+                id: Some(RequestId::Number(1)),
+                answer: Err("no such note".to_owned())
             }
         );
     }

@@ -62,6 +62,8 @@ pub enum Kind {
     UnknownSession,
     /// The model could not answer; the message says why, `detail` holds the conversation and turn.
     ModelFailed,
+    /// No program that has the vault open is connected, or it cannot do that.
+    HostUnavailable,
     /// A fault of the daemon's own; its log says more.
     Internal,
 }
@@ -92,6 +94,7 @@ impl Kind {
             Self::Forbidden => -32003,
             Self::UnknownSession | Self::NotFound => -32002,
             Self::TurnRunning => 1001,
+            Self::HostUnavailable => 1003,
             Self::ModelFailed => 1005,
         }
     }

@@ -114,10 +114,18 @@ pub struct ChangeSetInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub conversation: Option<String>,
+    /// The agent's turn it belongs to, as `_meta.vault.turn` of its events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub turn: Option<String>,
     /// What it took back: a change set (`17`) or one change (`17.2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub undoes: Option<String>,
+    /// Whether every change of it has been undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub undone: bool,
     /// The changes, at most a hundred.
     pub changes: Vec<ChangeInfo>,
     /// How many changes there are in all.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::host::HostOperation;
+
 /// What the client says of itself. Members that ACP knows and this server does not need are
 /// accepted and ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
@@ -66,6 +68,15 @@ pub struct ClientVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub approvals: bool,
+    /// What the client can do as the program that has the vault open (`_vault/host/*`). Counts only
+    /// with the token of a person's own program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<HostOperation>>")]
+    pub host: Vec<HostOperation>,
+    /// Whether it has the focus now; it tells changes by `_vault/host/focus`.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub focused: bool,
 }
 
 /// What the server says of itself.
@@ -88,9 +99,23 @@ pub struct InitializeResult {
 pub struct AgentCapabilities {
     /// Whether `session/load` is there.
     pub load_session: bool,
+    /// What a message may hold beside text.
+    pub prompt_capabilities: PromptCapabilities,
     /// Extensions.
     #[serde(rename = "_meta")]
     pub meta: AgentMeta,
+}
+
+/// What a message may hold beside text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptCapabilities {
+    /// Pictures.
+    pub image: bool,
+    /// Sound.
+    pub audio: bool,
+    /// Parts of notes.
+    pub embedded_context: bool,
 }
 
 /// The daemon's extensions.

@@ -9,20 +9,26 @@
 //!
 //! In reading order: [`envelope`] (what every message looks like), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`conversations`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
+//! [`permission`], [`policy`], [`session`], [`conversations`], [`diff`], [`complete`], [`models`],
+//! [`host`], [`page`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
 //! without surprises), [`typescript`], [`fuzz`].
 
 pub mod cancel;
+pub mod complete;
 pub mod conversations;
+pub mod diff;
 pub mod envelope;
 pub mod error;
 pub mod events;
 pub mod fuzz;
+pub mod host;
 pub mod http;
 pub mod inbox;
 pub mod initialize;
 pub mod keeping;
 mod methods;
+pub mod models;
+pub mod page;
 pub mod permission;
 pub mod ping;
 pub mod policy;
@@ -34,13 +40,22 @@ pub mod tools;
 pub mod typescript;
 
 use cancel::CancelParams;
+use complete::{CompleteParams, CompleteResult};
 use conversations::{
     ConversationChangedParams, ConversationParams, ConversationResult, DeleteConversationParams,
-    DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult,
-    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
-    SessionLoadParams, SessionLoadResult, UsageParams, UsageResult,
+    DeleteConversationResult, EndParams, EndResult, ExportConversationParams,
+    ExportConversationResult, ForkParams, ForkResult, RenameConversationParams,
+    RenameConversationResult, SearchConversationsParams, SearchConversationsResult,
+    SessionListParams, SessionListResult, SessionLoadParams, SessionLoadResult, UsageParams,
+    UsageResult,
 };
+use diff::{DiffParams, DiffResult};
 use events::{ChangedParams, ChangesParams, HiddenParams, SubscribeParams, SubscribeResult};
+use host::{
+    ActiveNoteChangedParams, HostActiveNoteParams, HostActiveNoteResult, HostFocusParams,
+    HostNoticeParams, HostNoticeResult, HostOpenParams, HostOpenResult, HostRenameParams,
+    HostRenameResult, HostRequestParams, HostRequestResult, HostTrashParams, HostTrashResult,
+};
 use inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxParams, InboxResult,
     InboxRetryParams, SmartHoleParams,
@@ -51,6 +66,8 @@ use keeping::{
     TrashEmptyResult,
 };
 use methods::{methods, notifications, server_requests};
+use models::{ModelsParams, ModelsResult};
+use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
 use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
@@ -119,6 +136,24 @@ methods! {
     DeleteConversation => "_vault/delete_conversation" {
         DeleteConversationParams => DeleteConversationResult
     },
+    /// Gives a conversation a title of a person's own.
+    RenameConversation => "_vault/rename_conversation" {
+        RenameConversationParams => RenameConversationResult
+    },
+    /// Writes a conversation into a note of the vault.
+    ExportConversation => "_vault/export_conversation" {
+        ExportConversationParams => ExportConversationResult
+    },
+    /// What a change set did, text by text.
+    VaultDiff => "_vault/diff" { DiffParams => DiffResult },
+    /// Notes and folders for somebody who types part of a name.
+    VaultComplete => "_vault/complete" { CompleteParams => CompleteResult },
+    /// Which language models are asked, and which could be.
+    VaultModels => "_vault/models" { ModelsParams => ModelsResult },
+    /// Asks something of the program that has the vault open.
+    HostRequest => "_vault/host/request" { HostRequestParams => HostRequestResult },
+    /// A code that opens the daemon's page once.
+    PageCode => "_vault/page_code" { PageCodeParams => PageCodeResult },
     /// What models were used for, and what that cost.
     VaultUsage => "_vault/usage" { UsageParams => UsageResult },
     /// Begins a conversation with the agent.
@@ -140,6 +175,16 @@ server_requests! {
     RequestPermission => "session/request_permission" {
         RequestPermissionParams => RequestPermissionResult
     },
+    /// Which note is open.
+    HostActiveNote => "_vault/host/active_note" { HostActiveNoteParams => HostActiveNoteResult },
+    /// Open a note.
+    HostOpen => "_vault/host/open" { HostOpenParams => HostOpenResult },
+    /// Show a notice.
+    HostNotice => "_vault/host/notice" { HostNoticeParams => HostNoticeResult },
+    /// Delete a file as the user has set it.
+    HostTrash => "_vault/host/trash" { HostTrashParams => HostTrashResult },
+    /// Rename a file and let links follow.
+    HostRename => "_vault/host/rename" { HostRenameParams => HostRenameResult },
 }
 
 notifications! {
@@ -148,6 +193,10 @@ notifications! {
         CancelRequest => "$/cancel_request" { CancelParams },
         /// Stops the turn of a conversation.
         SessionCancel => "session/cancel" { SessionCancelParams },
+        /// The client has, or has no longer, the focus.
+        HostFocus => "_vault/host/focus" { HostFocusParams },
+        /// Another note is open in the client, or none.
+        ActiveNoteChanged => "_vault/host/active_note_changed" { ActiveNoteChangedParams },
     }
     server {
         /// Something in the vault changed, through us or from outside.

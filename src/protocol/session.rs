@@ -65,9 +65,32 @@ pub enum PromptContent {
         #[serde(default)]
         name: String,
     },
-    /// Anything else is refused: the agent takes text.
+    /// A part of a note that is meant, such as what is selected; the model is given it as data.
+    Resource {
+        /// The part.
+        resource: EmbeddedResource,
+    },
+    /// A picture: PNG, JPEG, GIF or WebP, at most 5 MiB. A model that cannot see is told that there
+    /// is one.
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// Its kind, such as `image/png`.
+        mime_type: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// Anything else is refused.
     #[serde(other)]
     Other,
+}
+
+/// A part of a note.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct EmbeddedResource {
+    /// The note's address: a path in the vault, or a `file:` address of one.
+    pub uri: String,
+    /// The part.
+    pub text: String,
 }
 
 /// What goes with a message.

@@ -8,6 +8,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::envelope::RequestId;
 use super::error::ErrorObject;
+use super::page::{ExchangeAnswer, ExchangeBody};
 
 /// One line of the `Methods` interface, and the types it needs.
 pub(crate) struct Method {
@@ -112,6 +113,9 @@ pub fn generate() -> String {
     let mut shared = Types::default();
     shared.visit::<RequestId>();
     shared.visit::<ErrorObject>();
+    // What crosses HTTP in the page.
+    shared.visit::<ExchangeBody>();
+    shared.visit::<ExchangeAnswer>();
     let mut declarations = shared.declarations;
     for method in lists.iter().flat_map(|(_, _, methods)| methods) {
         declarations.extend(

@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::gate::{self, Peer};
 use super::http::{self, LetIn};
 use super::tracker::Guard;
-use super::{Shared, connection};
+use super::{Shared, connection, page};
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
 /// How long a client may take for the head of its request.
@@ -78,6 +78,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1", routing::get(upgrade))
         .route("/healthz", routing::get(health))
         .merge(http::routes())
+        .merge(page::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(shared), gate::check))
         .with_state(Arc::clone(shared))
 }
@@ -152,8 +153,8 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
 
 /// `GET /v1`: the way in.
 async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
-    let scope = match gate::authorize(&shared, request.headers(), request.uri()).await {
-        Ok(scope) => scope,
+    let entry = match gate::authorize(&shared, request.headers(), request.uri()).await {
+        Ok(entry) => entry,
         Err(refusal) => return refusal,
     };
     let Some(accept) = websocket_accept(&request) else {
@@ -178,7 +179,7 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     }
     tokio::spawn(async move {
         match tokio::time::timeout(HEAD_DEADLINE, upgraded).await {
-            Ok(Ok(upgraded)) => connection::serve(upgraded, shared, scope).await,
+            Ok(Ok(upgraded)) => connection::serve(upgraded, shared, entry).await,
             Ok(Err(error)) => tracing::debug!(%error, "an upgrade failed"),
             Err(_) => tracing::debug!("an upgrade took too long"),
         }

@@ -8,15 +8,20 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub use super::hosts::Hosts;
 pub use crate::calls::Decision;
 pub use crate::policy::Scope;
+use crate::protocol::complete::{CompleteParams, CompleteResult};
 use crate::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
-    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    EndParams, EndResult, ExportConversationParams, ExportConversationResult, ForkParams,
+    ForkResult, RenameConversationParams, RenameConversationResult, SearchConversationsParams,
     SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
     SessionLoadResult, UsageParams, UsageResult,
 };
+use crate::protocol::diff::{DiffParams, DiffResult};
 use crate::protocol::error::ErrorObject;
+use crate::protocol::host::{HostRequestParams, HostRequestResult};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -24,6 +29,7 @@ use crate::protocol::inbox::{
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use crate::protocol::models::{ModelsParams, ModelsResult};
 use crate::protocol::permission::RequestPermissionParams;
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
@@ -33,7 +39,7 @@ use crate::protocol::session::{
     SessionPromptResult, SessionUpdateParams,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use crate::protocol::status::{Confinement, SettingsState, VaultState};
+use crate::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
 
@@ -143,6 +149,12 @@ pub trait ConversationsBackend: Send + Sync {
         params: DeleteConversationParams,
     ) -> Result<DeleteConversationResult, ErrorObject>;
 
+    /// Gives one a title of a person's own.
+    fn rename(
+        &self,
+        params: RenameConversationParams,
+    ) -> Result<RenameConversationResult, ErrorObject>;
+
     /// What models were used for.
     fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject>;
 }
@@ -233,11 +245,48 @@ pub trait Backend: Send + Sync + 'static {
     /// Stops the turn of a conversation.
     fn cancel_turn(&self, params: &SessionCancelParams);
 
+    /// Writes a conversation into a note of the vault, in the name of `by`.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` for a path that cannot be, and `failed`.
+    fn export_conversation(
+        &self,
+        params: ExportConversationParams,
+        by: &Speaker,
+    ) -> Result<ExportConversationResult, ErrorObject>;
+
+    /// What a change set did, in an answer of at most about `most` bytes.
+    ///
+    /// # Errors
+    /// Kinds `not_found` and `failed`.
+    fn diff(&self, params: &DiffParams, most: u64) -> Result<DiffResult, ErrorObject>;
+
+    /// What could be meant by part of a name.
+    fn complete(&self, params: &CompleteParams) -> CompleteResult;
+
+    /// Lists the models that are asked or could be, and chooses one where that is wanted.
+    fn models(&self, params: ModelsParams) -> Later<ModelsResult>;
+
+    /// Asks something of the program that has the vault open, for a person; on a thread that may
+    /// block.
+    ///
+    /// # Errors
+    /// Kinds `host_unavailable`, `invalid_params`, `failed`, `timeout` and `cancelled`.
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject>;
+
     /// The vault's name, at once.
     fn name(&self) -> &str;
 
     /// What is known of the vault, on a thread that may block.
     fn vault(&self) -> VaultState;
+
+    /// Where the daemon's memory goes, on a thread that may block.
+    fn memory(&self) -> MemoryState;
 
     /// Every setting, on a thread that may block.
     fn settings(&self) -> SettingsGetResult;

@@ -20,8 +20,8 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::Shared;
-use super::backend::Scope;
 use super::close::Closing;
+use super::gate::Entry;
 use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox};
 use super::session::Session;
@@ -56,7 +56,7 @@ enum Ending {
 }
 
 /// Serves one upgraded connection to its end.
-pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, scope: Scope) {
+pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
     let settings = shared.settings.load_full();
     let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);
     let config = WebSocketConfig::default()
@@ -82,7 +82,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, scope: Scope) {
             Arc::clone(&shared),
             Arc::clone(&settings),
             Arc::clone(&outbox),
-            scope,
+            entry,
         ),
         stream,
         outbox: &outbox,

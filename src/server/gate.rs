@@ -19,6 +19,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
 use super::backend::Scope;
+use super::token::Token;
 use crate::protocol::{SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX};
 
 /// Where a request came from; put into its extensions by the accept loop.
@@ -42,7 +43,7 @@ async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Respon
         "the peer is not on this machine"
     } else if !host_is_ours(headers, request.uri(), shared.port) {
         "the host is not this server"
-    } else if !origin_is_allowed(headers, &shared.settings.load().allowed_origins) {
+    } else if !origin_is_allowed(headers, &shared.settings.load().allowed_origins, shared.port) {
         "the origin is not allowed"
     } else {
         return next.run(request).await;
@@ -63,17 +64,28 @@ fn host_is_ours(headers: &HeaderMap, target: &Uri, port: u16) -> bool {
     one && target.authority().is_none_or(|authority| ours(authority.as_str().as_bytes()))
 }
 
-/// No `Origin`, or exactly one that is in the list, byte for byte. `null` never is: every sandboxed
-/// frame of every page sends it.
-fn origin_is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
+/// No `Origin`, or exactly one that is in the list or our own page's, byte for byte. `null` never
+/// is: every sandboxed frame of every page sends it.
+fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     match (origins.next(), origins.next()) {
         (None, _) => true,
         (Some(origin), None) => {
-            origin != "null" && allowed.iter().any(|one| one.as_bytes() == origin.as_bytes())
+            origin != "null"
+                && (allowed.iter().any(|one| one.as_bytes() == origin.as_bytes())
+                    || is_our_page(headers, port))
         }
         (Some(_), Some(_)) => false,
     }
+}
+
+/// Whether a request says that it comes from the page that this server serves.
+#[must_use]
+pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
+    let ours = |host: &&str| origin.as_bytes() == format!("http://{host}:{port}").as_bytes();
+    ["127.0.0.1", "localhost"].iter().any(ours)
 }
 
 /// What the subprotocols of a request offer.
@@ -101,8 +113,18 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
     offered
 }
 
+/// What a request is let in with.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Which kind of caller the token makes of it.
+    pub scope: Scope,
+    /// The token that it showed.
+    pub token: Token,
+}
+
 /// Whether the request shows the token, in a header and nowhere else, and which kind of caller the
-/// token makes of it.
+/// token makes of it. A page that was opened by a code has a token of its own, which counts with
+/// the page's origin alone.
 ///
 /// # Errors
 /// The refusal, after a wait where there were many before.
@@ -110,7 +132,7 @@ pub async fn authorize(
     shared: &Shared,
     headers: &HeaderMap,
     target: &Uri,
-) -> Result<Scope, Response> {
+) -> Result<Entry, Response> {
     let mut shown = offered(headers).tokens;
     let mut readable = true;
     for value in headers.get_all(AUTHORIZATION) {
@@ -128,13 +150,20 @@ pub async fn authorize(
     let right = |one: &[u8]| {
         Scope::ALL
             .into_iter()
-            .filter(|scope| token.scoped(*scope).matches(one))
-            .fold(None, |first, scope| first.or(Some(scope)))
+            .map(|scope| Entry { scope, token: token.scoped(scope) })
+            .filter(|entry| entry.token.matches(one))
+            .fold(None, |first, entry| first.or(Some(entry)))
     };
-    if let ([one], true, true) = (&shown[..], readable, clean)
-        && let Some(scope) = right(one)
-    {
-        return Ok(scope);
+    let of_a_page = |one: &[u8]| {
+        let known = shared.pages.knows(one, &token);
+        known.filter(|_| is_our_page(headers, shared.port))
+    };
+    if let ([one], true, true) = (&shown[..], readable, clean) {
+        let (entry, page) = (right(one), of_a_page(one));
+        let page = page.map(|token| Entry { scope: Scope::Person, token });
+        if let Some(entry) = entry.or(page) {
+            return Ok(entry);
+        }
     }
     let wait = shared.failures.count(Instant::now());
     tracing::warn!("refused a connection without the right token");

@@ -61,7 +61,7 @@ struct Entered {
 }
 
 /// Why a request is not answered as it wished.
-enum Refusal {
+pub(super) enum Refusal {
     /// A word of HTTP's.
     Plain(Response),
     /// As the protocol says it.
@@ -75,7 +75,7 @@ impl From<ErrorObject> for Refusal {
 }
 
 /// Answers with a value and this status, or with the refusal.
-fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
+pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
     match answer {
         Ok(value) => (status, Json(value)).into_response(),
         Err(Refusal::Plain(response)) => response,
@@ -146,7 +146,12 @@ async fn show(
         entered.only_a_person()?;
         // Room for what JSON adds to the texts.
         let most = entered.shared.settings.load().max_reply_bytes / 2;
-        let params = ConversationParams { session_id: named(id), branch, after };
+        let params = ConversationParams {
+            session_id: named(id),
+            branch,
+            after,
+            ..ConversationParams::default()
+        };
         entered.conversations(move |kept| kept.show(params, most)).await
     };
     answer(StatusCode::OK, found.await)
@@ -211,8 +216,8 @@ fn named(id: String) -> Option<String> {
 /// Lets a request in: its token, its kind, all of its body, a place.
 async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal> {
     let (parts, body) = request.into_parts();
-    let scope = gate::authorize(&shared, &parts.headers, &parts.uri).await;
-    let scope = scope.map_err(Refusal::Plain)?;
+    let entry = gate::authorize(&shared, &parts.headers, &parts.uri).await;
+    let scope = entry.map_err(Refusal::Plain)?.scope;
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
     let place = match shared.connections.begin_below(settings.max_connections as usize) {
@@ -232,7 +237,7 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
 }
 
 /// Takes a request's place in the row; it is refused where too many come.
-fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
+pub(super) fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
     let mut requests = lock(&shared.requests);
     requests.set(settings.messages_per_second, settings.message_burst);
     requests.take(Instant::now()).map_err(|wait| {
@@ -242,7 +247,11 @@ fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
 }
 
 /// The whole body, if it is no larger than `most` bytes.
-async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
+pub(super) async fn whole(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<Vec<u8>, Refusal> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let announced = announced.and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > most) {
@@ -261,14 +270,14 @@ async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Vec<u8>, 
 }
 
 /// Exactly one `Content-Type`, and it is JSON.
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut kinds = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };
     let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-fn plain(status: StatusCode) -> Refusal {
+pub(super) fn plain(status: StatusCode) -> Refusal {
     Refusal::Plain(status.into_response())
 }
 

@@ -12,7 +12,7 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
-//! [`session`], [`calls`], [`approvals`], [`events`], [`http`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! [`session`], [`calls`], [`approvals`], [`hosts`], [`events`], [`http`], [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
@@ -23,10 +23,12 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
+pub mod hosts;
 pub mod http;
 pub mod meter;
 pub mod outbox;
 pub mod pace;
+pub mod page;
 pub mod private;
 pub mod session;
 pub mod settings;
@@ -47,7 +49,9 @@ use tokio::sync::{Semaphore, watch};
 use approvals::Approvals;
 use backend::Backend;
 use events::Events;
+use hosts::Hosts;
 use pace::{Bucket, Failures};
+use page::Pages;
 pub use settings::Settings;
 use token::TokenKeeper;
 use tracker::Tracker;
@@ -95,6 +99,8 @@ pub struct Shared {
     port: u16,
     started: Instant,
     failures: Failures,
+    /// Who has our own page open.
+    pages: Pages,
     next_connection: AtomicU64,
     /// Connections that have not finished their handshake.
     handshakes: Tracker,
@@ -111,6 +117,8 @@ pub struct Shared {
     requests: Mutex<Bucket>,
     /// Questions to a person.
     approvals: Approvals,
+    /// Those who have the vault open.
+    hosts: Hosts,
     /// Connections that are open.
     connections: Tracker,
     /// Tool calls that run on some thread, whether or not someone still waits for them.
@@ -151,6 +159,7 @@ impl Server {
             port,
             started: Instant::now(),
             failures: Failures::default(),
+            pages: Pages::default(),
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
@@ -159,6 +168,7 @@ impl Server {
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(CHANGES)),
             approvals: Approvals::default(),
+            hosts: Hosts::default(),
             connections: Tracker::default(),
             running: Tracker::default(),
             closing: watch::Sender::new(false),
@@ -183,6 +193,12 @@ impl Server {
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         self.shared.approvals.clone()
+    }
+
+    /// Where to ask those who have the vault open, from any thread.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        self.shared.hosts.clone()
     }
 
     /// Where to put new settings, from any thread. They hold for whoever connects from then on; the

@@ -8,21 +8,30 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker, Work};
 use super::calls::{Calls, Step};
+use super::gate::Entry;
 use super::outbox::Outbox;
 use super::pace::Bucket;
+use super::page;
+use super::token::Token;
 use super::{Settings, Shared};
+use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
-    ConversationParams, DeleteConversationParams, EndParams, ForkParams, SearchConversationsParams,
-    SessionListParams, SessionLoadParams, UsageParams,
+    ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
+    RenameConversationParams, SearchConversationsParams, SessionListParams, SessionLoadParams,
+    UsageParams,
 };
+use crate::protocol::diff::DiffParams;
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxRetryParams};
 use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
-    InitializeResult,
+    InitializeResult, PromptCapabilities,
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
+use crate::protocol::models::ModelsParams;
+use crate::protocol::page::PageCodeParams;
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
@@ -48,6 +57,8 @@ pub struct Session {
     number: u64,
     /// What kind of caller the client's token makes of it.
     scope: Scope,
+    /// The token it showed, with which the daemon proves itself to it: it may know no other.
+    token: Token,
     open: bool,
     /// What the client called itself.
     client: String,
@@ -60,13 +71,14 @@ impl Session {
         shared: Arc<Shared>,
         settings: Arc<Settings>,
         outbox: Arc<Outbox>,
-        scope: Scope,
+        entry: Entry,
     ) -> Self {
+        let Entry { scope, token } = entry;
         let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
         let calls = Calls::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
         let client = String::new();
-        Self { shared, settings, outbox, calls, bucket, number, scope, open: false, client }
+        Self { shared, settings, outbox, calls, bucket, number, scope, token, open: false, client }
     }
 
     /// Whether `initialize` has been answered.
@@ -89,6 +101,7 @@ impl Session {
     pub fn end(&self) {
         self.shared.events.unsubscribe(self.number);
         self.shared.approvals.leave(self.number);
+        self.shared.hosts.leave(self.number);
         self.calls.abandon();
         self.outbox.abandon();
     }
@@ -118,12 +131,20 @@ impl Session {
                     Some(ClientNotification::SessionCancel(params)) if self.open => {
                         self.shared.backend.cancel_turn(&params);
                     }
+                    // Those who never said that they have the vault open are no hosts.
+                    Some(ClientNotification::HostFocus(params)) => {
+                        self.shared.hosts.focus(self.number, params.focused);
+                    }
+                    Some(ClientNotification::ActiveNoteChanged(params)) => {
+                        self.shared.hosts.open_in(self.number, params.path);
+                    }
                     Some(ClientNotification::SessionCancel(_)) | None => {}
                 }
             }
-            Ok(Incoming::Answer { id: Some(id), result }) => {
-                // Who never said that they could ask a person has nothing to answer.
-                self.shared.approvals.answer(self.number, &id, result);
+            Ok(Incoming::Answer { id: Some(id), answer }) => {
+                // Who never said that they could be asked has nothing to answer.
+                self.shared.approvals.answer(self.number, &id, answer.as_ref().ok().cloned());
+                self.shared.hosts.answer(self.number, &id, answer);
             }
             Ok(Incoming::Answer { id: None, .. }) => {}
             Err(refusal) => self.send(envelope::failure(refusal.id.as_ref(), &refusal.error)),
@@ -147,15 +168,17 @@ impl Session {
             Request::Initialize(params) => {
                 let result = self.initialize(&params)?;
                 let ours = params.client_capabilities.meta.and_then(|meta| meta.vault);
-                let asks = ours.is_some_and(|ours| ours.approvals) && self.scope.is_person();
+                let ours = ours.filter(|_| self.scope.is_person()).unwrap_or_default();
                 self.answer::<InitializeParams>(id, &result);
                 self.open = true;
                 let name = params.client_info.map(|info| info.name).unwrap_or_default();
                 let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
                 self.client = name.collect();
-                if asks {
+                if ours.approvals {
                     self.shared.approvals.join(self.number, &self.outbox, &self.client);
                 }
+                let (hosts, number) = (&self.shared.hosts, self.number);
+                hosts.join(number, &self.outbox, &self.client, &ours.host, ours.focused);
             }
             Request::ToolsList(_) => {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
@@ -288,15 +311,62 @@ impl Session {
             }
             Request::SessionPrompt(params) => {
                 self.listen();
-                let speaker = Speaker {
-                    name: self.client.clone(),
-                    scope: self.scope,
-                    connection: self.number,
-                };
+                let speaker = self.speaker();
                 // Only once there is room for its answer: what is refused is not heard.
                 self.calls.wait::<SessionPromptParams, _>(id.clone(), || {
                     self.shared.backend.prompt(params, speaker)
                 })?;
+            }
+            Request::RenameConversation(params) => {
+                self.of_conversations::<RenameConversationParams>(id, Work::Setting, |kept| {
+                    kept.rename(params)
+                })?;
+            }
+            Request::ExportConversation(params) => {
+                self.only_a_person()?;
+                let by = self.speaker();
+                self.keep::<ExportConversationParams>(id, Work::Change, move |backend| {
+                    backend.export_conversation(params, &by)
+                })?;
+            }
+            Request::VaultDiff(params) => {
+                self.only_a_person()?;
+                let most = self.settings.max_reply_bytes / 2;
+                self.keep::<DiffParams>(id, Work::Read, move |backend| {
+                    backend.diff(&params, most)
+                })?;
+            }
+            Request::VaultComplete(params) => {
+                self.only_a_person()?;
+                self.keep::<CompleteParams>(id, Work::Read, move |backend| {
+                    Ok(backend.complete(&params))
+                })?;
+            }
+            Request::VaultModels(params) => {
+                self.only_a_person()?;
+                self.calls
+                    .wait::<ModelsParams, _>(id.clone(), || self.shared.backend.models(params))?;
+            }
+            Request::HostRequest(params) => {
+                self.only_a_person()?;
+                let answer_to = id.clone();
+                let job = move |shared: &Shared, cancel: &Cancel| {
+                    Step::Answer(match shared.backend.ask_host(params, &shared.hosts, cancel) {
+                        Ok(result) => answer::<HostRequestParams>(&answer_to, &result),
+                        Err(error) => envelope::failure(Some(&answer_to), &error),
+                    })
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+            }
+            Request::PageCode(_) => {
+                self.only_a_person()?;
+                let code = self
+                    .shared
+                    .pages
+                    .code(Instant::now())
+                    .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
+                let result = page::opened_by(&code, self.shared.port);
+                self.answer::<PageCodeParams>(id, &result);
             }
             Request::VaultPing(_) => {
                 let (epoch, seq) =
@@ -305,6 +375,11 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The client as one that says or does something.
+    fn speaker(&self) -> Speaker {
+        Speaker { name: self.client.clone(), scope: self.scope, connection: self.number }
     }
 
     /// From now on the client is told what happens in conversations.
@@ -345,6 +420,11 @@ impl Session {
             },
             agent_capabilities: AgentCapabilities {
                 load_session: true,
+                prompt_capabilities: PromptCapabilities {
+                    image: true,
+                    audio: false,
+                    embedded_context: true,
+                },
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
                         name: self.shared.backend.name().to_owned(),
@@ -352,10 +432,7 @@ impl Session {
                         seq: self.shared.events.seq(),
                         scope: self.scope.word().to_owned(),
                         limits: self.settings.limits(),
-                        proof: nonce.map(|nonce| {
-                            // With the token that this client has: it knows no other.
-                            self.shared.token.current().scoped(self.scope).prove(nonce)
-                        }),
+                        proof: nonce.map(|nonce| self.token.prove(nonce)),
                     },
                 },
             },
@@ -419,6 +496,8 @@ fn status(shared: &Shared) -> StatusResult {
         confinement: shared.backend.confinement(),
         smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
+        host: shared.hosts.state(),
+        memory: shared.backend.memory(),
         vault: shared.backend.vault(),
     }
 }

@@ -11,6 +11,7 @@ use super::clock::Clock;
 use super::conversations::ConversationView;
 use super::gate::{self, Gate};
 use super::history;
+use super::host::Host;
 use super::relink::{self, Relinked};
 use crate::index::{Index, search};
 use crate::journal::{
@@ -50,6 +51,8 @@ pub struct Context {
     pub gate: Option<Arc<dyn Gate>>,
     /// What was said in conversations, where they are kept.
     pub conversations: Option<Arc<dyn ConversationView>>,
+    /// The program that has the vault open, where one could be.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl Context {
@@ -165,6 +168,8 @@ pub trait Tool {
     const IDEMPOTENT: bool;
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
+    /// Whether it is only there while Obsidian is connected.
+    const NEEDS_HOST: bool = false;
     /// Its arguments; the doc comments are what a model reads.
     type Input: DeserializeOwned + JsonSchema;
     /// Its answer's facts.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::host::OpenNote;
 use super::text_file::local_short;
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
@@ -10,9 +11,12 @@ use crate::vault::Want;
 
 pub(super) struct GetActiveNote;
 
-/// Tells which note is open in Obsidian right now, so that "this note" can be understood. It is
-/// taken from Obsidian's workspace file, which lags a moment behind the screen; the answer says
-/// how it was found.
+/// Characters of a selection in an answer.
+const MAX_SELECTION: usize = 20_000;
+
+/// Tells which note is open in Obsidian right now, so that "this note" can be understood, and what
+/// is selected in it. It comes from Obsidian itself where its plugin is connected, else from its
+/// workspace file, which lags a moment behind the screen; the answer says which.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {}
@@ -24,12 +28,29 @@ pub struct Output {
     path: String,
     /// Whether it is still there.
     exists: bool,
-    /// Where this is known from: `workspace`, Obsidian's workspace file.
+    /// Where this is known from: `obsidian` itself, or `workspace`, its workspace file.
     source: &'static str,
     /// How it was found, in words.
     found_as: &'static str,
     /// When Obsidian wrote that down, local time.
     as_of: Option<String>,
+    /// The line with the cursor, from 1, where Obsidian says it.
+    line: Option<u32>,
+    /// What is selected in it, where Obsidian says it.
+    selection: Option<Selected>,
+}
+
+/// A selected text, as it is on the screen: it may not have been saved yet.
+#[derive(Serialize, JsonSchema)]
+pub struct Selected {
+    /// The text.
+    text: String,
+    /// The line it begins in, from 1.
+    start_line: u32,
+    /// The line it ends in.
+    end_line: u32,
+    /// Whether the text is only the beginning of it.
+    cut: bool,
 }
 
 impl Tool for GetActiveNote {
@@ -41,24 +62,77 @@ impl Tool for GetActiveNote {
     type Output = Output;
 
     fn run(context: &Context, _: Input) -> Result<Answer<Output>, ToolError> {
-        let Some(note) = context.vault.active_note() else {
-            return Err(ToolError::new(
+        match context.host.as_ref().and_then(|host| host.open_note(&context.cancel)) {
+            Some(Some(open)) => on_screen(context, open),
+            Some(None) => Err(ToolError::new(
                 ErrorCode::NotFound,
-                "no note is open in Obsidian, as far as its workspace file tells",
+                "no note is open in Obsidian",
                 "ask which note is meant, or list_files for the ones changed last",
-            ));
-        };
-        let found = context.vault.resolve(&note.path, Want::File);
-        let exists = found.is_ok();
-        let path = found.map_or(note.path, |found| found.path.as_str().to_owned());
-        let as_of = note.written.and_then(|time| {
-            let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-            Some(local_short(i64::try_from(age.as_nanos()).ok()?))
-        });
-        let when = as_of.as_ref().map_or(String::new(), |time| format!(" as of {time}"));
-        let gone = if exists { "" } else { "; it is not in the vault any more" };
-        let text = format!("`{path}` is {} in Obsidian's workspace file{when}{gone}", note.source);
-        let data = Output { path, exists, source: "workspace", found_as: note.source, as_of };
-        Ok(Answer { text, data })
+            )),
+            None => from_workspace(context),
+        }
     }
+}
+
+/// The note as Obsidian tells it.
+fn on_screen(context: &Context, open: OpenNote) -> Result<Answer<Output>, ToolError> {
+    // It is another program's word: a note that this caller may not see is none for it, and
+    // nothing of its text is told.
+    let path = context.vault.resolve(&open.path, Want::File)?.path.as_str().to_owned();
+    let mut text = format!("`{path}` is open in Obsidian");
+    if let Some(line) = open.line {
+        text.push_str(&format!(", with the cursor in line {line}"));
+    }
+    let selection = open.selection.filter(|(text, ..)| !text.is_empty());
+    let selection = selection.map(|(text, start_line, end_line)| {
+        let end = text.char_indices().nth(MAX_SELECTION).map_or(text.len(), |(at, _)| at);
+        Selected { text: text[..end].to_owned(), start_line, end_line, cut: end < text.len() }
+    });
+    if let Some(selected) = &selection {
+        let Selected { text: shown, start_line, end_line, cut } = selected;
+        text.push_str(&format!("\nselected, lines {start_line} to {end_line}:\n{shown}"));
+        if *cut {
+            text.push_str("\n[the rest of the selection is too long]");
+        }
+    }
+    let data = Output {
+        path,
+        exists: true,
+        source: "obsidian",
+        found_as: "the note on the screen",
+        as_of: None,
+        line: open.line,
+        selection,
+    };
+    Ok(Answer { text, data })
+}
+
+fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
+    let Some(note) = context.vault.active_note() else {
+        return Err(ToolError::new(
+            ErrorCode::NotFound,
+            "no note is open in Obsidian, as far as its workspace file tells",
+            "ask which note is meant, or list_files for the ones changed last",
+        ));
+    };
+    let found = context.vault.resolve(&note.path, Want::File);
+    let exists = found.is_ok();
+    let path = found.map_or(note.path, |found| found.path.as_str().to_owned());
+    let as_of = note.written.and_then(|time| {
+        let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(local_short(i64::try_from(age.as_nanos()).ok()?))
+    });
+    let when = as_of.as_ref().map_or(String::new(), |time| format!(" as of {time}"));
+    let gone = if exists { "" } else { "; it is not in the vault any more" };
+    let text = format!("`{path}` is {} in Obsidian's workspace file{when}{gone}", note.source);
+    let data = Output {
+        path,
+        exists,
+        source: "workspace",
+        found_as: note.source,
+        as_of,
+        line: None,
+        selection: None,
+    };
+    Ok(Answer { text, data })
 }

@@ -16,6 +16,7 @@ mod conversations;
 mod gate;
 mod graph;
 mod history;
+mod host;
 mod registry;
 mod relink;
 mod text_file;
@@ -39,6 +40,7 @@ mod list_tags;
 mod list_trash;
 #[path = "move.rs"]
 mod move_;
+mod open_note;
 mod read_file;
 mod rename_tag;
 mod restore;
@@ -51,7 +53,8 @@ pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use clock::Clock;
 pub use conversations::{ConversationView, Said};
 pub use gate::{Gate, Proposal, Proposed};
-pub use registry::{CallError, Definition};
+pub use host::{Host, OpenNote};
+pub use registry::{CallError, Definition, offered};
 pub use text_file::size;
 
 registry::tools! {
@@ -72,6 +75,7 @@ registry::tools! {
     list_tags::ListTags,
     list_trash::ListTrash,
     move_::Move,
+    open_note::OpenNote,
     read_file::ReadFile,
     rename_tag::RenameTag,
     restore::Restore,

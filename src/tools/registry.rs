@@ -26,10 +26,18 @@ pub struct Definition {
     pub idempotent: bool,
     /// Whether it may take long.
     pub heavy: bool,
+    /// Whether it is only there while Obsidian is connected.
+    pub needs_host: bool,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
     /// JSON Schema of its answer's data.
     pub output_schema: Value,
+}
+
+/// The tools that can be of use now: those that need Obsidian only while it is connected.
+pub fn offered(context: &Context) -> impl Iterator<Item = &'static Definition> {
+    let is_host_there = context.host.as_ref().is_some_and(|host| host.can_open());
+    super::definitions().iter().filter(move |tool| is_host_there || !tool.needs_host)
 }
 
 /// Why a call gave no answer.
@@ -60,6 +68,7 @@ pub(super) fn definition<T: Tool>() -> Definition {
         tier: T::TIER,
         idempotent: T::IDEMPOTENT,
         heavy: T::HEAVY,
+        needs_host: T::NEEDS_HOST,
         input_schema,
         output_schema: schema_of::<T::Output>(plain),
     }

@@ -47,6 +47,8 @@ pub struct ObsidianSettings {
     pub trash: TrashOption,
     /// How links are written.
     pub link_format: LinkFormat,
+    /// Whether Obsidian lets links follow a rename without asking its user (`alwaysUpdateLinks`).
+    pub always_update_links: bool,
     /// "Excluded files" as the user wrote them: prefixes, or `/regex/`.
     pub ignore_filters: Vec<String>,
     ignored: Option<RegexSet>,
@@ -224,7 +226,15 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
     let sound: Vec<String> =
         patterns.filter(|pattern| regex::Regex::new(pattern).is_ok()).collect();
     let ignored = (!sound.is_empty()).then(|| RegexSet::new(&sound).ok()).flatten();
-    ObsidianSettings { config_folder, trash, link_format, ignore_filters, ignored }
+    let always_update_links = app["alwaysUpdateLinks"].as_bool().unwrap_or(false);
+    ObsidianSettings {
+        config_folder,
+        trash,
+        link_format,
+        always_update_links,
+        ignore_filters,
+        ignored,
+    }
 }
 
 fn read_json(file: &Path) -> Option<Value> {

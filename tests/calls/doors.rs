@@ -42,7 +42,9 @@ pub fn arguments(tool: &str) -> Value {
         return arguments;
     }
     match tool {
-        "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "read_file" | "get_file_info" | "get_links" | "get_properties" | "open_note" => {
+            json!({"path": "a.md"})
+        }
         "get_conversation" => json!({"list_recent": 3}),
         "search_files" => json!({"pattern": "one"}),
         "list_links" => json!({"kind": "unresolved"}),
@@ -260,7 +262,7 @@ fn a_tool_that_takes_too_long_is_ended() {
     let slow = Settings { call_seconds: 1, ..Settings::default() };
     let calls = calls(&vault, slow);
     calls.set_tool_settings(tools::Settings {
-        search: search::Settings { deadline_milliseconds: 60_000 },
+        search: search::Settings { deadline_milliseconds: 60_000, ..Default::default() },
     });
     let search = json!({"pattern": "[ab]*a[ab]{60}a[ab]{60}c"});
     let begun = std::time::Instant::now();

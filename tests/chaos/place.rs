@@ -104,6 +104,7 @@ impl Place {
             origin: Origin { confirmed: true, ..Origin::default() },
             gate: None,
             conversations: None,
+            host: None,
         })
     }
 }

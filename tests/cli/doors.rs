@@ -26,7 +26,9 @@ fn arguments(tool: &Definition) -> Value {
         "get_conversation" => json!({"list_recent": 3}),
         "list_links" => json!({"kind": "unresolved"}),
         "move" => json!({"source": "a.md", "destination": "b.md"}),
-        "read_file" | "get_file_info" | "get_links" | "get_properties" => json!({"path": "a.md"}),
+        "read_file" | "get_file_info" | "get_links" | "get_properties" | "open_note" => {
+            json!({"path": "a.md"})
+        }
         "rename_tag" => json!({"from": "garden", "to": "plot"}),
         "restore" => json!({"item": "deleted.md"}),
         "search_files" => json!({"pattern": "one"}),

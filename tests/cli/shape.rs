@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-const COMMANDS: [&[&str]; 49] = [
+const COMMANDS: [&[&str]; 56] = [
     &[],
     &["serve"],
     &["tools"],
@@ -35,6 +35,13 @@ const COMMANDS: [&[&str]; 49] = [
     &["audit"],
     &["status"],
     &["token"],
+    &["open"],
+    &["pair"],
+    &["plugin"],
+    &["plugin", "install"],
+    &["plugin", "update"],
+    &["plugin", "status"],
+    &["plugin", "remove"],
     &["vaults"],
     &["doctor"],
     &["models"],

@@ -48,14 +48,21 @@ fn only_this_host_gets_in() {
 fn only_known_origins_with_the_token_get_in() {
     let door = door();
     let origin = |origin: &str| vec![format!("Origin: {origin}")];
-    let origins: [(Vec<String>, bool); 12] = [
+    let page = format!("http://127.0.0.1:{}", door.port);
+    let origins: [(Vec<String>, bool); 17] = [
         (vec![], true),
         (origin("app://obsidian.md"), true),
+        // The page that the door itself serves.
+        (origin(&page), true),
+        (origin(&format!("http://localhost:{}", door.port)), true),
+        (origin(&format!("{page}/")), false),
+        (origin(&format!("https://127.0.0.1:{}", door.port)), false),
+        (origin(&format!("http://127.0.0.1:{}", door.port ^ 1)), false),
+        ([origin(&page), origin(&page)].concat(), false),
         (origin("null"), false),
         (origin("file://"), false),
         (origin("capacitor://localhost"), false),
         (origin("http://localhost"), false),
-        (origin(&format!("http://127.0.0.1:{}", door.port)), false),
         (origin("http://localhost.evil.com"), false),
         (origin("app://obsidian.md.evil.com"), false),
         (origin("app://obsidian.md/"), false),
@@ -119,8 +126,11 @@ fn refusals_say_nothing_and_there_is_no_other_way_in() {
         ("POST /v1", "405"),
         ("POST /healthz", "405"),
         ("POST /mcp", "404"),
-        ("GET /", "404"),
+        ("POST /", "405"),
+        ("GET /index.html", "404"),
         ("GET /v1/", "404"),
+        ("GET /v1/exchange", "405"),
+        ("POST /v1/exchange", "403"),
         ("OPTIONS /v1", "405"),
         ("DELETE /v1", "405"),
         ("GET /v1", "401"),

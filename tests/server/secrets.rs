@@ -7,6 +7,7 @@ use serde_json::json;
 use vault_steward::server::Settings;
 
 use crate::fake::fake;
+use crate::page;
 use crate::support::Door;
 
 #[derive(Clone, Default)]
@@ -45,10 +46,17 @@ fn neither_token_nor_contents_are_logged() {
     client.call("tools/call", call);
     client.send("{\"the secret of the pear\": ");
     client.read();
+    // What opens the page, and what the page gets.
+    let code = page::code(&door);
+    let (status, answer) = page::as_the_page(&door, &code);
+    assert_eq!(status, 200);
+    let session = answer["token"].as_str().unwrap().to_owned();
+    assert_eq!(page::as_the_page(&door, &code).0, 401);
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     let ours: Vec<&str> = logged.lines().filter(|line| line.contains("vault_steward")).collect();
     assert!(ours.iter().any(|line| line.contains("the origin is not allowed")), "{logged}");
     for line in ours {
         assert!(!line.contains(&door.token[..16]) && !line.contains("the secret"), "{line}");
+        assert!(!line.contains(&code[..16]) && !line.contains(&session[..16]), "{line}");
     }
 }

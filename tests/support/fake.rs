@@ -7,13 +7,19 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use vault_steward::policy::Scope;
+use vault_steward::protocol::complete::{CompleteParams, CompleteResult};
 use vault_steward::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
-    EndParams, EndResult, ForkParams, ForkResult, SearchConversationsParams,
+    EndParams, EndResult, ExportConversationParams, ExportConversationResult, ForkParams,
+    ForkResult, RenameConversationParams, RenameConversationResult, SearchConversationsParams,
     SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
     SessionLoadResult, UsageParams, UsageResult,
 };
+use vault_steward::protocol::diff::{DiffParams, DiffResult};
 use vault_steward::protocol::error::{ErrorObject, Kind};
+use vault_steward::protocol::host::{
+    ActiveNote, HostOpenParams, HostOpenResult, HostOperation, HostRequestParams, HostRequestResult,
+};
 use vault_steward::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxResult, InboxRetryParams,
     SmartHoleState,
@@ -21,6 +27,7 @@ use vault_steward::protocol::inbox::{
 use vault_steward::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
+use vault_steward::protocol::models::{ModelsParams, ModelsResult};
 use vault_steward::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
@@ -29,13 +36,14 @@ use vault_steward::protocol::session::{
     SessionNewResult, SessionPromptParams, SessionPromptResult, SessionUpdateParams, StopReason,
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
+use vault_steward::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
 use vault_steward::server::backend::{
-    Backend, Called, Caller, ConversationsBackend, Later, Speaker, Work,
+    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
 };
+use vault_steward::server::hosts::HostError;
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -199,6 +207,51 @@ impl Backend for Fake {
 
     fn cancel_turn(&self, _: &SessionCancelParams) {}
 
+    fn export_conversation(
+        &self,
+        _: ExportConversationParams,
+        _: &Speaker,
+    ) -> Result<ExportConversationResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::UnknownSession, "there is none"))
+    }
+
+    fn diff(&self, _: &DiffParams, _: u64) -> Result<DiffResult, ErrorObject> {
+        Err(ErrorObject::new(Kind::NotFound, "there is none"))
+    }
+
+    fn complete(&self, _: &CompleteParams) -> CompleteResult {
+        CompleteResult::default()
+    }
+
+    fn models(&self, _: ModelsParams) -> Later<ModelsResult> {
+        Box::pin(std::future::ready(Ok(ModelsResult::default())))
+    }
+
+    fn ask_host(
+        &self,
+        params: HostRequestParams,
+        hosts: &Hosts,
+        cancel: &Cancel,
+    ) -> Result<HostRequestResult, ErrorObject> {
+        let HostRequestParams::Open { path, line } = params else {
+            return Err(ErrorObject::new(Kind::InvalidParams, "only `open`"));
+        };
+        let params = |call| HostOpenParams { call, path, line };
+        let patience = std::time::Duration::from_millis(200);
+        let asked = hosts.ask::<_, HostOpenResult>(HostOperation::Open, patience, cancel, params);
+        let (client, opened) = asked.map_err(|error| {
+            let kind = match error {
+                HostError::Unavailable { .. } => Kind::HostUnavailable,
+                HostError::Unknown { .. } => Kind::Timeout,
+                HostError::Cancelled => Kind::Cancelled,
+                HostError::Refused { .. } | HostError::Nonsense { .. } => Kind::Failed,
+            };
+            ErrorObject::new(kind, error.to_string())
+        })?;
+        let note = opened.path.map(|path| ActiveNote { path, ..ActiveNote::default() });
+        Ok(HostRequestResult { client, note, done: None })
+    }
+
     fn name(&self) -> &str {
         "fake"
     }
@@ -210,6 +263,10 @@ impl Backend for Fake {
             let _ = self.go.lock().unwrap().recv();
         }
         VaultState { name: "fake".to_owned(), ..VaultState::default() }
+    }
+
+    fn memory(&self) -> MemoryState {
+        MemoryState::default()
     }
 
     fn settings(&self) -> SettingsGetResult {
@@ -279,6 +336,14 @@ impl ConversationsBackend for Fake {
 
     fn delete(&self, _: DeleteConversationParams) -> Result<DeleteConversationResult, ErrorObject> {
         Ok(DeleteConversationResult::default())
+    }
+
+    fn rename(
+        &self,
+        params: RenameConversationParams,
+    ) -> Result<RenameConversationResult, ErrorObject> {
+        let RenameConversationParams { session_id, title } = params;
+        Ok(RenameConversationResult { session_id, title })
     }
 
     fn usage(&self, _: UsageParams) -> Result<UsageResult, ErrorObject> {

@@ -153,6 +153,7 @@ fn context(place: &Path, state: &Path) -> Context {
         origin: Origin::default(),
         gate: None,
         conversations: None,
+        host: None,
         clock: tools::Clock::System,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::{Answer, ConversationError};
-use super::{ConversationEvent, Conversations};
+use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
 use crate::store::conversations::{Ending, NewItem, Order};
@@ -59,6 +59,16 @@ impl Conversations {
         Ok(ended)
     }
 
+    /// Gives a conversation a title of a person's own; nothing changes it again but another.
+    ///
+    /// # Errors
+    /// [`ConversationError::NotFound`].
+    pub fn rename(&self, id: ConversationId, title: &str) -> Answer<()> {
+        self.0.store.rename_conversation(id, title)?;
+        self.tell_of(id, ConversationEvent::Titled);
+        Ok(())
+    }
+
     /// Deletes a conversation and all that was said in it. What models cost stays counted by day,
     /// and the daily copies of the database keep it for as long as they are kept.
     ///
@@ -66,10 +76,8 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
     pub fn delete(&self, id: ConversationId) -> Answer<()> {
         let mut said = self.said();
-        let newest = self.newest()?;
-        match self.0.store.delete_conversation(id)? {
+        match self.0.store.delete_conversation(id, FOREIGN)? {
             true => {
-                self.forget_current(newest.as_ref(), &[id]);
                 said.remove(&id);
                 self.tell(&ConversationEvent::Deleted(id));
                 Ok(())
@@ -84,9 +92,7 @@ impl Conversations {
     /// [`ConversationError::Store`].
     pub fn clear(&self) -> Answer<usize> {
         let _said = self.said();
-        let newest = self.newest()?;
-        let cleared = self.0.store.clear_conversations()?;
-        self.forget_current(newest.as_ref(), &cleared);
+        let cleared = self.0.store.clear_conversations(FOREIGN)?;
         Ok(self.deleted(cleared))
     }
 
@@ -133,9 +139,7 @@ impl Conversations {
             return Err(ConversationError::TurnRuns { id });
         }
         if conversation.items == 0 && conversation.ended.is_none() {
-            let newest = self.newest()?;
-            let gone = self.0.store.delete_conversation(id)?;
-            self.forget_current(newest.as_ref(), &[id]);
+            let gone = self.0.store.delete_conversation(id, FOREIGN)?;
             said.remove(&id);
             self.deleted(vec![id]);
             return Ok(gone);
@@ -154,18 +158,9 @@ impl Conversations {
         match self.settings().kept {
             0 => Ok(0),
             kept => {
-                let newest = self.newest()?;
-                let trimmed = self.0.store.trim_conversations(kept)?;
-                self.forget_current(newest.as_ref(), &trimmed);
+                let trimmed = self.0.store.trim_conversations(kept, FOREIGN)?;
                 Ok(self.deleted(trimmed))
             }
-        }
-    }
-
-    /// Where the newest is gone, the next message begins another.
-    fn forget_current(&self, newest: Option<&Conversation>, gone: &[ConversationId]) {
-        if newest.is_some_and(|newest| gone.contains(&newest.id)) {
-            self.set_apart(true);
         }
     }
 

@@ -181,8 +181,8 @@ impl Talk<'_> {
     pub(super) async fn recall(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
         let params = ConversationParams {
             session_id: Some(info.session_id.clone()),
-            branch: None,
             after: info.items.saturating_sub(RECALLED),
+            ..ConversationParams::default()
         };
         for item in self.link.call(&params).await?.items {
             let text = item.text.trim();

@@ -183,7 +183,8 @@ impl<'a> Talk<'a> {
         session_id: Option<String>,
     ) -> Result<ConversationInfo, Failure> {
         // What was said in it is not needed here.
-        let params = ConversationParams { session_id, branch: None, after: ITEMS_READ };
+        let params =
+            ConversationParams { session_id, after: ITEMS_READ, ..ConversationParams::default() };
         Ok(self.link.call(&params).await?.conversation)
     }
 

@@ -1,6 +1,6 @@
 //! The end of a conversation, what it is called afterwards, and its removal.
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::rows::NewItem;
 use super::write::append;
@@ -34,6 +34,10 @@ pub struct Untitled {
     /// Whether a look back is wanted.
     pub note: bool,
 }
+
+/// The name of the row of `setting` with the activity that a conversation must be newer than to be the
+/// current one: what was so before the current one was deleted.
+pub(super) const CURRENT_AFTER: &str = "current_after";
 
 impl Store {
     /// Ends a conversation; one that has ended stays as it is. Whether it had not.
@@ -95,7 +99,7 @@ impl Store {
     }
 
     /// Gives a conversation that ended at the time `ended` a title and a summary, unless it went on
-    /// again since or is gone; whether it was given.
+    /// again since or is gone; whether it was given. A title of a person's own stays.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -109,11 +113,34 @@ impl Store {
         self.with_own(|database| {
             database.change("title a conversation", |change| {
                 Ok(change.execute(
-                    "UPDATE conversation SET title = ?2, summary = ?3, titled_by = ?4,
-                            title_tries = NULL
+                    "UPDATE conversation
+                     SET title = CASE WHEN titled_by = 'person' THEN title ELSE ?2 END,
+                         titled_by = CASE WHEN titled_by = 'person' THEN titled_by ELSE ?4 END,
+                         summary = ?3, title_tries = NULL
                      WHERE id = ?1 AND ended = ?5",
                     params![conversation.0, titled.title, titled.summary, by.word(), ended],
                 )? > 0)
+            })
+        })
+    }
+
+    /// Gives a conversation a title of a person's own, which no end and no model changes again.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`].
+    pub fn rename_conversation(
+        &self,
+        conversation: ConversationId,
+        title: &str,
+    ) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("rename a conversation", |change| {
+                let changed = change.execute(
+                    "UPDATE conversation SET title = ?2, titled_by = ?3 WHERE id = ?1",
+                    params![conversation.0, title, TitleOrigin::Person.word()],
+                )?;
+                let unknown = StoreError::Unknown { what: "conversation", number: conversation.0 };
+                if changed > 0 { Ok(()) } else { Err(unknown) }
             })
         })
     }
@@ -148,9 +175,16 @@ impl Store {
     /// Deletes a conversation with all that was said in it; whether there was one. What its models
     /// cost stays counted by day.
     ///
+    /// Where that was the current one, none is until somebody speaks again; those whose source ends
+    /// with `but` never are.
+    ///
     /// # Errors
     /// [`StoreError::Conflict`] where a turn is at work in it.
-    pub fn delete_conversation(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+    pub fn delete_conversation(
+        &self,
+        conversation: ConversationId,
+        but: &str,
+    ) -> Result<bool, StoreError> {
         self.with_own(|database| {
             database.change("delete a conversation", |change| {
                 let running = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 \
@@ -158,7 +192,7 @@ impl Store {
                 if change.query_row(running, [conversation.0], |row| row.get(0))? {
                     return Err(StoreError::Conflict { conversation: conversation.0 });
                 }
-                delete(change, conversation.0)
+                Ok(delete(change, &[conversation.0], but)? > 0)
             })
         })
     }
@@ -167,20 +201,24 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn clear_conversations(&self) -> Result<Vec<ConversationId>, StoreError> {
-        self.delete_oldest("clear the conversations", i64::MAX)
+    pub fn clear_conversations(&self, but: &str) -> Result<Vec<ConversationId>, StoreError> {
+        self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
     /// Deletes the oldest ended conversations beyond the newest `kept`; which.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn trim_conversations(&self, kept: u32) -> Result<Vec<ConversationId>, StoreError> {
+    pub fn trim_conversations(
+        &self,
+        kept: u32,
+        but: &str,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let query = "SELECT count(*) FROM conversation";
         let count: i64 =
             self.with(|database| Ok(database.read().query_row(query, [], |row| row.get(0))?))?;
         match count - i64::from(kept) {
-            beyond if beyond > 0 => self.delete_oldest("trim the conversations", beyond),
+            beyond if beyond > 0 => self.delete_oldest("trim the conversations", beyond, but),
             _ => Ok(Vec::new()),
         }
     }
@@ -189,6 +227,7 @@ impl Store {
         &self,
         name: &'static str,
         most: i64,
+        but: &str,
     ) -> Result<Vec<ConversationId>, StoreError> {
         self.with_own(|database| {
             database.change(name, |change| {
@@ -200,9 +239,7 @@ impl Store {
                 )?;
                 let ids = statement.query_map([most], |row| row.get::<_, i64>(0))?;
                 let ids = ids.collect::<Result<Vec<_>, _>>()?;
-                for id in &ids {
-                    delete(change, *id)?;
-                }
+                delete(change, &ids, but)?;
                 Ok(ids.into_iter().map(ConversationId).collect())
             })
         })
@@ -212,8 +249,10 @@ impl Store {
 /// Ends a conversation that has not ended.
 pub(super) fn end(change: &Transaction<'_>, ending: &Ending) -> Result<bool, StoreError> {
     let changed = change.execute(
-        "UPDATE conversation SET ended = ?2, end_kind = ?3, end_reason = ?4, title = ?5,
-                summary = ?6, titled_by = ?7, title_tries = ?8, note_wanted = ?9,
+        "UPDATE conversation SET ended = ?2, end_kind = ?3, end_reason = ?4,
+                title = CASE WHEN titled_by = 'person' THEN title ELSE ?5 END,
+                titled_by = CASE WHEN titled_by = 'person' THEN titled_by ELSE ?7 END,
+                summary = ?6, title_tries = ?8, note_wanted = ?9,
                 waiting_since = NULL, question = NULL
          WHERE id = ?1 AND ended IS NULL",
         params![
@@ -231,11 +270,30 @@ pub(super) fn end(change: &Transaction<'_>, ending: &Ending) -> Result<bool, Sto
     Ok(changed > 0)
 }
 
-fn delete(change: &Transaction<'_>, id: i64) -> Result<bool, StoreError> {
-    change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
-    change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
-    change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
-    crate::store::usage::forget_conversation(change, id)?;
-    let gone = change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
-    Ok(gone > 0)
+/// Deletes conversations; how many there were. Where the last active one is among them, of those whose
+/// source does not end with `but`, it is noted in [`CURRENT_AFTER`] that none has taken its place.
+fn delete(change: &Transaction<'_>, ids: &[i64], but: &str) -> Result<usize, StoreError> {
+    let newest: Option<i64> = change
+        .prepare_cached(
+            "SELECT id FROM conversation WHERE substr(source, -length(?1)) <> ?1
+             ORDER BY activity DESC LIMIT 1",
+        )?
+        .query_row([but], |row| row.get(0))
+        .optional()?;
+    let mut gone = 0;
+    for id in ids {
+        change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
+        change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
+        change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
+        crate::store::usage::forget_conversation(change, *id)?;
+        gone += change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
+    }
+    if newest.is_some_and(|newest| ids.contains(&newest)) {
+        change.execute(
+            "INSERT OR REPLACE INTO setting (name, value)
+             SELECT ?1, coalesce(max(activity), 0) FROM conversation",
+            [CURRENT_AFTER],
+        )?;
+    }
+    Ok(gone)
 }

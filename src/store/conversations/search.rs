@@ -40,7 +40,7 @@ impl Store {
         self.with(|database| {
             let connection = database.read();
             let mut hits = Vec::new();
-            let (met, values) = like(terms, "title || ' ' || summary");
+            let (met, values) = like(terms, "title || ' ' || coalesce(summary, '')");
             let titles = format!(
                 "SELECT id FROM conversation WHERE title IS NOT NULL AND {met}
                  ORDER BY activity DESC"

@@ -1,6 +1,6 @@
 //! What is asked of the journal.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::rows::{SET, STEP, SetRow, StepRow, each_row, rows};
 use crate::store::blobs::BlobHash;
@@ -152,6 +152,17 @@ impl Store {
             }
             let mut statement = database.read().prepare(&query)?;
             each_row(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+        })
+    }
+
+    /// The number of a turn's change set.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_of_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
+        self.with(|database| {
+            let query = "SELECT id FROM change_set WHERE turn = ?1";
+            Ok(database.read().query_row(query, [turn], |row| row.get(0)).optional()?)
         })
     }
 

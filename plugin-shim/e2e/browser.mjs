@@ -1,0 +1,26 @@
+// Headless Chromium, with a profile of its own that knows nothing and calls nobody.
+import { existsSync } from "node:fs";
+import process from "node:process";
+import { chromium } from "playwright-core";
+
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export function browserPath() {
+  return process.env.CHROMIUM ?? PLACES.find((place) => existsSync(place));
+}
+
+export function launch() {
+  return chromium.launch({
+    executablePath: browserPath(),
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--force-color-profile=srgb",
+    ],
+  });
+}

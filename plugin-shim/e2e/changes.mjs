@@ -1,0 +1,129 @@
+// What the agent changes: agreed to, seen, taken back.
+import assert from "node:assert/strict";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+
+const NOTE = "Garden/Compost.md";
+
+/** A turn's changes stand in one card, with counts and diffs, and are undone and redone there. */
+export async function changes_are_shown_and_undone(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const before = await stage.daemon.read(NOTE);
+  stage.model.next(
+    (turn) => turn.call("edit_file", { path: NOTE, old_text: "Turn at Christmas.", new_text: "Turn at Christmas.\n3. Water it well." }),
+    (turn) => turn.call("write_file", { path: "Garden/Watering.md", content: "# Watering\n\nTwice a week.\n" }),
+    (turn) => turn.text("The heap is to be watered now, and [[Watering]] says how often."),
+  );
+  await say(tab, "Add watering to my compost plan");
+  await tab.locator(".vs-list").getByText("says how often").waitFor();
+  await done(tab);
+  const card = tab.locator(".vs-changes");
+  assert.equal(await card.count(), 1);
+  await card.getByText("2 changes").waitFor();
+  await card.locator(".vs-added").first().waitFor();
+  assert.equal(await card.locator(".vs-row").count(), 2);
+  // It stands at the end of its turn.
+  assert.equal(await tab.locator(".vs-entry").last().evaluate((one) => one.classList.contains("vs-changes")), true);
+  await card.getByRole("button", { name: `Diff of ${NOTE}` }).click();
+  assert.match(await card.locator(".vs-diff").innerText(), /Water it well/);
+  const call = tab.locator(".vs-call").first();
+  await call.locator("summary").click();
+  assert.match(await call.locator(".vs-call-body").innerText(), /Arguments[\s\S]*old_text/);
+  assert.equal(await call.locator(".vs-diff").count(), 1);
+  await call.locator("summary").click();
+  await picture(tab, "changes-light");
+
+  assert.notEqual(await stage.daemon.read(NOTE), before);
+  await card.getByRole("button", { name: "Undo all of these changes" }).click();
+  await card.getByText("Undone: 2 changes").waitFor();
+  assert.equal(await stage.daemon.read(NOTE), before);
+  await assert.rejects(stage.daemon.read("Garden/Watering.md"));
+  await card.getByRole("button", { name: "Bring all of these changes back" }).click();
+  await until("redo", () => card.locator(".vs-card-title").innerText(), (text) => text === "2 changes");
+  assert.match(await stage.daemon.read(NOTE), /Water it well/);
+  await stage.close(tab);
+
+  const wide = await stage.open({ width: 900, height: 700, dark: true });
+  await wide.locator(".vs-changes .vs-added").first().waitFor();
+  await wide.locator(".vs-changes").getByRole("button", { name: `Diff of ${NOTE}` }).click();
+  await picture(wide, "changes-wide-dark");
+  await stage.close(wide);
+  await stage.strike();
+}
+
+/** An undo that would lose what somebody wrote since is refused, says so, and goes on when it is meant. */
+export async function an_undo_that_would_lose_something_asks(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  stage.model.next(
+    (turn) => turn.call("write_file", { path: "List.md", content: "one\ntwo\n" }),
+    (turn) => turn.text("Written."),
+  );
+  await say(tab, "Write a list");
+  await tab.locator(".vs-list").getByText("Written.").waitFor();
+  await done(tab);
+  await stage.daemon.write("List.md", "one\ntwo\nthree of my own\n");
+  const card = tab.locator(".vs-changes");
+  await card.locator(".vs-undo").click();
+  const problem = card.locator(".vs-card-problem");
+  await problem.getByRole("button", { name: "Undo anyway" }).waitFor();
+  assert.match(await problem.innerText(), /List\.md/);
+  assert.match(await problem.locator(".vs-diff").innerText(), /three of my own/);
+  assert.match(await stage.daemon.read("List.md"), /three of my own/);
+  await picture(tab, "undo-refused-light");
+  await problem.getByRole("button", { name: "Undo anyway" }).click();
+  await tab.locator(".page-dialog").getByRole("button", { name: "Cancel" }).click();
+  assert.match(await stage.daemon.read("List.md"), /three of my own/);
+  await problem.getByRole("button", { name: "Undo anyway" }).click();
+  await tab.locator(".page-dialog").getByRole("button", { name: "Undo anyway" }).click();
+  await card.getByText("Undone: 1 change").waitFor();
+  await assert.rejects(stage.daemon.read("List.md"));
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** What needs a person is asked in a card with its diff; an answer elsewhere takes the card away. */
+export async function an_agreement_is_asked_for(set) {
+  const stage = await Stage.set(set);
+  await stage.daemon.command("mode", "ask");
+  const tab = await stage.open();
+  const other = await stage.open({ width: 700 });
+  const write = (text) => (turn) => turn.call("edit_file", { path: "Inbox.md", old_text: "# Inbox", new_text: text });
+  stage.model.next(write("# Inbox of Ana"), (turn) => turn.text("Renamed the heading."));
+  await say(tab, "Put my name into the inbox");
+  const card = tab.locator(".vs-approval");
+  await card.waitFor();
+  assert.match(await card.locator(".vs-diff").innerText(), /Inbox of Ana/);
+  await until("state", () => tab.locator(".vs-state").innerText(), (text) => /Waiting for you/.test(text));
+  await other.locator(".vs-approval").waitFor();
+  await picture(tab, "approval-light");
+  await card.getByRole("button", { name: "Allow once" }).focus();
+  await tab.keyboard.press("Enter");
+  await tab.locator(".vs-list").getByText("Renamed the heading.").waitFor();
+  await other.locator(".vs-approval").waitFor({ state: "detached" });
+  await done(tab);
+  assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
+
+  stage.model.next(write("# Nothing"), (turn) => turn.text("Then not."));
+  // The heading that is looked for is still there as the beginning of the line.
+  await say(tab, "Empty it");
+  await tab.locator(".vs-approval").waitFor();
+  await other.locator(".vs-approval").getByRole("button", { name: "Reject" }).click();
+  await tab.locator(".vs-approval").waitFor({ state: "detached" });
+  await tab.locator(".vs-list").getByText("Then not.").waitFor();
+  await done(tab);
+  assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
+  assert.equal(await tab.locator(".vs-call.is-failed").count(), 1);
+
+  const folder = (path) => (turn) => turn.call("write_file", { path, content: "x\n" });
+  stage.model.next(folder("Garden/One.md"), folder("Garden/Two.md"), (turn) => turn.text("Both are there."));
+  await say(tab, "Two notes for the garden");
+  const always = tab.locator(".vs-approval").getByRole("button", { name: "Always for this folder" });
+  await always.click();
+  await tab.locator(".vs-list").getByText("Both are there.").waitFor();
+  await done(tab);
+  assert.equal(await stage.daemon.read("Garden/Two.md"), "x\n");
+  await stage.close(other);
+  await stage.close(tab);
+  await stage.strike();
+}

@@ -1,0 +1,135 @@
+// The real daemon on a copy of the sample vault, in folders of its own.
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import http from "node:http";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** How long the daemon may take to be ready, in milliseconds. */
+const PATIENCE = 30_000;
+
+export class Daemon {
+  #child;
+  output = "";
+
+  /** A vault, settings and a state folder; nothing runs yet. */
+  static async prepare({ program, sample, model, smarthole }) {
+    const daemon = new Daemon();
+    // In memory where there is such a folder: what is tried here is the view, not the disk.
+    const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+    daemon.home = await mkdtemp(path.join(base, "steward-e2e-"));
+    daemon.program = program;
+    daemon.vault = path.join(daemon.home, "vault");
+    await cp(sample, daemon.vault, { recursive: true });
+    await mkdir(path.join(daemon.home, "config"), { recursive: true });
+    daemon.settings = path.join(daemon.home, "config", "config.toml");
+    await writeFile(
+      daemon.settings,
+      `[models]
+chain = ["scripted/one", "scripted/two"]
+retries = 0
+[models.providers.scripted]
+wire = "chat"
+base_url = "http://127.0.0.1:${model.port}/v1"
+key = "optional"
+[models.facts."one"]
+window = 200000
+price = { input = 1.0, output = 4.0 }
+[conversation]
+titles_by_model = false
+[agent]
+rounds = 200
+calls = 20000
+[smarthole]
+enabled = ${smarthole !== undefined}
+port = ${smarthole ?? 9}
+`,
+    );
+    return daemon;
+  }
+
+  get #environment() {
+    return {
+      ...process.env,
+      HOME: this.home,
+      XDG_STATE_HOME: path.join(this.home, "state"),
+      XDG_CONFIG_HOME: path.join(this.home, "config"),
+      STEWARD_CONFIG: this.settings,
+      NO_COLOR: "1",
+    };
+  }
+
+  /** What a command of the program prints. */
+  async command(...args) {
+    const { stdout } = await run(this.program, [...args, "--vault", this.vault], { env: this.#environment });
+    return stdout.trim();
+  }
+
+  /** Starts it, on the port it had before where it had one. */
+  async start() {
+    const args = ["serve", "--vault", this.vault, "--port", String(this.port ?? 0)];
+    this.#child = spawn(this.program, args, { env: this.#environment, stdio: ["ignore", "pipe", "pipe"] });
+    const child = this.#child;
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`the daemon is not ready:\n${this.output}`)), PATIENCE);
+      const heard = (chunk) => {
+        this.output += chunk;
+        const ready = /ws:\/\/127\.0\.0\.1:(\d+)\/v1/.exec(this.output.slice(this.output.lastIndexOf("ready:")));
+        if (!ready) return;
+        clearTimeout(timer);
+        this.port = Number(ready[1]);
+        resolve();
+      };
+      child.stdout.on("data", heard);
+      child.stderr.on("data", heard);
+      child.once("exit", (code) => {
+        clearTimeout(timer);
+        reject(new Error(`the daemon ended with ${code}:\n${this.output}`));
+      });
+    });
+    this.token = await this.command("token");
+  }
+
+  /** Ends it: as a user would, or by force. */
+  async stop(signal = "SIGTERM") {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    this.output = "";
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Says something by HTTP and waits for the answer, as a script does. */
+  post(text) {
+    const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+    const options = { host: "127.0.0.1", port: this.port, path: "/v1/sessions/current/messages", method: "POST", headers };
+    return new Promise((resolve, reject) => {
+      const request = http.request(options, async (response) => {
+        let body = "";
+        for await (const chunk of response) body += chunk;
+        if (response.statusCode === 200) resolve(JSON.parse(body));
+        else reject(new Error(body));
+      });
+      request.on("error", reject).end(JSON.stringify({ text }));
+    });
+  }
+
+  read(file) {
+    return readFile(path.join(this.vault, file), "utf8");
+  }
+
+  write(file, text) {
+    return writeFile(path.join(this.vault, file), text);
+  }
+
+  async remove() {
+    await this.stop("SIGKILL");
+    await rm(this.home, { recursive: true, force: true });
+  }
+}

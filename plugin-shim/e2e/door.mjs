@@ -1,0 +1,147 @@
+// A door before the daemon: it hands the page and the socket through, and can be slammed shut in the
+// middle of an answer, as a network would.
+import http from "node:http";
+import net from "node:net";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
+
+export class Door {
+  #sockets = new Set();
+  #server;
+  #daemon;
+  #harness;
+  isOpen = true;
+
+  /** `harness` is the folder of the tests' own page. */
+  static async before(daemon, harness) {
+    const door = new Door();
+    door.#daemon = daemon;
+    door.#harness = harness;
+    door.#server = http.createServer((request, response) => void door.#serve(request, response));
+    door.#server.on("upgrade", (request, socket, head) => door.#upgrade(request, socket, head));
+    await new Promise((resolve) => door.#server.listen(0, "127.0.0.1", resolve));
+    door.port = door.#server.address().port;
+    return door;
+  }
+
+  /** An address that opens the page once. */
+  async address() {
+    const own = `http://127.0.0.1:${this.port}/`;
+    const inner = await this.#inner("GET", "/", {});
+    if (inner.status !== 200) throw new Error(`the daemon serves no page: ${inner.status}`);
+    const printed = await this.#daemon.command("open", "--print");
+    const code = /#code=\S+/.exec(printed)?.[0];
+    if (code === undefined) throw new Error(`steward open says: ${printed}`);
+    return own + code;
+  }
+
+  #inner(method, url, headers, body) {
+    return new Promise((resolve, reject) => {
+      const { port } = this.#daemon;
+      const request = http.request({ host: "127.0.0.1", port, method, path: url, headers: { ...headers, host: `127.0.0.1:${port}` } });
+      request.on("error", reject).on("response", async (response) => {
+        const chunks = [];
+        for await (const chunk of response) chunks.push(chunk);
+        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) });
+      });
+      request.end(body);
+    });
+  }
+
+  async #serve(request, response) {
+    const [file] = request.url.slice(1).split("?");
+    if (file === "harness.html" || file === "harness.js" || file === "harness.css") return this.#own(file, response);
+    if (!this.isOpen) return response.destroy();
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const headers = this.#headers(request.headers, null);
+    let inner;
+    try {
+      inner = await this.#inner(request.method, request.url, headers, Buffer.concat(chunks));
+    } catch {
+      return response.destroy();
+    }
+    // A page that was built since the daemon was, for whoever works on the view.
+    const newer = process.env.STEWARD_PAGE;
+    if (newer && inner.status === 200 && /^\/view\.(js|css)$/.test(request.url)) {
+      inner.body = await readFile(path.join(newer, request.url));
+      inner.headers["content-length"] = String(inner.body.length);
+      delete inner.headers.etag;
+    }
+    response.writeHead(inner.status, inner.headers);
+    response.end(inner.body);
+  }
+
+  /** The tests' own page, which is there whether or not the daemon is. */
+  async #own(file, response) {
+    const page = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="harness.css"><script src="harness.js" defer></script><body>';
+    const text = file === "harness.html" ? page : await readFile(path.join(this.#harness, file));
+    response.writeHead(200, { "content-type": TYPES[path.extname(file)], "content-security-policy": this.#policy() });
+    response.end(text);
+  }
+
+  #policy() {
+    return `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:${this.port}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+  }
+
+  /** The headers as the daemon is to see them: it answers to its own name only. */
+  #headers(given, origin) {
+    const headers = { ...given, host: `127.0.0.1:${this.#daemon.port}` };
+    if (given.origin !== undefined) headers.origin = origin ?? `http://127.0.0.1:${this.#daemon.port}`;
+    return headers;
+  }
+
+  #upgrade(request, client, head) {
+    if (!this.isOpen) return client.destroy();
+    const inner = net.connect(this.#daemon.port, "127.0.0.1");
+    const both = [client, inner];
+    const end = () => both.forEach((one) => (one.destroy(), this.#sockets.delete(one)));
+    both.forEach((one) => (this.#sockets.add(one), one.on("error", end).on("close", end)));
+    const headers = Object.entries(this.#headers(request.headers, this.origin)).map(([name, value]) => `${name}: ${value}\r\n`);
+    inner.write(`GET ${request.url} HTTP/1.1\r\n${headers.join("")}\r\n`);
+    inner.write(head);
+    client.pipe(inner);
+    inner.pipe(client);
+  }
+
+  /** Breaks every connection, and takes none until `open`. */
+  slam() {
+    this.isOpen = false;
+    this.#sockets.forEach((socket) => socket.destroy());
+    this.#server.closeAllConnections();
+  }
+
+  open() {
+    this.isOpen = true;
+  }
+
+  stop() {
+    this.slam();
+    this.#server.close();
+  }
+}
+
+/** A server that nobody may ask anything: what a hostile answer would load from. */
+export class Canary {
+  asked = [];
+  #server;
+
+  static async start() {
+    const canary = new Canary();
+    canary.#server = http.createServer((request, response) => {
+      canary.asked.push(`${request.method} ${request.url}`);
+      response.end();
+    });
+    await new Promise((resolve) => canary.#server.listen(0, "127.0.0.1", resolve));
+    canary.port = canary.#server.address().port;
+    return canary;
+  }
+
+  stop() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}

@@ -1,0 +1,42 @@
+// The view in a page of the tests' own: it can be taken away, and be there before its daemon.
+import { BrowserHost } from "../src/page/browser-host";
+import { createConnection } from "../src/connection";
+import { element } from "../src/view/dom";
+import { mountChat } from "../src/view";
+
+const query = new URLSearchParams(window.location.search);
+const connection = createConnection({
+  address: () => window.location.host,
+  token: () => Promise.resolve(query.get("token")),
+  capabilities: { approvals: true },
+  clientInfo: { name: "harness", version: "0.0.0" },
+  probe: async (url) => {
+    try {
+      return (await window.fetch(url)).ok;
+    } catch {
+      return false;
+    }
+  },
+});
+const host = new BrowserHost(document, () => connection);
+
+/** Mounts the view and answers how many milliseconds pass until it is painted. */
+async function mount(): Promise<number> {
+  const before = performance.now();
+  const root = element(document, "main", { class: "page-chat" });
+  document.body.appendChild(root);
+  const chat = mountChat(root, connection, host);
+  connection.start();
+  Object.assign(window, {
+    unmount() {
+      chat.unmount();
+      connection.stop();
+      root.remove();
+    },
+  });
+  // The task behind the frame runs when the frame is painted.
+  await new Promise((resolve) => window.requestAnimationFrame(() => window.setTimeout(resolve, 0)));
+  return performance.now() - before;
+}
+
+Object.assign(window, { mount });

@@ -1,0 +1,238 @@
+// How it holds up: long answers, long histories, quick beginnings, and nothing left behind.
+import assert from "node:assert/strict";
+import { gate } from "./model.mjs";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+
+/** The longest that the main thread may be held, in milliseconds. */
+const HELD = 50;
+const LINES = 10_000;
+
+/**
+ * What the tasks of the page's main thread worked, in milliseconds of its own time: the clock says
+ * more on a machine that does other things too.
+ */
+function mainTasks(trace) {
+  const name = ({ pid, tid }) => `${pid}/${tid}`;
+  const mains = trace.filter((one) => one.name === "thread_name" && one.args?.name === "CrRendererMain").map(name);
+  const tasks = {};
+  for (const one of trace.filter(isTask)) (tasks[name(one)] ??= []).push(one);
+  const ours = mains.map((main) => tasks[main] ?? []).sort((one, other) => other.length - one.length)[0];
+  assert.ok(ours?.length > 100, "the trace has the page's tasks");
+  return ours.map((task) => (task.tdur ?? task.dur) / 1_000);
+}
+
+function isTask(event) {
+  return event.ph === "X" && event.name.endsWith("RunTask");
+}
+
+/** Answers of 10,000 lines, of every kind that grows: none holds the main thread. */
+export async function a_long_answer_never_freezes(set) {
+  const stage = await Stage.set(set);
+  const kinds = {
+    paragraphs: (at) => (at % 4 === 3 ? "\n" : `Line ${at} of a **long** answer with [[Note ${at}]] and \`code\`.\n`),
+    code: (at) => (at === 0 ? "```ts\n" : `const line${at} = "of a very long listing";\n`),
+    list: (at) => `- Item ${at} with *words* and a [link](https://example.org/${at})\n`,
+    table: (at) => (at === 0 ? "| a | b | c |\n" : at === 1 ? "|---|---|---|\n" : `| ${at} | cell **${at}** | more |\n`),
+    one_paragraph: (at) => `Line ${at} of a paragraph that does not end, with _words_.\n`,
+  };
+  for (const [kind, line] of Object.entries(kinds)) {
+    const tab = await stage.open({ width: 500 });
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
+    stage.model.next(async (turn) => {
+      for (let at = 0; at < LINES; at += 50) {
+        turn.text(Array.from({ length: 50 }, (_, more) => line(at + more)).join(""));
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      turn.text("\n\n```\n\nThe very end.");
+    });
+    await tab.evaluate(() => window.__tasks.splice(0));
+    await set.browser.startTracing(tab, { categories: ["toplevel", "devtools.timeline"] });
+    await say(tab, `A long answer, ${kind}`);
+    // Looked for in the page, at the one place: to have its whole text read would be a task of its own.
+    await tab.evaluate(
+      () =>
+        new Promise((resolve, reject) => {
+          const look = () => {
+            const work = document.querySelector(".vs-work");
+            const last = document.querySelector(".vs-agent .vs-group:last-child .vs-segment:last-child");
+            if (work.hidden && last?.textContent.includes("The very end.")) resolve();
+            else if (performance.now() < 80_000) setTimeout(look, 100);
+            else reject(new Error("the end is not drawn"));
+          };
+          look();
+        }),
+    );
+    const tasks = await tab.evaluate(() => window.__tasks.map((task) => task.duration));
+    const trace = JSON.parse(String(await set.browser.stopTracing())).traceEvents;
+    const held = mainTasks(trace);
+    const longest = Math.max(...held);
+    const segments = await tab.locator(".vs-segment").count();
+    const byClock = Math.max(0, ...tasks);
+    console.log(`        ${kind}: ${segments} pieces; of ${held.length} tasks the longest worked ${longest.toFixed(0)} ms, by the clock ${byClock.toFixed(0)} ms`);
+    assert.ok(segments > 60, `${kind} is drawn in pieces`);
+    assert.ok(longest <= HELD, `${kind} held the main thread for ${longest} ms`);
+    await stage.close(tab);
+  }
+  await stage.strike();
+}
+
+/** A history of 5,000 messages opens at its end, pages in on the way up, and stays bounded. */
+export async function a_long_history_is_paged(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const turns = 50;
+  for (let turn = 0; turn < turns; turn++) {
+    stage.model.next(
+      (answer) => {
+        for (let at = 0; at < 98; at++) answer.call("send_message", { text: `Message ${turn * 100 + at}: about **beds** and [[Compost]].` });
+      },
+      (answer) => answer.text(`Turn ${turn} is over.`),
+    );
+  }
+  const begun = Date.now();
+  for (let turn = 0; turn < turns; turn++) await stage.daemon.post(`Turn ${turn}`);
+  console.log(`        5,000 messages were made in ${Date.now() - begun} ms`);
+  // The view was there all the while, and let go of the oldest.
+  await tab.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
+  const live = await tab.locator(".vs-entry").count();
+  assert.ok(live <= 700, `${live} entries`);
+  await stage.close(tab);
+
+  const fresh = await stage.open();
+  await fresh.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
+  const scroller = fresh.locator(".vs-scroll");
+  const atEnd = () => scroller.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight);
+  await until("end in view", atEnd, (distance) => distance < 4);
+  await fresh.evaluate(() => window.__tasks.splice(0));
+  let most = 0;
+  let oldest = Infinity;
+  const end = Date.now() + 60_000;
+  while (oldest > 0) {
+    assert.ok(Date.now() < end, `the beginning is not reached: ${oldest}`);
+    await scroller.evaluate((one) => (one.scrollTop = Math.max(0, one.scrollTop - 3 * one.clientHeight)));
+    await fresh.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const seen = await fresh.evaluate(() => ({
+      count: document.querySelectorAll(".vs-entry").length,
+      first: document.querySelector(".vs-entry .vs-markdown, .vs-entry .vs-user-text")?.textContent ?? "",
+    }));
+    most = Math.max(most, seen.count);
+    const turn = /^Turn (\d+)$/.exec(seen.first);
+    const number = turn ? Number(turn[1]) * 100 : Number(/Message (\d+)/.exec(seen.first)?.[1] ?? Infinity);
+    oldest = Math.min(oldest, number);
+  }
+  const tasks = await fresh.evaluate(() => window.__tasks.map((task) => task.duration));
+  console.log(`        at most ${most} entries in the page; longest task ${Math.max(0, ...tasks).toFixed(0)} ms`);
+  assert.ok(most <= 800, `${most} entries at once`);
+  await fresh.locator(".vs-jump").click();
+  await fresh.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
+  await until("end in view", atEnd, (distance) => distance < 4);
+  await stage.close(fresh);
+  await stage.strike();
+}
+
+/** The view is painted at once, a piece of an answer within a frame, and nothing stays behind. */
+export async function it_is_quick_and_leaves_nothing(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ at: stage.harness() });
+  const clean = await tab.evaluate(() => window.__held());
+  const times = [];
+  for (let round = 0; round < 5; round++) {
+    times.push(await tab.evaluate(() => window.mount()));
+    await tab.locator(".vs-composer").waitFor();
+    if (round === 0) {
+      stage.model.next((turn) => turn.call("write_file", { path: "New.md", content: "x\n" }), (turn) => turn.text("Noted."));
+      await say(tab, "Hello");
+      await tab.locator(".vs-list").getByText("Noted.").waitFor();
+      await done(tab);
+    }
+    await tab.locator(".vs-changes .vs-added").first().waitFor();
+    // Menus, lists and half a sentence are open when it goes.
+    await tab.locator(".vs-title").click();
+    await tab.locator(".vs-session").waitFor();
+    if (round % 2 === 1) {
+      await tab.locator(".vs-search").press("Escape");
+      await tab.getByRole("button", { name: "More", exact: true }).click();
+    }
+    await tab.evaluate(() => window.unmount());
+    await until("nothing left", () => tab.evaluate(() => window.__held()), (held) => JSON.stringify(held) === JSON.stringify(clean));
+    assert.equal(await tab.locator(".vs-chat, .page-chat").count(), 0);
+  }
+  console.log(`        painted after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
+  assert.ok(Math.max(...times) < 100, `${times}`);
+
+  await tab.evaluate(() => window.mount());
+  await tab.locator(".vs-changes .vs-added").first().waitFor();
+  const on = gate();
+  stage.model.next(async (turn) => {
+    turn.text("One. ");
+    await on.opened;
+    turn.text("Two.");
+  });
+  await say(tab, "In pieces");
+  await tab.locator(".vs-list").getByText("One.").waitFor();
+  // From the arrival of a piece at the socket to its words in the page: frames are counted.
+  const frames = tab.evaluate(
+    () =>
+      new Promise((resolve) => {
+        let count = null;
+        window.__arrived = () => (count ??= 0);
+        const look = () => {
+          if (document.querySelector(".vs-list")?.textContent.includes("Two.")) return resolve(count);
+          if (count !== null) count += 1;
+          requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+      }),
+  );
+  on.open();
+  const waited = await frames;
+  console.log(`        a piece is in the page ${waited} frames after it came`);
+  assert.ok(waited !== null && waited <= 1, `${waited} frames`);
+  await done(tab);
+  await tab.evaluate(() => window.unmount());
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** Sidebars of every width, both themes, and writing from right to left. */
+export async function it_looks_right_everywhere(set) {
+  const stage = await Stage.set(set);
+  stage.model.next(
+    (turn) => {
+      turn.thought("The bed plan first.");
+      turn.call("read_file", { path: "Garden/Crop rotation.md" });
+    },
+    (turn) => turn.call("edit_file", { path: "Inbox.md", old_text: "# Inbox", new_text: "# Inbox\n\n- [ ] Order seed potatoes" }),
+    (turn) =>
+      turn.text(
+        "Bed 2 is free after the beans, so **potatoes** can go there:\n\n| Month | What to do |\n|---|---|\n| March | chit them |\n| April | plant, 30 cm apart |\n\n- [x] a bed is free\n- [ ] seed potatoes\n\nThe order is in your [[Inbox]].",
+      ),
+  );
+  const tab = await stage.open({ width: 900, height: 720 });
+  await say(tab, "Where can potatoes go this year? Put what I have to buy on my list.");
+  await tab.locator(".vs-list").getByText("The order is in your").waitFor();
+  await done(tab);
+  await tab.locator(".vs-changes .vs-added").first().waitFor();
+  await picture(tab, "turn-wide-light");
+  await stage.close(tab);
+  for (const [name, size] of Object.entries({ "narrow-dark": { width: 240, height: 720, dark: true }, "sidebar-light": { width: 380, height: 760 }, "sidebar-dark": { width: 380, height: 760, dark: true } })) {
+    const one = await stage.open(size);
+    await one.locator(".vs-changes .vs-added").first().waitFor();
+    const overflow = await one.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.equal(overflow, 0, `${name} is wider than its window`);
+    const wide = await one.locator(".vs-content").evaluate((content) => content.scrollWidth - content.clientWidth);
+    assert.equal(wide, 0, `${name} has something that sticks out`);
+    await picture(one, `turn-${name}`);
+    await stage.close(one);
+  }
+  const hebrew = await stage.open();
+  await hebrew.getByRole("button", { name: "New conversation", exact: true }).click();
+  stage.model.next((turn) => turn.text("הגינה צריכה **מים** פעמיים בשבוע.\n\n- ראשון\n- רביעי"));
+  await say(hebrew, "מה הגינה צריכה?");
+  await hebrew.locator(".vs-list").getByText("פעמיים בשבוע").waitFor();
+  await done(hebrew);
+  assert.equal(await hebrew.locator(".vs-agent p").first().evaluate((one) => getComputedStyle(one).direction), "rtl");
+  await picture(hebrew, "rtl-light");
+  await stage.close(hebrew);
+  await stage.strike();
+}

@@ -1,0 +1,67 @@
+// The whole, tried in headless Chromium against the real daemon: `STEWARD_PROGRAM=… npm run e2e`.
+// Names of tests as arguments run those alone.
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import * as esbuild from "esbuild";
+import { browserPath, launch } from "./browser.mjs";
+import { strikeAll } from "./stage.mjs";
+import { tests } from "./tests.mjs";
+
+const root = path.resolve(import.meta.dirname, "..");
+const program = process.env.STEWARD_PROGRAM;
+const page = path.join(root, "dist", "page");
+const missing = [
+  [!program || !existsSync(program), "set STEWARD_PROGRAM to the built program: target/debug/steward"],
+  [!browserPath(), "install Chromium (Debian: apt-get install chromium), or set CHROMIUM to its path"],
+  [!existsSync(path.join(page, "view.js")), "build the page first: npm run build"],
+].filter(([isMissing]) => isMissing);
+if (missing.length > 0) {
+  for (const [, what] of missing) console.error(what);
+  process.exit(1);
+}
+
+const harness = await mkdtemp(path.join(os.tmpdir(), "steward-harness-"));
+/** Milliseconds that one test may take. */
+const LONGEST = 90_000;
+
+function inTime(running) {
+  let timer;
+  const late = new Promise((resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`it takes more than ${LONGEST / 1000} s`)), LONGEST);
+  });
+  return Promise.race([running, late]).finally(() => clearTimeout(timer));
+}
+
+const wanted = process.argv.slice(2);
+const set = { program: path.resolve(program), harness, sample: path.resolve(root, "..", "fixtures", "vault") };
+await esbuild.build({
+  entryPoints: [path.join(root, "e2e", "harness.ts")],
+  outfile: path.join(harness, "harness.js"),
+  bundle: true,
+  format: "iife",
+  target: "es2022",
+  logLevel: "warning",
+});
+await cp(path.join(page, "view.css"), path.join(harness, "harness.css"));
+const browser = await launch();
+const begun = Date.now();
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
+  const start = Date.now();
+  try {
+    await inTime(test({ ...set, browser }));
+    console.log(`ok      ${name} (${Date.now() - start} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.error(`FAILED  ${name} (${Date.now() - start} ms)\n${error.stack ?? error}`);
+    await strikeAll(name);
+  }
+}
+await browser.close();
+await rm(harness, { recursive: true, force: true });
+console.log(`${failed === 0 ? "all well" : `${failed} failed`} in ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+process.exit(failed === 0 ? 0 : 1);

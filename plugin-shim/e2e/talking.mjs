@@ -1,0 +1,183 @@
+// Saying something, and what comes back.
+import assert from "node:assert/strict";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+import { SmartHole } from "./smarthole.mjs";
+import { gate } from "./model.mjs";
+
+/** An answer comes piece by piece, as Markdown, with thinking folded away. */
+export async function an_answer_streams(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  await picture(tab, "empty-light");
+  const first = gate();
+  const second = gate();
+  stage.model.next(async (turn) => {
+    turn.thought("Perhaps the compost needs turning.");
+    turn.text("## What the heap needs\n\nTurn it **at Christmas**, and when the ");
+    await first.opened;
+    turn.text("[[Slugs|slugs]] wake:\n\n1. Brown\n2. Gre");
+    await second.opened;
+    turn.text("en\n\n```sh\nsteward serve\n```\n");
+  });
+  await say(tab, "What does my compost need?");
+  await tab.locator(".vs-agent strong").waitFor();
+  assert.equal(await tab.locator(".vs-agent ol").count(), 0);
+  assert.match(await tab.locator(".vs-state").innerText(), /Working/);
+  await tab.locator(".vs-stop").waitFor();
+  first.open();
+  await tab.locator(".vs-agent ol li").nth(1).waitFor();
+  second.open();
+  await done(tab);
+  assert.equal(await tab.locator(".vs-agent pre code").innerText(), "steward serve");
+  assert.equal(await tab.locator(".vs-agent .internal-link").getAttribute("data-linkpath"), "Slugs");
+  assert.match(await tab.locator(".vs-usage").innerText(), /12\.\dk · \$0\.01/);
+  assert.equal(await tab.locator(".vs-thought details").getAttribute("open"), null);
+  await tab.locator(".vs-thought summary").click();
+  assert.equal(await tab.locator(".vs-thought-text").innerText(), "Perhaps the compost needs turning.");
+  assert.equal(await tab.locator(".vs-input").evaluate((field) => field === field.ownerDocument.activeElement), false);
+  // Who hears the view is told the whole answer, once.
+  assert.match(await tab.locator("[aria-live=polite]").innerText(), /What the heap needs/);
+  await picture(tab, "answer-light");
+  await stage.close(tab);
+
+  const dark = await stage.open({ dark: true });
+  await dark.locator(".vs-agent ol").waitFor();
+  // What was kept is shown as it was: thinking, and the whole text.
+  assert.equal(await dark.locator(".vs-thought").count(), 1);
+  assert.equal(await dark.locator(".vs-user").count(), 1);
+  await picture(dark, "answer-dark");
+  await stage.close(dark);
+  await stage.strike();
+}
+
+/** A question stands out and waits; the next message answers it. */
+export async function a_question_is_answered(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  stage.model.next(
+    (turn) => turn.call("send_message", { text: "Which **bed** do you mean?", is_question: true }),
+    (turn) => turn.text("Then the first it is."),
+  );
+  await say(tab, "Plan my bed");
+  await tab.locator(".vs-agent.is-waiting .vs-question-badge").waitFor();
+  assert.match(await tab.locator(".vs-state").innerText(), /Waiting for you/);
+  assert.equal(await tab.locator(".vs-work").isVisible(), false);
+  assert.equal(await tab.locator(".vs-input").getAttribute("placeholder"), "Answer the question");
+  await picture(tab, "question-light");
+  await say(tab, "Bed 1");
+  await tab.locator(".vs-list").getByText("Then the first it is.").waitFor();
+  await done(tab);
+  assert.equal(await tab.locator(".vs-question-badge:visible").count(), 0);
+  assert.match(await tab.locator(".vs-state").innerText(), /Done/);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** What is said while a turn is at work waits, is shown as waiting, and is heard at the next round. */
+export async function a_message_waits_and_a_turn_stops(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const on = gate();
+  stage.model.next(
+    async (turn) => {
+      turn.text("Let me look.");
+      await on.opened;
+      turn.call("list_files", { path: "Garden" });
+    },
+    (turn) => turn.text("Both are done."),
+  );
+  await say(tab, "List my garden");
+  await tab.locator(".vs-list").getByText("Let me look.").waitFor();
+  await say(tab, "and the beds too");
+  await until("queue", () => tab.locator(".vs-work").innerText(), (text) => text.includes("1 message"));
+  assert.equal(await tab.locator(".vs-user.is-pending").count(), 1);
+  on.open();
+  await tab.locator(".vs-list").getByText("Both are done.").waitFor();
+  await done(tab);
+  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["List my garden", "and the beds too"]);
+  assert.match(await tab.locator(".vs-call-title").first().innerText(), /Garden/);
+
+  const never = gate();
+  stage.model.next(async (turn) => {
+    turn.text("This will take long…");
+    await never.opened;
+  });
+  await say(tab, "Take your time");
+  await tab.locator(".vs-list").getByText("This will take long").waitFor();
+  await tab.locator(".vs-stop").click();
+  await tab.locator(".vs-end").getByText("Stopped").waitFor();
+  await done(tab);
+  never.open();
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** What is spoken stands in the same timeline as what is typed, with where it came from. */
+export async function a_voice_is_heard_in_the_same_timeline(set) {
+  const smarthole = await SmartHole.start();
+  const stage = await Stage.set({ ...set, smarthole: smarthole.port });
+  const tab = await stage.open();
+  stage.model.next((turn) => turn.text("Typed, and heard."));
+  await say(tab, "Hello from the keyboard");
+  await tab.locator(".vs-list").getByText("Typed, and heard.").waitFor();
+  await done(tab);
+  await until("registration", () => smarthole.isRegistered);
+  stage.model.next((turn) => turn.text("Spoken, and heard."));
+  smarthole.say("v1", "Hello from the microphone");
+  await tab.locator(".vs-list").getByText("Spoken, and heard.").waitFor();
+  await done(tab);
+  const spoken = tab.locator(".vs-user").nth(1);
+  assert.match(await spoken.innerText(), /Hello from the microphone\s+by (voice|SmartHole)/);
+  assert.equal(await tab.locator(".vs-user").count(), 2);
+  await picture(tab, "voice-light");
+  await stage.close(tab);
+  await stage.strike();
+  smarthole.stop();
+}
+
+/** `@` names a note, files are dragged in, and Enter is left alone while an input method composes. */
+export async function the_composer_names_notes(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const input = tab.locator(".vs-input");
+  await input.pressSequentially("Look at @compo");
+  const option = tab.locator(".vs-completion.is-selected");
+  await option.waitFor();
+  assert.match(await option.innerText(), /Compost/);
+  await picture(tab, "completion-light");
+  await input.press("Enter");
+  assert.equal(await input.inputValue(), "Look at [[Garden/Compost]] ");
+  await input.press("Shift+Enter");
+  assert.match(await input.inputValue(), /\n$/);
+
+  await input.evaluate((field) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", "obsidian://open?vault=vault&file=Garden%2FPlot%2027.md");
+    const drop = new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data });
+    field.dispatchEvent(drop);
+  });
+  assert.match(await tab.locator(".vs-chip").innerText(), /Plot 27/);
+  await input.evaluate((field) => {
+    const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+    field.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData: data }));
+  });
+  await tab.locator(".vs-chip").nth(1).waitFor();
+  await tab.locator(".vs-chip").nth(1).getByRole("button").click();
+  assert.equal(await tab.locator(".vs-chip").count(), 1);
+
+  await input.evaluate((field) => {
+    field.dispatchEvent(new CompositionEvent("compositionstart", { bubbles: true }));
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, isComposing: true }));
+    field.dispatchEvent(new CompositionEvent("compositionend", { bubbles: true }));
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  });
+  assert.equal(await tab.locator(".vs-user").count(), 0);
+  await input.press("Enter");
+  await tab.locator(".vs-agent").waitFor();
+  await done(tab);
+  assert.match(JSON.stringify(stage.model.requests.at(-1).messages), /Plot 27\.md/);
+  await stage.close(tab);
+  await stage.strike();
+}

@@ -1,0 +1,8 @@
+// What is tried, by name.
+import * as changes from "./changes.mjs";
+import * as conversations from "./conversations.mjs";
+import * as large from "./large.mjs";
+import * as talking from "./talking.mjs";
+import * as trouble from "./trouble.mjs";
+
+export const tests = { ...talking, ...changes, ...conversations, ...trouble, ...large };

@@ -1,0 +1,216 @@
+// What goes wrong: the connection, the daemon, the model, and answers that mean harm.
+import assert from "node:assert/strict";
+import { Canary } from "./door.mjs";
+import { Stage, done, picture, say, until } from "./stage.mjs";
+import { gate } from "./model.mjs";
+
+/** The connection breaks in the middle of an answer: nothing is lost and nothing stands twice. */
+export async function the_connection_breaks_in_an_answer(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const on = gate();
+  const meanwhile = gate();
+  stage.model.next(async (turn) => {
+    turn.text("The first half, ");
+    await on.opened;
+    turn.text("what came meanwhile, ");
+    await meanwhile.opened;
+    turn.text("and the end.");
+  });
+  await say(tab, "Tell me a long story");
+  await tab.locator(".vs-list").getByText("The first half,").waitFor();
+  stage.door.slam();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  on.open();
+  await picture(tab, "away-light");
+  stage.door.open();
+  await tab.locator(".vs-list").getByText("what came meanwhile,").waitFor();
+  meanwhile.open();
+  await done(tab);
+  assert.equal((await tab.locator(".vs-agent .vs-markdown").innerText()).trim(), "The first half, what came meanwhile, and the end.");
+  assert.equal(await tab.locator(".vs-agent").count(), 1);
+  assert.equal(await tab.locator(".vs-user").count(), 1);
+  assert.equal(await tab.locator(".vs-panel").isVisible(), false);
+
+  // What is written while nobody listens is sent when somebody does, once.
+  stage.door.slam();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  await say(tab, "Are you there?");
+  await tab.locator(".vs-user.is-pending").waitFor();
+  stage.model.next((turn) => turn.text("I am."));
+  stage.door.open();
+  await tab.locator(".vs-list").getByText("I am.").waitFor();
+  await done(tab);
+  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Tell me a long story", "Are you there?"]);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** The daemon is killed and comes again: the view finds it, and what was said. */
+export async function the_daemon_comes_and_goes(set) {
+  const stage = await Stage.set(set);
+  const page = await stage.open();
+  const tab = await stage.open({ at: stage.harness() });
+  await tab.evaluate(() => window.mount());
+  stage.model.next((turn) => turn.text("Before the end."));
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Before the end.").waitFor();
+  await done(tab);
+  await stage.daemon.stop("SIGKILL");
+  await tab.locator(".vs-panel").waitFor();
+  await until("word of it", () => tab.locator(".vs-panel").innerText(), (text) => /daemon has stopped/.test(text));
+  await stage.daemon.start();
+  await tab.locator(".vs-panel").waitFor({ state: "hidden" });
+  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello"]);
+  stage.model.next((turn) => turn.text("After it."));
+  await say(tab, "Still there?");
+  await tab.locator(".vs-list").getByText("After it.").waitFor();
+  await done(tab);
+  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello", "Still there?"]);
+  assert.match(await tab.locator(".vs-state").innerText(), /Done/);
+  await stage.close(tab);
+
+  // What a browser was let in with ends with the daemon that let it in.
+  await page.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
+  assert.match(await page.locator(".vs-panel").innerText(), /steward open/);
+  await stage.close(page);
+
+  // A restart in the middle of a turn leaves nothing that works for ever.
+  const other = await stage.open({ at: stage.harness() });
+  await other.evaluate(() => window.mount());
+  const never = gate();
+  stage.model.next(async (turn) => {
+    turn.text("I begin…");
+    await never.opened;
+  });
+  await say(other, "Begin");
+  await other.locator(".vs-list").getByText("I begin…").waitFor();
+  await stage.daemon.stop("SIGKILL");
+  never.open();
+  await other.locator(".vs-panel.is-line").waitFor();
+  await stage.daemon.start();
+  await other.locator(".vs-panel").waitFor({ state: "hidden" });
+  await done(other);
+  assert.equal(await other.locator(".vs-user").count(), 3);
+  await stage.close(other);
+  await stage.strike();
+}
+
+/** Where no daemon runs the view says how to start it, and connects by itself. */
+export async function a_view_waits_for_the_daemon(set) {
+  const stage = await Stage.set(set);
+  const at = stage.harness();
+  await stage.daemon.stop();
+  const tab = await stage.open({ at });
+  await tab.evaluate(() => window.mount());
+  const panel = tab.locator(".vs-panel");
+  await panel.getByText("The daemon is not running").waitFor();
+  assert.match(await panel.innerText(), /steward serve/);
+  assert.equal(await tab.locator(".vs-composer").isVisible(), false);
+  await picture(tab, "absent-light");
+  await stage.daemon.start();
+  await panel.waitFor({ state: "hidden" });
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Noted.").waitFor();
+  await done(tab);
+  await stage.close(tab);
+
+  const unpaired = await stage.open({ at: stage.harness(null), dark: true });
+  await unpaired.evaluate(() => window.mount());
+  await unpaired.locator(".vs-panel").getByText("Not paired yet").waitFor();
+  await picture(unpaired, "unpaired-dark");
+  await stage.close(unpaired);
+
+  const wrong = await stage.open({ at: stage.harness("0".repeat(64)) });
+  await wrong.evaluate(() => window.mount());
+  await wrong.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
+  await stage.close(wrong);
+  await stage.strike();
+}
+
+/** The model fails: the turn ends, says why, and can be tried again. */
+export async function a_model_that_fails_is_told(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  stage.model.next((turn) => turn.fail());
+  await say(tab, "Hello");
+  await tab.locator(".vs-end.is-error").waitFor();
+  await done(tab);
+  await picture(tab, "failed-light");
+  stage.model.next((turn) => turn.text("Now it works."));
+  await tab.getByRole("button", { name: "Try again" }).click();
+  await tab.locator(".vs-list").getByText("Now it works.").waitFor();
+  await done(tab);
+  assert.equal(await tab.locator(".vs-end").count(), 0);
+  assert.equal(await tab.locator(".vs-user").count(), 1);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** An answer full of traps loads nothing, runs nothing, and opens only what is clicked. */
+export async function a_hostile_answer_does_nothing(set) {
+  const stage = await Stage.set(set);
+  const canary = await Canary.start();
+  const tab = await stage.open({ height: 1400 });
+  const asked = [];
+  tab.on("request", (request) => asked.push(request.url()));
+  const at = `http://127.0.0.1:${canary.port}`;
+  const hostile = `
+![picture](${at}/image.png) ![[${at}/embed.png]] ![ref][r]
+
+[r]: ${at}/reference.png
+
+<img src="${at}/html.png" onerror="window.__harm=1"> <iframe src="${at}/frame"></iframe>
+
+<script>window.__harm=2</script><script src="${at}/script.js"></script>
+<link rel="stylesheet" href="${at}/style.css"><style>@import "${at}/import.css"; body{background:url(${at}/css.png)}</style>
+<object data="${at}/object"></object><video src="${at}/video" autoplay></video><svg><image href="${at}/svg.png"/><script>window.__harm=3</script></svg>
+<meta http-equiv="refresh" content="0;url=${at}/refresh"><base href="${at}/"><form action="${at}/form"><button autofocus onfocus="window.__harm=4">x</button></form>
+
+[script](javascript:window.__harm=5) [tabbed](java\tscript:window.__harm=6) [data](data:text/html,<script>window.__harm=7</script>) [vb](vbscript:x) [file](file:///etc/passwd) [obsidian](obsidian://open?vault=x) [blob](blob:${at}/x) <javascript:window.__harm=8>
+
+[entity](&#106;avascript:window.__harm=9) [user](https://bank.example@${at.slice(7)}/user) [protocol](//127.0.0.1:${canary.port}/relative)
+
+[https://bank.example](${at}/phish) and [[Compost|${at}/alias]]
+
+| a | b |
+|---|---|
+| ![x](${at}/table.png) | <img src=${at}/cell.png> |
+
+\`\`\`html
+<img src="${at}/code.png" onerror="window.__harm=10">
+\`\`\`
+`;
+  stage.model.next((turn) => {
+    turn.thought(`<img src="${at}/thought.png" onerror="window.__harm=11">`);
+    turn.text(hostile);
+  });
+  await say(tab, `<img src="${at}/mine.png" onerror="window.__harm=12">`);
+  await done(tab);
+  await tab.locator(".vs-thought summary").click();
+  // Everything that could be loaded would be by now: the page itself has been drawn and laid out.
+  await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 600)));
+  assert.equal(await tab.evaluate(() => window.__harm), undefined);
+  assert.deepEqual(canary.asked, []);
+  assert.deepEqual(asked.filter((url) => url.includes(String(canary.port))), []);
+  const inside = await tab.locator(".vs-list").evaluate((list) =>
+    [...list.querySelectorAll("img, iframe, script, link, style, object, embed, video, audio, image, meta, base, form, a[href], [onerror], [onfocus], [style]")].map((one) => one.outerHTML),
+  );
+  assert.deepEqual(inside, []);
+  for (const name of ["script", "tabbed", "data", "vb", "file", "obsidian", "blob", "entity", "user", "protocol"]) {
+    assert.equal(await tab.locator(".vs-agent .vs-link", { hasText: new RegExp(`^${name}`) }).count(), 0, name);
+  }
+  // Where a link leads stands beside it, whatever it says.
+  const phish = tab.locator(".vs-agent .vs-link", { hasText: "https://bank.example" });
+  assert.match(await phish.innerText(), new RegExp(`127\\.0\\.0\\.1:${canary.port}`));
+  await picture(tab, "hostile-light");
+  // Only a click opens it: here in a tab of its own, which asks the canary.
+  const opened = tab.context().waitForEvent("page");
+  await phish.click();
+  await opened;
+  await until("request", () => canary.asked.length, (count) => count > 0);
+  assert.deepEqual([...new Set(canary.asked)].filter((one) => one !== "GET /favicon.ico"), ["GET /phish"]);
+  await stage.close(tab);
+  canary.stop();
+  await stage.strike();
+}

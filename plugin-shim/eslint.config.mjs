@@ -1,0 +1,39 @@
+// The rules of Obsidian's own review, and nothing taken away from them where the code is a plugin's.
+import { defineConfig, globalIgnores } from "eslint/config";
+import obsidianmd from "eslint-plugin-obsidianmd";
+
+export default defineConfig([
+  globalIgnores(["dist", "node_modules", "src/protocol.ts", "e2e/screenshots"]),
+  ...obsidianmd.configs.recommended,
+  {
+    files: ["**/*.ts", "**/*.mts"],
+    languageOptions: {
+      parserOptions: {
+        project: ["./tsconfig.test.json"],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+  },
+  {
+    // The chat view runs in a browser too, where Obsidian's helpers and its globals are not.
+    files: ["src/view/**/*.ts", "src/page/**/*.ts"],
+    rules: {
+      "obsidianmd/prefer-create-el": "off",
+      "obsidianmd/prefer-instanceof": "off",
+    },
+  },
+  {
+    // What runs under Node: the tests and the tools.
+    files: ["test/**", "e2e/**", "scripts/**", "*.mjs", "*.mts", "src/**/*.test.ts"],
+    rules: {
+      "import/no-nodejs-modules": "off",
+      "obsidianmd/no-nodejs-modules": "off",
+      "obsidianmd/prefer-create-el": "off",
+      "obsidianmd/prefer-window-timers": "off",
+      "no-console": "off",
+      "obsidianmd/rule-custom-message": "off",
+      "no-restricted-globals": "off",
+      "no-undef": "off",
+    },
+  },
+]);

@@ -1,0 +1,87 @@
+// The chat as a view of Obsidian's. What it shows and does is `view/`; this opens and closes it.
+
+import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
+import type { Connection, Unsubscribe } from "./connection";
+import type { ActiveNote, Host } from "./host";
+import { mountChat, type ChatHandle } from "./view";
+
+/** The view's name in the workspace. */
+export const CHAT_VIEW = "vault-steward-chat";
+
+/** The chat in a sidebar, a tab or a window of its own. */
+export class ChatView extends ItemView {
+  override icon = "messages-square";
+  override navigation = false;
+  readonly #connection: Connection;
+  readonly #host: Host;
+  #chat: ChatHandle | null = null;
+  #watching: Unsubscribe | null = null;
+
+  constructor(leaf: WorkspaceLeaf, connection: Connection, host: Host) {
+    super(leaf);
+    this.#connection = connection;
+    this.#host = host;
+  }
+
+  override getViewType(): string {
+    return CHAT_VIEW;
+  }
+
+  override getDisplayText(): string {
+    return "Steward";
+  }
+
+  override async onOpen(): Promise<void> {
+    this.contentEl.addClass("vault-steward-chat");
+    this.#mount();
+    // In another window there is another document, and elements made by the old one stay behind.
+    this.#watching = this.contentEl.onWindowMigrated(() => {
+      this.#unmount();
+      this.#mount();
+    });
+  }
+
+  override async onClose(): Promise<void> {
+    this.#watching?.();
+    this.#watching = null;
+    this.#unmount();
+  }
+
+  /** Begins another conversation. */
+  newConversation(): void {
+    this.#chat?.newConversation();
+    this.#chat?.focus();
+  }
+
+  /** Puts a note beside what is going to be said. */
+  ask(about: ActiveNote): void {
+    this.#chat?.compose("", [about]);
+    this.#chat?.focus();
+  }
+
+  #mount(): void {
+    this.#chat = mountChat(this.contentEl, this.#connection, this.#host);
+  }
+
+  #unmount(): void {
+    this.#chat?.unmount();
+    this.#chat = null;
+    this.contentEl.empty();
+  }
+}
+
+/** Whether the chat is to be seen, or one click away. */
+export function chatIsOpen(app: App): boolean {
+  return app.workspace.getLeavesOfType(CHAT_VIEW).length > 0;
+}
+
+/** Brings the chat to the front, opening it in the right sidebar where it is not open yet. */
+export async function openChat(app: App): Promise<ChatView | null> {
+  const { workspace } = app;
+  const leaf =
+    workspace.getLeavesOfType(CHAT_VIEW)[0] ??
+    (await workspace.ensureSideLeaf(CHAT_VIEW, "right", { active: true, reveal: true }));
+  // A leaf that was not looked at yet has no view; revealing it makes one.
+  await workspace.revealLeaf(leaf);
+  return leaf.view instanceof ChatView ? leaf.view : null;
+}

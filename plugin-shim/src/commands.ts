@@ -1,0 +1,100 @@
+// The plugin's commands. None has a hotkey of its own; people give them those they like.
+
+import type { App, Plugin } from "obsidian";
+import type { Activity } from "./activity";
+import { openChat } from "./chat-view";
+import { CallError, type Connection } from "./connection";
+import type { Host } from "./host";
+import type { ToolsCallResult } from "./protocol";
+
+/** What the commands need. */
+export interface CommandOptions {
+  app: App;
+  connection: Connection;
+  activity: Activity;
+  host: Host;
+}
+
+/** Adds them all. */
+export function addCommands(plugin: Plugin, options: CommandOptions): void {
+  const { app, connection, activity, host } = options;
+  plugin.addCommand({
+    id: "open-chat",
+    name: "Open chat",
+    callback: () => void openChat(app),
+  });
+  plugin.addCommand({
+    id: "new-conversation",
+    name: "Start a new conversation",
+    callback: () => void openChat(app).then((view) => view?.newConversation()),
+  });
+  plugin.addCommand({
+    id: "ask-about-note",
+    name: "Ask about this note",
+    checkCallback: (checking) => {
+      const note = host.activeNote();
+      if (note === null) return false;
+      if (!checking) void openChat(app).then((view) => view?.ask({ path: note.path }));
+      return true;
+    },
+  });
+  plugin.addCommand({
+    id: "ask-about-selection",
+    name: "Ask about the selection",
+    checkCallback: (checking) => {
+      const note = host.activeNote();
+      if (note?.selection === undefined) return false;
+      if (!checking) void openChat(app).then((view) => view?.ask(note));
+      return true;
+    },
+  });
+  plugin.addCommand({
+    id: "undo-last-change",
+    name: "Undo the last change",
+    checkCallback: (checking) => {
+      if (connection.state.kind !== "connected") return false;
+      if (!checking) void undoLast(connection, host);
+      return true;
+    },
+  });
+  plugin.addCommand({
+    id: "stop",
+    name: "Stop",
+    checkCallback: (checking) => {
+      if (connection.state.kind !== "connected" || activity.working === 0) return false;
+      if (!checking) activity.cancelAll();
+      return true;
+    },
+  });
+}
+
+/** Takes back the last change set that stands, and says what came of it. */
+export async function undoLast(connection: Connection, host: Host): Promise<void> {
+  try {
+    let result = await undo(connection, false);
+    const refusal = result.isError ? (result.structuredContent as Refusal) : null;
+    if (refusal?.code === "approval_needed") {
+      const reasons = refusal.data?.reasons?.join("; ") ?? refusal.message ?? "";
+      const question = `Undo: ${refusal.data?.title ?? "the last change"}? It needs your agreement: ${reasons}.`;
+      if (!(await host.confirm(question, "Undo"))) return;
+      result = await undo(connection, true);
+    }
+    host.notice(result.content.map(({ text }) => text).join("\n"));
+  } catch (error) {
+    host.notice(error instanceof CallError ? error.advice : String(error));
+  }
+}
+
+interface Refusal {
+  code?: string;
+  message?: string;
+  data?: { title?: string; reasons?: string[] };
+}
+
+function undo(connection: Connection, confirmed: boolean): Promise<ToolsCallResult> {
+  return connection.call("tools/call", {
+    name: "undo",
+    arguments: {},
+    _meta: { vault: { confirmed } },
+  });
+}

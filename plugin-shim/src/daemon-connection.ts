@@ -1,0 +1,426 @@
+// Keeps one session to the daemon alive: connects again when it is lost, and hears what was missed.
+
+import { endpoint } from "./address";
+import { CallError } from "./call-error";
+import type {
+  CallOptions,
+  Clock,
+  Connection,
+  ConnectionOptions,
+  ConnectionState,
+  Socket,
+  Unsubscribe,
+} from "./connection";
+import { Listeners } from "./listeners";
+import { makeNonce } from "./proof";
+import type {
+  CancelParams,
+  ClientNotifications,
+  EventMeta,
+  InitializeResult,
+  Methods,
+  PingResult,
+  RequestId,
+  ServerNotifications,
+  ServerRequests,
+  SubscribeParams,
+  SubscribeResult,
+} from "./protocol";
+import { Serving, type Serve } from "./serving";
+import { Session, type SessionEnd } from "./session";
+
+/** How long an answer may take where the call does not say otherwise. */
+const CALL_MS = 30_000;
+/** How long the question may take whether anybody answers. */
+const PROBE_MS = 5_000;
+/** A browser cannot send a WebSocket ping and does not notice that the machine slept. */
+const PING_MS = 25_000;
+const PING_ANSWER_MS = 10_000;
+/** Pauses before the next try where nobody answers: short, since it is this machine. */
+const PAUSES_MS = [250, 500, 1_000, 2_000, 5_000] as const;
+/** Where somebody answers and refuses, which changes only when a person changes something. */
+const REFUSED_PAUSES_MS = [5_000, 15_000, 60_000] as const;
+/** A connection that stood so long was a good one: the next pause is the shortest. */
+const STOOD_MS = 5_000;
+
+/** The one implementation of `Connection`; see there. */
+export class DaemonConnection implements Connection {
+  readonly #options: ConnectionOptions;
+  readonly #clock: Clock;
+  readonly #states = new Listeners<ConnectionState>();
+  readonly #snapshots = new Listeners<void>();
+  readonly #events = new Map<string, Listeners<unknown>>();
+  readonly #serving: Serving;
+  #state: ConnectionState = { kind: "off" };
+  #daemon: InitializeResult | null = null;
+  #session: Session | null = null;
+  /** What is still on its way and belongs to an earlier number is dropped. */
+  #attempt = 0;
+  #failures = 0;
+  #retry: unknown = null;
+  #probing: unknown = null;
+  #ping: unknown = null;
+  #connectedAt = 0;
+  /** With what the session was made. */
+  #used = { address: "", token: "" };
+  /** Where the events stand; null before the first subscription. */
+  #heard: { epoch: string; seq: number } | null = null;
+  #subscribing = false;
+  /** What the daemon asked before what is shown could be loaded. */
+  #early: { id: RequestId; name: string; params: unknown }[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? windowClock();
+    this.#serving = new Serving((id, outcome) => this.#session?.answer(id, outcome));
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get daemon(): InitializeResult | null {
+    return this.#daemon;
+  }
+
+  start(): void {
+    if (this.#state.kind !== "off") return;
+    this.#failures = 0;
+    this.#become({ kind: "connecting" });
+    void this.#try();
+  }
+
+  stop(): void {
+    if (this.#state.kind === "off") return;
+    this.#leave();
+    this.#heard = null;
+    this.#become({ kind: "off" });
+  }
+
+  retryNow(): void {
+    if (this.#state.kind === "off") return;
+    if (this.#state.kind === "connected") {
+      void this.#moveIfOther();
+      return;
+    }
+    this.#failures = 0;
+    this.#leave();
+    this.#become({ kind: "connecting" });
+    void this.#try();
+  }
+
+  onState(heard: (state: ConnectionState) => void): Unsubscribe {
+    return this.#states.add(heard);
+  }
+
+  onSnapshot(heard: () => void): Unsubscribe {
+    return this.#snapshots.add(heard);
+  }
+
+  on<N extends keyof ServerNotifications>(
+    name: N,
+    heard: (params: ServerNotifications[N]) => void,
+  ): Unsubscribe {
+    const listeners = this.#events.get(name) ?? new Listeners<unknown>();
+    this.#events.set(name, listeners);
+    return listeners.add((params) => heard(params as ServerNotifications[N]));
+  }
+
+  answer<R extends keyof ServerRequests>(
+    name: R,
+    serve: (
+      params: ServerRequests[R]["params"],
+      signal: AbortSignal,
+    ) => Promise<ServerRequests[R]["result"]>,
+  ): Unsubscribe {
+    return this.#serving.add(name, serve as Serve);
+  }
+
+  call<M extends keyof Methods>(
+    method: M,
+    params: Methods[M]["params"],
+    options: CallOptions = {},
+  ): Promise<Methods[M]["result"]> {
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      const session = this.#session;
+      if (session === null || this.#state.kind !== "connected") {
+        reject(new CallError("there is no connection to the daemon", 0, "not_connected", true));
+        return;
+      }
+      if (signal?.aborted === true) {
+        reject(cancelled());
+        return;
+      }
+      const unlimited = method === "session/prompt" ? null : CALL_MS;
+      const giveUp = (): void => {
+        if (id !== null) session.giveUp(id, cancelled());
+      };
+      const over = (): void => signal?.removeEventListener("abort", giveUp);
+      const id = session.request(
+        method,
+        params,
+        options.timeoutMs ?? unlimited,
+        (result) => {
+          over();
+          resolve(result as Methods[M]["result"]);
+        },
+        (error) => {
+          over();
+          reject(error);
+        },
+      );
+      signal?.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  notify<N extends keyof ClientNotifications>(name: N, params: ClientNotifications[N]): void {
+    if (this.#state.kind === "connected") this.#session?.notify(name, params);
+  }
+
+  async #try(): Promise<void> {
+    const attempt = ++this.#attempt;
+    const stale = (): boolean => attempt !== this.#attempt;
+    const address = this.#options.address();
+    const where = endpoint(address);
+    if ("problem" in where) return this.#become({ kind: "refused", detail: where.problem });
+
+    let token: string | null;
+    try {
+      token = await this.#options.token();
+    } catch (error) {
+      if (stale()) return;
+      const detail = `the token cannot be read: ${String(error)}`;
+      return this.#become({ kind: "refused", detail });
+    }
+    if (stale()) return;
+    if (token === null || token === "") return this.#become({ kind: "unpaired" });
+
+    const answers = await this.#answers(where.health);
+    if (stale()) return;
+    if (!answers) return this.#later("absent");
+    // What is absent stays so until somebody answers, so that a retry does not flicker.
+    if (this.#state.kind !== "connecting" || this.#state.retryAt !== undefined) {
+      this.#become({ kind: "connecting" });
+    }
+    this.#open(address, where.socket, token, stale);
+  }
+
+  #open(address: string, url: string, token: string, stale: () => boolean): void {
+    this.#used = { address, token };
+    const { clientInfo, capabilities } = this.#options;
+    let session: Session;
+    try {
+      session = new Session({
+        url,
+        token,
+        nonce: makeNonce(),
+        clock: this.#clock,
+        socket: this.#options.socket ?? webSocket,
+        clientInfo,
+        capabilities,
+        events: {
+          ready: (result) => this.#ready(result),
+          notification: (name, params) => this.#notification(name, params),
+          request: (id, name, params) => this.#asked(id, name, params),
+          ended: (end) => {
+            if (!stale()) this.#ended(end);
+          },
+        },
+      });
+    } catch {
+      // A token that cannot be part of a subprotocol is refused by the browser itself.
+      const detail = "the token is not in the form that `steward token` prints; pair again";
+      return this.#become({ kind: "refused", detail });
+    }
+    this.#session = session;
+  }
+
+  /** Whether anybody answers. Where nothing can tell, the socket is tried. */
+  #answers(url: string): Promise<boolean> {
+    const { probe } = this.#options;
+    if (probe === undefined) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const told = (answers: boolean): void => {
+        this.#clock.clearTimeout(timer);
+        resolve(answers);
+      };
+      const timer = this.#clock.setTimeout(() => resolve(false), PROBE_MS);
+      this.#probing = timer;
+      probe(url).then(told, () => told(false));
+    });
+  }
+
+  #ready(result: InitializeResult): void {
+    const { scope } = result.agentCapabilities._meta.vault;
+    if (scope !== "person") {
+      const detail = `the token is for programs (\`${scope}\`), not for a person; \`steward pair\` shows yours`;
+      return this.#session?.end({ detail, lasting: false });
+    }
+    this.#daemon = result;
+    this.#subscribe((subscribed) => {
+      this.#connectedAt = this.#clock.now();
+      this.#become({ kind: "connected" });
+      this.#pingLater();
+      if (subscribed.mode !== "replay") this.#snapshots.tell();
+      for (const { id, name, params } of this.#early.splice(0)) this.#asked(id, name, params);
+    });
+  }
+
+  #asked(id: RequestId, name: string, params: unknown): void {
+    if (this.#state.kind === "connected") this.#serving.request(id, name, params);
+    else this.#early.push({ id, name, params });
+  }
+
+  /** Hears the events from the last one on. `then` runs before any of them. */
+  #subscribe(then: (result: SubscribeResult) => void): void {
+    const params: SubscribeParams =
+      this.#heard === null ? {} : { epoch: this.#heard.epoch, after: this.#heard.seq };
+    this.#subscribing = true;
+    const session = this.#session;
+    session?.request(
+      "_vault/subscribe",
+      params,
+      CALL_MS,
+      (answer) => {
+        const result = answer as SubscribeResult;
+        this.#subscribing = false;
+        if (result.mode !== "replay") this.#heard = { epoch: result.epoch, seq: result.seq };
+        then(result);
+      },
+      () => session.end(),
+    );
+  }
+
+  #notification(name: string, params: unknown): void {
+    if (name === "$/cancel_request") {
+      const { requestId } = params as CancelParams;
+      this.#early = this.#early.filter(({ id }) => id !== requestId);
+      this.#serving.withdraw(requestId);
+      return;
+    }
+    const seq = (params as { _meta?: Partial<EventMeta> } | undefined)?._meta?.vault?.seq ?? 0;
+    // 0 is a history that is told again, which has no place among the events.
+    if (seq > 0 && !this.#takes(seq)) return;
+    this.#events.get(name)?.tell(params);
+  }
+
+  /** Whether an event is the next one. Where some are missing they are asked for. */
+  #takes(seq: number): boolean {
+    if (this.#subscribing || this.#heard === null) return false;
+    if (seq === this.#heard.seq + 1) {
+      this.#heard.seq = seq;
+      return true;
+    }
+    if (seq > this.#heard.seq) this.#catchUp();
+    return false;
+  }
+
+  #catchUp(): void {
+    this.#subscribe(({ mode }) => {
+      if (mode !== "replay") this.#snapshots.tell();
+    });
+  }
+
+  #pingLater(): void {
+    this.#ping = this.#clock.setTimeout(() => {
+      const session = this.#session;
+      session?.request(
+        "_vault/ping",
+        {},
+        PING_ANSWER_MS,
+        (answer) => {
+          const { epoch, seq } = answer as PingResult;
+          const heard = this.#heard;
+          if (heard !== null && !this.#subscribing && (epoch !== heard.epoch || seq > heard.seq)) {
+            this.#catchUp();
+          }
+          this.#pingLater();
+        },
+        (error) => {
+          // Any answer shows that somebody is there; without one the connection is dead.
+          if (error.code === 0) session.end();
+          else this.#pingLater();
+        },
+      );
+    }, PING_MS);
+  }
+
+  #ended(end: SessionEnd): void {
+    const stood =
+      this.#state.kind === "connected" && this.#clock.now() - this.#connectedAt >= STOOD_MS;
+    if (stood) this.#failures = 0;
+    this.#forgetSession();
+    if (end.refused !== undefined) {
+      if (end.refused.lasting) this.#become({ kind: "refused", detail: end.refused.detail });
+      else this.#later("refused", end.refused.detail);
+    } else if (end.opened) {
+      this.#later("connecting", "the connection was lost");
+    } else if (this.#options.probe === undefined) {
+      this.#later("absent");
+    } else {
+      const detail =
+        "the daemon answers and does not take the token; pair again with `steward pair`";
+      this.#later("refused", detail);
+    }
+  }
+
+  #later(kind: "absent" | "refused" | "connecting", detail?: string): void {
+    const pauses = kind === "refused" ? REFUSED_PAUSES_MS : PAUSES_MS;
+    const pause = pauses[Math.min(this.#failures, pauses.length - 1)] ?? PAUSES_MS[0];
+    this.#failures += 1;
+    this.#retry = this.#clock.setTimeout(() => void this.#try(), pause);
+    this.#become({ kind, detail, retryAt: this.#clock.now() + pause });
+  }
+
+  async #moveIfOther(): Promise<void> {
+    const attempt = this.#attempt;
+    const token = await this.#options.token().catch(() => null);
+    if (attempt !== this.#attempt || this.#state.kind !== "connected") return;
+    if (token === this.#used.token && this.#options.address() === this.#used.address) return;
+    this.#heard = null;
+    this.#leave();
+    this.#become({ kind: "connecting" });
+    void this.#try();
+  }
+
+  /** Ends what is at work, without a word. */
+  #leave(): void {
+    this.#attempt += 1;
+    this.#clock.clearTimeout(this.#retry);
+    this.#clock.clearTimeout(this.#probing);
+    const session = this.#session;
+    this.#forgetSession();
+    session?.end();
+  }
+
+  #forgetSession(): void {
+    this.#clock.clearTimeout(this.#ping);
+    this.#session = null;
+    this.#daemon = null;
+    this.#subscribing = false;
+    this.#early = [];
+    this.#serving.withdrawAll();
+  }
+
+  #become(state: ConnectionState): void {
+    this.#state = state;
+    this.#states.tell(state);
+  }
+}
+
+function cancelled(): CallError {
+  return new CallError("the call was given up", 0, "cancelled", false);
+}
+
+function webSocket(url: string, protocols: string[]): Socket {
+  return new WebSocket(url, protocols);
+}
+
+function windowClock(): Clock {
+  return {
+    now: () => Date.now(),
+    setTimeout: (run, milliseconds) => window.setTimeout(run, milliseconds),
+    clearTimeout: (timer) => window.clearTimeout(timer as number | undefined),
+  };
+}

@@ -1,0 +1,46 @@
+// What the chat view asks of the program around it: Obsidian, or a browser. Everything that needs
+// Obsidian's API stands behind this, so that the view runs in both.
+
+import type { Unsubscribe } from "./connection";
+
+/** The note in front of the person. */
+export interface ActiveNote {
+  /** Its path in the vault. */
+  path: string;
+  /** The text that is selected in it; left out where nothing is. */
+  selection?: string;
+}
+
+/** Where to open a note. */
+export interface OpenOptions {
+  /** The line to show, from 1. */
+  line?: number;
+  /** In a tab of its own; else where the last note was. */
+  newLeaf?: boolean;
+}
+
+/** The program around the view. */
+export interface Host {
+  /** Which one. */
+  readonly kind: "obsidian" | "browser";
+  /** Opens a note or another file of the vault. */
+  openNote(path: string, options?: OpenOptions): void;
+  /** Opens an address outside the vault. Only a click of the person's may lead here. */
+  openExternal(url: string): void;
+  /** The note in front of the person, or the last one that was; null where there is none. */
+  activeNote(): ActiveNote | null;
+  /** Hears when another note comes to the front; null when none is left. */
+  onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe;
+  /** Shows a short message beside the view. */
+  notice(text: string): void;
+  /** Asks the person; `action` is what the button of agreement says. */
+  confirm(text: string, action: string): Promise<boolean>;
+  /** Puts a text on the clipboard. */
+  copy(text: string): Promise<void>;
+  /** Where a link's path leads, seen from the note `from`; null where it leads nowhere. */
+  resolveLink?(linkpath: string, from: string): string | null;
+  /** Draws an icon, by its name among Lucide's, into an element. */
+  icon(element: HTMLElement, name: string): void;
+  /** The command that starts the daemon, for the person to type in a terminal. */
+  startCommand(): string;
+}

@@ -1,0 +1,77 @@
+// The plugin's life: what is made when it is loaded, and that all of it goes when it is unloaded.
+// The work is done by the daemon; what only Obsidian can do is in the files that this names.
+
+import { Notice, Plugin, requestUrl } from "obsidian";
+import { Activity } from "./activity";
+import { CHAT_VIEW, chatIsOpen, ChatView, openChat } from "./chat-view";
+import { addCommands } from "./commands";
+import { createConnection, type Connection } from "./connection";
+import { DaemonSettings } from "./daemon-settings";
+import { HOST_OPERATIONS, HostOperations } from "./host-operations";
+import { ObsidianHost } from "./obsidian-host";
+import { Pairing, readToken } from "./pairing";
+import { PluginData } from "./plugin-data";
+import { StewardSettingTab } from "./settings-tab";
+import { StatusBar } from "./status-bar";
+
+export default class VaultStewardPlugin extends Plugin {
+  readonly #data = new PluginData(this);
+  #connection: Connection | null = null;
+
+  override async onload(): Promise<void> {
+    await this.#data.load();
+    const { app } = this;
+    const connection = createConnection({
+      address: () => this.#data.address,
+      token: () => Promise.resolve(readToken(app)),
+      capabilities: { approvals: true, host: HOST_OPERATIONS },
+      clientInfo: { name: "obsidian", title: "Obsidian", version: this.manifest.version },
+      probe: daemonAnswers,
+    });
+    this.#connection = connection;
+    this.register(() => {
+      this.#connection = null;
+      connection.stop();
+    });
+
+    const host = new ObsidianHost(app);
+    const pairing = new Pairing(app, this.#data, connection);
+    const activity = new Activity(connection);
+    this.register(() => activity.stop());
+
+    this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, host));
+    this.addChild(new HostOperations(app, connection));
+    const open = (): void => void openChat(app);
+    this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));
+    addCommands(this, { app, connection, activity, host });
+    const daemon = new DaemonSettings(connection);
+    this.addSettingTab(new StewardSettingTab(app, this, { connection, daemon, pairing, host }));
+    this.registerObsidianProtocolHandler("vault-steward", (data) => void pairing.follow(data, host));
+    this.register(
+      activity.onQuestion((title) => {
+        // Whoever has the chat open sees it there.
+        if (!chatIsOpen(app)) new Notice(`The steward waits for you: ${title}`);
+      }),
+    );
+
+    app.workspace.onLayoutReady(() => {
+      // Unless it was unloaded meanwhile.
+      if (this.#connection === connection) connection.start();
+    });
+  }
+
+  override onUserEnable(): void {
+    void openChat(this.app);
+  }
+
+  override async onExternalSettingsChange(): Promise<void> {
+    await this.#data.load();
+    this.#connection?.retryNow();
+  }
+}
+
+/** Whether a daemon answers. Obsidian asks outside of any page, so no page's rules apply. */
+async function daemonAnswers(url: string): Promise<boolean> {
+  const { status, text } = await requestUrl({ url, throw: false });
+  return status === 200 && text.includes('"status":"ok"');
+}

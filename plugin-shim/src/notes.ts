@@ -1,0 +1,95 @@
+// The notes as Obsidian has them open.
+
+import { MarkdownView, normalizePath, TFile, type App, type WorkspaceLeaf } from "obsidian";
+import { CallError } from "./call-error";
+import type { OpenOptions } from "./host";
+import type { ActiveNote } from "./protocol";
+
+/** More of a selection is not told. */
+const MOST_SELECTED = 100_000;
+
+/** The note in front of the person, or the last one that was, with what is selected in it. */
+export function activeNote(app: App): ActiveNote | null {
+  const view = noteView(app);
+  const path = view?.file?.path ?? app.workspace.getActiveFile()?.path;
+  if (path === undefined) return null;
+  // A note that is only being read has no cursor.
+  if (view === null || view.getMode() !== "source") return { path };
+  const { editor } = view;
+  const note: ActiveNote = { path, line: editor.getCursor().line + 1 };
+  const text = editor.getSelection();
+  if (text !== "") {
+    note.selection = {
+      text: text.slice(0, MOST_SELECTED),
+      startLine: editor.getCursor("from").line + 1,
+      endLine: editor.getCursor("to").line + 1,
+    };
+  }
+  return note;
+}
+
+/** The view of that note. While the chat has the focus it is the last one in the main area. */
+function noteView(app: App): MarkdownView | null {
+  const active = app.workspace.getActiveViewOfType(MarkdownView);
+  if (active !== null) return active;
+  const recent = app.workspace.getMostRecentLeaf()?.view;
+  return recent instanceof MarkdownView ? recent : null;
+}
+
+/** Opens a file, where it is open already if it is; fails where Obsidian knows no such file. */
+export async function openFile(app: App, path: string, options: OpenOptions = {}): Promise<void> {
+  const file = app.vault.getAbstractFileByPath(normalizePath(path));
+  if (!(file instanceof TFile)) throw unknownFile(path);
+  const { workspace } = app;
+  const leaf =
+    options.newLeaf === true
+      ? workspace.getLeaf("tab")
+      : (leafOf(app, file.path) ?? workspace.getLeaf(false));
+  // Obsidian counts lines from 0.
+  const eState = options.line === undefined ? undefined : { line: options.line - 1 };
+  await leaf.openFile(file, { active: true, eState });
+  await workspace.revealLeaf(leaf);
+}
+
+/** Waits for a file that was written beside Obsidian, which takes it a moment to notice. */
+export function fileAppears(
+  app: App,
+  path: string,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = normalizePath(path);
+  if (app.vault.getAbstractFileByPath(wanted) !== null) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const over = (): void => {
+      app.vault.offref(created);
+      window.clearTimeout(timer);
+      signal.removeEventListener("abort", givenUp);
+    };
+    const givenUp = (): void => {
+      over();
+      reject(unknownFile(path));
+    };
+    const created = app.vault.on("create", (file) => {
+      if (file.path !== wanted) return;
+      over();
+      resolve();
+    });
+    const timer = window.setTimeout(givenUp, milliseconds);
+    signal.addEventListener("abort", givenUp);
+  });
+}
+
+function leafOf(app: App, path: string): WorkspaceLeaf | null {
+  let found: WorkspaceLeaf | null = null;
+  app.workspace.iterateAllLeaves((leaf) => {
+    // The state tells it of views that are not loaded yet, too.
+    if (leaf.getViewState().state?.file === path) found ??= leaf;
+  });
+  return found;
+}
+
+function unknownFile(path: string): CallError {
+  const message = `Obsidian knows no file \`${path}\``;
+  return new CallError(message, 0, "not_found", true, "it may not have noticed a new file yet");
+}

@@ -1,0 +1,83 @@
+// What the chat view asks of the program around it, answered by Obsidian.
+
+import {
+  ConfirmationModal,
+  FileSystemAdapter,
+  Notice,
+  Platform,
+  setIcon,
+  type App,
+} from "obsidian";
+import { CallError, type Unsubscribe } from "./connection";
+import type { ActiveNote, Host, OpenOptions } from "./host";
+import { activeNote, openFile } from "./notes";
+
+/** Obsidian, as the chat view sees it. */
+export class ObsidianHost implements Host {
+  readonly kind = "obsidian";
+
+  constructor(private readonly app: App) {}
+
+  openNote(path: string, options?: OpenOptions): void {
+    openFile(this.app, path, options).catch((error: unknown) => {
+      this.notice(error instanceof CallError ? error.advice : String(error));
+    });
+  }
+
+  openExternal(url: string): void {
+    // Other schemes could start programs.
+    if (/^(https?|mailto):/i.test(url)) window.open(url);
+  }
+
+  activeNote(): ActiveNote | null {
+    const note = activeNote(this.app);
+    if (note === null) return null;
+    return { path: note.path, selection: note.selection?.text };
+  }
+
+  onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe {
+    const { workspace } = this.app;
+    const opened = workspace.on("file-open", () => heard(this.activeNote()));
+    return () => workspace.offref(opened);
+  }
+
+  notice(text: string): void {
+    new Notice(text);
+  }
+
+  confirm(text: string, action: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const modal = new ConfirmationModal(this.app);
+      modal.contentEl.setText(text);
+      modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
+      modal.addCancelButton();
+      // Whatever closes it; after the button this changes nothing any more.
+      modal.setCloseCallback(() => resolve(false));
+      modal.open();
+    });
+  }
+
+  async copy(text: string): Promise<void> {
+    await activeWindow.navigator.clipboard.writeText(text);
+  }
+
+  resolveLink(linkpath: string, from: string): string | null {
+    return this.app.metadataCache.getFirstLinkpathDest(linkpath, from)?.path ?? null;
+  }
+
+  icon(element: HTMLElement, name: string): void {
+    setIcon(element, name);
+  }
+
+  startCommand(): string {
+    const { adapter } = this.app.vault;
+    if (!(adapter instanceof FileSystemAdapter)) return "steward serve";
+    return `steward serve --vault ${quoted(adapter.getBasePath(), Platform.isWin)}`;
+  }
+}
+
+/** A path as a shell takes it for one word. */
+export function quoted(path: string, windows: boolean): string {
+  if (windows) return /^[\w:\\.-]+$/.test(path) ? path : `"${path}"`;
+  return /^[\w/.-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

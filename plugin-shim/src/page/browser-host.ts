@@ -1,0 +1,95 @@
+/** The program around the view where that is a browser. Notes are opened in Obsidian, if it is there. */
+
+import { CallError, type Connection } from "../connection";
+import { element } from "../view/dom";
+import type { ActiveNote, Host, OpenOptions } from "../host";
+import { drawIcon } from "./icons";
+
+/** Milliseconds that a notice stays. */
+const STAYS = 5_000;
+
+export class BrowserHost implements Host {
+  readonly kind = "browser";
+  private readonly notices: HTMLElement;
+
+  constructor(
+    private readonly document: Document,
+    private readonly connection: () => Connection,
+  ) {
+    this.notices = element(document, "div", { class: "page-notices", attributes: { role: "status" } });
+    document.body.appendChild(this.notices);
+  }
+
+  openNote(path: string, options: OpenOptions = {}): void {
+    const { line } = options;
+    // A link may name a heading; the file is what can be opened.
+    const file = path.split("#")[0] ?? path;
+    this.connection()
+      .call("_vault/host/request", { operation: "open", path: file, line })
+      .then(
+        ({ client }) => this.notice(`Opened in ${client}`),
+        (error: unknown) => {
+          const isAlone = error instanceof CallError && error.kind === "host_unavailable";
+          if (isAlone) this.notice(`${file} can be opened while Obsidian runs with the plugin`);
+          else this.notice(error instanceof CallError ? error.advice : String(error));
+        },
+      );
+  }
+
+  openExternal(url: string): void {
+    this.document.defaultView?.open(url, "_blank", "noopener,noreferrer");
+  }
+
+  activeNote(): ActiveNote | null {
+    return null;
+  }
+
+  onActiveNote(): () => void {
+    return () => undefined;
+  }
+
+  notice(text: string): void {
+    const made = element(this.document, "div", { class: "page-notice", text, attributes: { dir: "auto" } });
+    this.notices.appendChild(made);
+    this.document.defaultView?.setTimeout(() => made.remove(), STAYS);
+  }
+
+  confirm(text: string, action: string): Promise<boolean> {
+    const cancel = element(this.document, "button", { class: "vs-button", text: "Cancel", attributes: { value: "no", autofocus: true } });
+    const agree = element(this.document, "button", { class: "vs-button mod-warning", text: action, attributes: { value: "yes" } });
+    const form = element(
+      this.document,
+      "form",
+      { attributes: { method: "dialog" } },
+      element(this.document, "p", { text, attributes: { dir: "auto" } }),
+      element(this.document, "div", { class: "page-dialog-buttons" }, cancel, agree),
+    );
+    const dialog = element(this.document, "dialog", { class: "page-dialog", attributes: { "aria-label": action } }, form);
+    this.document.body.appendChild(dialog);
+    return new Promise((resolve) => {
+      dialog.addEventListener(
+        "close",
+        () => {
+          dialog.remove();
+          resolve(dialog.returnValue === "yes");
+        },
+        { once: true },
+      );
+      dialog.showModal();
+    });
+  }
+
+  async copy(text: string): Promise<void> {
+    const clipboard = this.document.defaultView?.navigator.clipboard;
+    if (!clipboard) throw new Error("this browser gives no clipboard");
+    await clipboard.writeText(text);
+  }
+
+  icon(into: HTMLElement, name: string): void {
+    drawIcon(into, name);
+  }
+
+  startCommand(): string {
+    return "steward serve";
+  }
+}

@@ -1,0 +1,122 @@
+// What the daemon asks of this client, and who here answers it.
+
+import { CallError } from "./call-error";
+import type { Unsubscribe } from "./connection";
+import type { ErrorObject, RequestId } from "./protocol";
+
+/** Answers one request; the signal says that the answer is no longer wanted. */
+export type Serve = (params: unknown, signal: AbortSignal) => Promise<unknown>;
+
+/** What is sent back. */
+export type Outcome = { result: unknown } | { error: ErrorObject };
+
+/** Questions to a person wait for somebody who shows them; all else is answered at once. */
+const PATIENT = new Set(["session/request_permission"]);
+
+interface Open {
+  id: RequestId;
+  name: string;
+  params: unknown;
+  /** Those at work on it. */
+  serving: Map<Serve, AbortController>;
+}
+
+/** Requests of the daemon's, and those who serve them. */
+export class Serving {
+  readonly #servers = new Map<string, Set<Serve>>();
+  readonly #open = new Map<RequestId, Open>();
+
+  /** `send` brings an answer to the daemon; it is not called for what is no longer wanted. */
+  constructor(private readonly send: (id: RequestId, outcome: Outcome) => void) {}
+
+  /** Serves requests of that name, those that wait already included. */
+  add(name: string, serve: Serve): Unsubscribe {
+    const entry: Serve = (params, signal) => serve(params, signal);
+    const servers = this.#servers.get(name) ?? new Set();
+    servers.add(entry);
+    this.#servers.set(name, servers);
+    for (const open of [...this.#open.values()]) {
+      if (open.name === name) this.#begin(open, entry);
+    }
+    return () => {
+      servers.delete(entry);
+      for (const open of [...this.#open.values()]) {
+        open.serving.get(entry)?.abort();
+        if (open.serving.delete(entry) && open.serving.size === 0 && !PATIENT.has(open.name)) {
+          this.#close(open, { error: unavailable(open.name) });
+        }
+      }
+    };
+  }
+
+  /** Takes a request. */
+  request(id: RequestId, name: string, params: unknown): void {
+    // The daemon tells what waits once more to a client that came back.
+    this.withdraw(id);
+    const open: Open = { id, name, params, serving: new Map() };
+    const servers = this.#servers.get(name);
+    if (servers === undefined || servers.size === 0) {
+      if (PATIENT.has(name)) this.#open.set(id, open);
+      else this.send(id, { error: unavailable(name) });
+      return;
+    }
+    this.#open.set(id, open);
+    for (const serve of [...servers]) this.#begin(open, serve);
+  }
+
+  /** The answer is no longer wanted. */
+  withdraw(id: RequestId): void {
+    const open = this.#open.get(id);
+    if (open !== undefined) this.#close(open, null);
+  }
+
+  /** Nothing is wanted any more: the connection is lost. */
+  withdrawAll(): void {
+    for (const open of [...this.#open.values()]) this.#close(open, null);
+  }
+
+  #begin(open: Open, serve: Serve): void {
+    if (this.#open.get(open.id) !== open) return;
+    const controller = new AbortController();
+    open.serving.set(serve, controller);
+    const counts = (): boolean =>
+      !controller.signal.aborted && this.#open.get(open.id) === open;
+    // Also what throws before it promises anything is an answer.
+    const served = async (): Promise<unknown> => serve(open.params, controller.signal);
+    served().then(
+      (result) => {
+        if (counts()) this.#close(open, { result });
+      },
+      (error: unknown) => {
+        if (!counts()) return;
+        open.serving.delete(serve);
+        // Another one may still bring the person's answer.
+        if (!PATIENT.has(open.name)) this.#close(open, { error: failure(error) });
+      },
+    );
+  }
+
+  #close(open: Open, outcome: Outcome | null): void {
+    this.#open.delete(open.id);
+    for (const controller of open.serving.values()) controller.abort();
+    open.serving.clear();
+    if (outcome !== null) this.send(open.id, outcome);
+  }
+}
+
+function unavailable(name: string): ErrorObject {
+  return {
+    code: -32601,
+    message: `this client does not serve \`${name}\``,
+    data: { kind: "unknown_method", retryable: false },
+  };
+}
+
+function failure(error: unknown): ErrorObject {
+  if (error instanceof CallError) {
+    const { message, retryable, hint } = error;
+    return { code: 1009, message, data: { kind: "failed", retryable, hint } };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 1009, message, data: { kind: "failed", retryable: false } };
+}

@@ -1,0 +1,251 @@
+// One socket, from its opening to its end: the handshake, the calls in flight, what the daemon
+// sends. It ends once and is not used again; connecting anew is `connection.ts`.
+
+import { CallError } from "./call-error";
+import type { Clock, ConnectionOptions, Socket } from "./connection";
+import { proves } from "./proof";
+import {
+  PROTOCOL_VERSION,
+  type ErrorObject,
+  type InitializeParams,
+  type InitializeResult,
+  type RequestId,
+} from "./protocol";
+
+/** How long opening the socket and each step of the handshake may take. */
+const HANDSHAKE_MS = 10_000;
+/** How much may come before the daemon has proved itself: questions that wait for a person. */
+const MOST_HELD = 1_000;
+
+/** Why a session is over. */
+export interface SessionEnd {
+  /** Whether the socket had opened: the daemon took the token. */
+  opened: boolean;
+  /**
+   * Why the other side is of no use, where that is so. `lasting`: nothing may be sent there again
+   * before the person has changed something.
+   */
+  refused?: { detail: string; lasting: boolean };
+}
+
+/** What a session tells. */
+export interface SessionEvents {
+  /** The daemon has proved itself; calls may be made. */
+  ready(result: InitializeResult): void;
+  /** Something happened. */
+  notification(name: string, params: unknown): void;
+  /** The daemon asks something. */
+  request(id: RequestId, name: string, params: unknown): void;
+  /** It is over; nothing comes after this. Calls in flight have failed already. */
+  ended(end: SessionEnd): void;
+}
+
+/** What a session is made of. */
+export interface SessionOptions {
+  url: string;
+  token: string;
+  nonce: string;
+  clock: Clock;
+  socket: (url: string, protocols: string[]) => Socket;
+  clientInfo: ConnectionOptions["clientInfo"];
+  capabilities: ConnectionOptions["capabilities"];
+  events: SessionEvents;
+}
+
+interface Waiting {
+  done(result: unknown): void;
+  failed(error: CallError): void;
+  timer: unknown;
+}
+
+interface Frame {
+  id?: RequestId | null;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: ErrorObject;
+}
+
+/** One socket to the daemon. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #socket: Socket;
+  readonly #waiting = new Map<RequestId, Waiting>();
+  #opening: unknown;
+  #last = 0;
+  #opened = false;
+  #over = false;
+  /** What came before the daemon has proved itself; null afterwards. */
+  #held: Frame[] | null = [];
+  #largest = Infinity;
+
+  /** Opens the socket and greets. Throws where the address cannot be opened at all. */
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#socket = options.socket(options.url, ["vault.v1", `vault.token.${options.token}`]);
+    this.#socket.onopen = () => this.#greet();
+    this.#socket.onmessage = ({ data }) => this.#receive(data);
+    this.#socket.onclose = () => this.#end();
+    this.#opening = options.clock.setTimeout(() => this.end(), HANDSHAKE_MS);
+  }
+
+  /** Asks. One of the two is called, once; neither before this returns. */
+  request(
+    method: string,
+    params: unknown,
+    timeoutMs: number | null,
+    done: (result: unknown) => void,
+    failed: (error: CallError) => void,
+  ): RequestId | null {
+    const id = ++this.#last;
+    const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    const tooLarge = this.#tooLarge(text);
+    if (tooLarge !== null) {
+      queueMicrotask(() => failed(tooLarge));
+      return null;
+    }
+    const timer =
+      timeoutMs === null
+        ? null
+        : this.#options.clock.setTimeout(() => {
+            const seconds = timeoutMs / 1000;
+            const message = `the daemon did not answer \`${method}\` within ${seconds} seconds`;
+            this.giveUp(id, new CallError(message, 0, "timeout", true));
+          }, timeoutMs);
+    this.#waiting.set(id, { done, failed, timer });
+    this.#send(text);
+    return id;
+  }
+
+  /** Gives a call up: the daemon is told, its answer will be dropped. */
+  giveUp(id: RequestId, error: CallError): void {
+    const waiting = this.#settle(id);
+    if (waiting === undefined) return;
+    this.notify("$/cancel_request", { requestId: id });
+    waiting.failed(error);
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#send(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  }
+
+  /** Answers a question of the daemon's. */
+  answer(id: RequestId, outcome: { result: unknown } | { error: ErrorObject }): void {
+    this.#send(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+  }
+
+  /** Closes it; `ended` is told before this returns. */
+  end(refused?: SessionEnd["refused"]): void {
+    this.#end(refused);
+  }
+
+  #end(refused?: SessionEnd["refused"]): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { clock, events } = this.#options;
+    clock.clearTimeout(this.#opening);
+    this.#socket.onopen = null;
+    this.#socket.onmessage = null;
+    this.#socket.onclose = null;
+    this.#socket.close(1000);
+    for (const id of [...this.#waiting.keys()]) {
+      this.#settle(id)?.failed(
+        new CallError("the connection was lost before the answer came", 0, "disconnected", true),
+      );
+    }
+    events.ended({ opened: this.#opened, refused });
+  }
+
+  #greet(): void {
+    this.#opened = true;
+    const { clock, token, nonce, clientInfo, capabilities, events } = this.#options;
+    clock.clearTimeout(this.#opening);
+    const params: InitializeParams = {
+      protocolVersion: PROTOCOL_VERSION,
+      clientInfo,
+      clientCapabilities: { _meta: { vault: { ...capabilities, nonce } } },
+    };
+    const greeted = async (result: InitializeResult): Promise<void> => {
+      if (result.protocolVersion !== PROTOCOL_VERSION) {
+        const theirs = result.protocolVersion;
+        const detail = `the daemon speaks version ${theirs} of the protocol, this plugin version ${PROTOCOL_VERSION}; update the older of the two`;
+        return this.end({ detail, lasting: false });
+      }
+      const { proof, limits } = result.agentCapabilities._meta.vault;
+      const proved = proof !== undefined && (await proves(token, nonce, proof));
+      if (this.#over) return;
+      if (!proved) {
+        const detail =
+          "whoever answers at this address is not the daemon: it cannot prove that it knows the token. Look what runs there, make a new token with `steward token --rotate`, and pair again";
+        return this.end({ detail, lasting: true });
+      }
+      this.#largest = limits.maxMessageBytes;
+      const held = this.#held ?? [];
+      this.#held = null;
+      events.ready(result);
+      for (const frame of held) this.#dispatch(frame);
+    };
+    this.request(
+      "initialize",
+      params,
+      HANDSHAKE_MS,
+      (result) => {
+        greeted(result as InitializeResult).catch(() => this.#nonsense());
+      },
+      (error) => this.end({ detail: error.advice, lasting: false }),
+    );
+  }
+
+  #receive(data: unknown): void {
+    let frame: Frame;
+    try {
+      frame = JSON.parse(String(data)) as Frame;
+    } catch {
+      return this.#nonsense();
+    }
+    if (typeof frame !== "object" || frame === null) return this.#nonsense();
+    if (frame.method === undefined && frame.id !== undefined && frame.id !== null) {
+      const waiting = this.#settle(frame.id);
+      if (frame.error === undefined) waiting?.done(frame.result);
+      else waiting?.failed(CallError.fromAnswer(frame.error));
+    } else if (this.#held === null) {
+      this.#dispatch(frame);
+    } else if (this.#held.push(frame) > MOST_HELD) {
+      this.#nonsense();
+    }
+  }
+
+  #dispatch(frame: Frame): void {
+    if (this.#over || frame.method === undefined) return;
+    const { events } = this.#options;
+    if (frame.id === undefined || frame.id === null) {
+      events.notification(frame.method, frame.params);
+    } else {
+      events.request(frame.id, frame.method, frame.params);
+    }
+  }
+
+  #nonsense(): void {
+    this.end({ detail: "what answers at this address does not speak the daemon's protocol", lasting: false });
+  }
+
+  #settle(id: RequestId): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (waiting !== undefined) this.#options.clock.clearTimeout(waiting.timer);
+    return waiting;
+  }
+
+  #send(text: string): void {
+    if (!this.#over) this.#socket.send(text);
+  }
+
+  #tooLarge(text: string): CallError | null {
+    // A character is three bytes at most, so that short texts need not be counted.
+    if (3 * text.length <= this.#largest) return null;
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes <= this.#largest) return null;
+    const message = `this is ${bytes} bytes, and the daemon takes ${this.#largest} at once`;
+    return new CallError(message, 0, "invalid_params", false, "send less, or smaller pictures");
+  }
+}

@@ -1,0 +1,252 @@
+// The settings tab: where the daemon is and whether this vault is paired with it, and the daemon's
+// own settings, read and written through it.
+
+import {
+  PluginSettingTab,
+  type App,
+  type DropdownComponent,
+  type Plugin,
+  type Setting,
+  type SettingDefinition,
+  type SettingDefinitionItem,
+} from "obsidian";
+import { DEFAULT_ADDRESS, endpoint } from "./address";
+import type { Connection, ConnectionState } from "./connection";
+import type { DaemonSettings } from "./daemon-settings";
+import type { Host } from "./host";
+import { parseToken, type Pairing } from "./pairing";
+import { errorText, onlyInFile, rowDefinition, type Row } from "./settings-rows";
+
+const CONVERSATION_ROWS: Row[] = [
+  { key: "agent.information_architecture", name: "How this vault is arranged", kind: "lines" },
+  { key: "agent.instructions", name: "What every conversation is told", kind: "lines" },
+  { key: "conversation.idle_minutes", name: "Minutes until a conversation ends", kind: "number" },
+];
+
+const VOICE_ROWS: Row[] = [
+  { key: "smarthole.enabled", name: "Hear SmartHole", kind: "toggle" },
+  { key: "smarthole.name", name: "Name in SmartHole", kind: "text" },
+  { key: "smarthole.description", name: "What SmartHole sends here", kind: "lines" },
+];
+
+const RETENTION_ROWS: Row[] = [
+  { key: "conversation.kept", name: "Conversations to keep", kind: "number" },
+  { key: "journal.versions", name: "Earlier texts to keep of each file", kind: "number" },
+  { key: "journal.days", name: "Days to keep them", kind: "number" },
+];
+
+const MODES: Record<string, string> = {
+  settings: "As the settings file says",
+  ask: "Ask before every change",
+  auto: "Ask before large or risky changes",
+  "read-only": "Allow no changes",
+};
+
+/** What the tab needs of the plugin. */
+export interface SettingsTabOptions {
+  connection: Connection;
+  daemon: DaemonSettings;
+  pairing: Pairing;
+  host: Host;
+}
+
+/** The tab. Its rows listen only while they are shown. */
+export class StewardSettingTab extends PluginSettingTab {
+  override icon = "messages-square";
+  readonly #options: SettingsTabOptions;
+
+  constructor(app: App, plugin: Plugin, options: SettingsTabOptions) {
+    super(app, plugin);
+    this.#options = options;
+  }
+
+  override getSettingDefinitions(): SettingDefinitionItem[] {
+    const { daemon } = this.#options;
+    const rows = (of: Row[]): SettingDefinition[] => of.map((row) => rowDefinition(row, daemon));
+    return [
+      {
+        type: "group",
+        heading: "Connection",
+        items: [
+          { name: "State", render: (setting) => this.#state(setting) },
+          { name: "Address", aliases: ["port"], render: (setting) => this.#address(setting) },
+          { name: "Token", aliases: ["pairing"], render: (setting) => this.#token(setting) },
+        ],
+      },
+      {
+        type: "group",
+        heading: "Model and changes",
+        items: [
+          { name: "Model", aliases: ["models.chain"], render: (setting) => this.#model(setting) },
+          { name: "Approvals", aliases: ["mode"], render: (setting) => this.#mode(setting) },
+        ],
+      },
+      { type: "group", heading: "Conversations", items: rows(CONVERSATION_ROWS) },
+      { type: "group", heading: "Voice", items: rows(VOICE_ROWS) },
+      { type: "group", heading: "Retention", items: rows(RETENTION_ROWS) },
+    ];
+  }
+
+  #state(setting: Setting): () => void {
+    const { connection, daemon, host } = this.#options;
+    const show = (): void => {
+      const lines = [stateText(connection.state, host.startCommand())];
+      const problem = daemon.loaded?.problem;
+      if (problem !== undefined) {
+        const place = problem.line === undefined ? "" : `, line ${problem.line}`;
+        lines.push(`The settings file is wrong and the old settings hold: ${problem.message} (${problem.file}${place}).`);
+      } else if (daemon.problem !== null) {
+        lines.push(`The daemon's settings could not be loaded: ${daemon.problem}.`);
+      }
+      setting.setDesc(lines.join(" "));
+    };
+    setting.addButton((button) =>
+      button.setButtonText("Try again").onClick(() => {
+        connection.retryNow();
+        if (connection.state.kind === "connected") void daemon.load();
+      }),
+    );
+    show();
+    const ends = [connection.onState(show), daemon.watch(show)];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  #address(setting: Setting): void {
+    const { pairing } = this.#options;
+    setting.setDesc("Where the daemon listens on this machine. The port is the one in its settings.");
+    setting.addText((text) => {
+      text.setPlaceholder(DEFAULT_ADDRESS).setValue(pairing.address);
+      text.inputEl.setAttribute("aria-label", "Address");
+      text.inputEl.addEventListener("change", () => {
+        const address = text.inputEl.value.trim() || DEFAULT_ADDRESS;
+        const where = endpoint(address);
+        if ("problem" in where) return void setting.setErrorMessage(where.problem);
+        setting.setErrorMessage(null);
+        pairing.move(address).catch((error: unknown) => {
+          setting.setErrorMessage(errorText(error));
+        });
+      });
+    });
+  }
+
+  #token(setting: Setting): void {
+    const { pairing } = this.#options;
+    const show = (): void => {
+      setting.setDesc(
+        pairing.paired
+          ? "This vault is paired. The token is in the secret storage of this device, and not in the vault."
+          : "Run `steward pair` in a terminal and open the link it shows, or paste here what `steward token` prints.",
+      );
+    };
+    setting.addText((text) => {
+      text.setPlaceholder("Paste the token");
+      text.inputEl.type = "password";
+      text.inputEl.autocomplete = "off";
+      text.inputEl.setAttribute("aria-label", "Token");
+      setting.addButton((button) =>
+        button.setButtonText("Pair").onClick(async () => {
+          const parsed = parseToken(text.inputEl.value);
+          if ("problem" in parsed) return void setting.setErrorMessage(parsed.problem);
+          setting.setErrorMessage(null);
+          await pairing.pair(parsed);
+          text.setValue("");
+          show();
+        }),
+      );
+    });
+    setting.addButton((button) =>
+      button.setButtonText("Forget").onClick(() => {
+        pairing.forget();
+        show();
+      }),
+    );
+    show();
+  }
+
+  #model(setting: Setting): () => void {
+    const { daemon } = this.#options;
+    const show = (dropdown: DropdownComponent): string => {
+      const chain = daemon.loaded?.settings.get("models.chain");
+      const models = daemon.loaded?.models ?? null;
+      const first = models?.chain[0] ?? "";
+      if (first === "") dropdown.addOption("", models === null ? "Unknown" : "None");
+      for (const { name, ready } of models?.models ?? []) {
+        dropdown.addOption(name, ready ? name : `${name} (not set up)`);
+      }
+      dropdown.setDisabled(chain?.settable !== true || models === null);
+      const parts = ["Which language model is asked first."];
+      if ((models?.chain.length ?? 0) > 1) parts.push("Where it fails, the others of the chain follow.");
+      if (chain?.settable === false) parts.push(onlyInFile(chain.key, daemon.loaded?.file ?? ""));
+      setting.setDesc(parts.join(" "));
+      return first;
+    };
+    return this.#dropdown(setting, "Model", show, async (chosen) => {
+      const rest = (daemon.loaded?.models?.chain ?? []).filter((name) => name !== chosen);
+      await daemon.set("models.chain", [chosen, ...rest]);
+    });
+  }
+
+  #mode(setting: Setting): () => void {
+    const { daemon } = this.#options;
+    const show = (dropdown: DropdownComponent): string => {
+      const mode = daemon.loaded?.mode ?? null;
+      for (const [value, name] of Object.entries(MODES)) dropdown.addOption(value, name);
+      dropdown.setDisabled(mode === null);
+      const now = mode === null ? "" : ` At the moment: ${MODES[mode.mode] ?? mode.mode}.`;
+      setting.setDesc(`How far the steward is trusted with changes.${now}`);
+      return mode?.setLive === true ? mode.mode : "settings";
+    };
+    return this.#dropdown(setting, "Approvals", show, (chosen) => daemon.setMode(chosen));
+  }
+
+  /** A choice that is drawn anew whenever the daemon's settings are otherwise. */
+  #dropdown(
+    setting: Setting,
+    label: string,
+    show: (dropdown: DropdownComponent) => string,
+    choose: (value: string) => Promise<void>,
+  ): () => void {
+    let shown = "";
+    let redraw = (): void => undefined;
+    setting.addDropdown((dropdown) => {
+      dropdown.selectEl.setAttribute("aria-label", label);
+      redraw = () => {
+        dropdown.selectEl.replaceChildren();
+        shown = show(dropdown);
+        dropdown.setValue(shown);
+      };
+      dropdown.onChange((value) => {
+        if (value === shown) return;
+        choose(value).then(
+          () => void setting.setErrorMessage(null),
+          (error: unknown) => {
+            redraw();
+            setting.setErrorMessage(errorText(error));
+          },
+        );
+      });
+    });
+    redraw();
+    return this.#options.daemon.watch(redraw);
+  }
+}
+
+/** How the connection stands, in a sentence. */
+export function stateText(state: ConnectionState, startCommand: string): string {
+  switch (state.kind) {
+    case "off":
+      return "Not started.";
+    case "connecting":
+      return "Connecting…";
+    case "connected":
+      return "Connected.";
+    case "absent":
+      return `The daemon is not running. Start it in a terminal with \`${startCommand}\`; this connects by itself.`;
+    case "refused":
+      return `No use: ${state.detail ?? "the daemon refuses"}.`;
+    case "unpaired":
+      return "Not paired yet: the daemon's token is missing.";
+  }
+}

@@ -1,0 +1,257 @@
+/** What a turn changed, in one card: each file with its counts, its diff, and the way back. */
+
+import type { DiffChange, ToolsCallResult } from "../protocol";
+import { append, clear, element, setText, show, toggle } from "./dom";
+import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
+import { counted, folderOf, noteName } from "./format";
+import { drawCounts, drawDiff } from "./diff-view";
+import { iconOf, type Parts, setWords, textButton } from "./part";
+import type { EntryView } from "./entries";
+import { said } from "./chat";
+
+/** Rows that are shown at first. */
+const ROWS = 8;
+
+/** What the daemon answers where an undo would lose what somebody wrote since. */
+interface Refused {
+  message: string;
+  diff: string;
+}
+
+export function changesView(parts: Parts): EntryView<ChangesEntry> {
+  const root = element(parts.root, "article", { class: "vs-entry vs-changes" });
+  const title = element(root, "span", { class: "vs-card-title" });
+  const counts = element(root, "span");
+  const undo = textButton(root, "Undo", "vs-undo");
+  const head = element(root, "div", { class: "vs-card-head" }, iconOf(parts, "file-pen-line"), title, counts, undo);
+  const rows = element(root, "ul", { class: "vs-rows" });
+  const more = textButton(root, "", "vs-more");
+  const problem = element(root, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
+  root.append(head, rows, more, problem);
+  show(problem, false);
+
+  const diffs = new Map<string, DiffChange>();
+  const asked = new Set<string>();
+  const opened = new Set<string>();
+  let all = false;
+  let shown: ChangesEntry | null = null;
+  let isOver = false;
+
+  const draw = (): void => {
+    if (!shown || isOver) return;
+    const changes = changesOf(shown);
+    const total = shown.sets.reduce((sum, set) => sum + set.info.total, 0);
+    const isUndone = changes.length > 0 && changes.every((one) => one.undone);
+    setText(title, `${isUndone ? "Undone: " : ""}${counted(total, "change")}`);
+    root.setAttribute("aria-label", `${counted(total, "change")} made in this turn`);
+    toggle(root, "is-undone", isUndone);
+    setText(undo, isUndone ? "Redo" : "Undo");
+    undo.setAttribute("aria-label", isUndone ? "Bring all of these changes back" : "Undo all of these changes");
+    const canRedo = shown.sets.every((set) => set.undoneBy !== undefined);
+    show(undo, !isUndone || canRedo);
+    clear(counts);
+    const known = changes.map(({ change }) => diffs.get(change.id)).filter((one) => one !== undefined);
+    if (known.length > 0) {
+      const sum = (of: "added" | "removed"): number => known.reduce((lines, one) => lines + one[of], 0);
+      counts.appendChild(drawCounts(root, { added: sum("added"), removed: sum("removed") }));
+    }
+    clear(rows);
+    for (const { change, undone } of all ? changes : changes.slice(0, ROWS)) {
+      rows.appendChild(drawRow(change, undone, changes.length > 1));
+    }
+    const left = total - Math.min(changes.length, all ? changes.length : ROWS);
+    setText(more, all ? `and ${left} more, in the list of changes` : `Show ${left} more`);
+    more.disabled = all;
+    show(more, left > 0);
+  };
+
+  const drawRow = (
+    change: ChangesEntry["sets"][number]["info"]["changes"][number],
+    undone: boolean,
+    withUndo: boolean,
+  ): HTMLElement => {
+    const row = element(root, "li", { class: "vs-row" });
+    toggle(row, "is-undone", undone);
+    const line = element(root, "div", { class: "vs-row-line" });
+    const where = change.from ? `${change.from} → ${change.path}` : change.path;
+    const isNote = !change.action.startsWith("folder") && change.action !== "deleted" && !undone;
+    const attributes = { title: where, dir: "auto", "data-path": isNote ? change.path : undefined };
+    const name = element(root, isNote ? "a" : "span", {
+      class: isNote ? "vs-row-name internal-link vs-link" : "vs-row-name",
+      text: change.from ? `${noteName(change.from)} → ${noteName(change.path)}` : noteName(change.path),
+      attributes: isNote ? { ...attributes, role: "link", tabindex: 0 } : attributes,
+    });
+    const folder = folderOf(change.path);
+    const diff = diffs.get(change.id);
+    append(
+      line,
+      iconOf(parts, actionIcon(change.action), `vs-icon vs-action-${change.action.replace("_", "-")}`),
+      element(root, "span", { class: "vs-hidden", text: `${change.action.replace("_", " ")}: ` }),
+      name,
+      folder !== "" && element(root, "span", { class: "vs-row-folder", text: folder, attributes: { dir: "auto" } }),
+      undone && element(root, "span", { class: "vs-row-undone", text: "undone" }),
+    );
+    if (diff && diff.added + diff.removed > 0) line.appendChild(drawCounts(root, diff));
+    row.appendChild(line);
+    if (diff?.diff !== undefined || diff?.reason !== undefined) {
+      const isOpen = opened.has(change.id);
+      const button = textButton(root, "Diff", "vs-small");
+      button.setAttribute("aria-expanded", String(isOpen));
+      button.setAttribute("aria-label", `Diff of ${change.path}`);
+      button.addEventListener("click", () => {
+        if (!opened.delete(change.id)) opened.add(change.id);
+        draw();
+      });
+      line.appendChild(button);
+      if (isOpen && diff.diff !== undefined) row.appendChild(drawDiff(row, diff.diff));
+      if (isOpen && diff.reason !== undefined) row.appendChild(element(row, "div", { class: "vs-aside", text: diff.reason }));
+    }
+    if (withUndo && !undone) {
+      const button = textButton(root, "Undo", "vs-small");
+      button.setAttribute("aria-label", `Undo the change of ${change.path}`);
+      button.addEventListener("click", () => void takeBack([{ change: change.id }]));
+      line.appendChild(button);
+    }
+    return row;
+  };
+
+  /** Asks for the texts of change sets that are not known yet, or otherwise by now. */
+  const learn = async (sets: ShownSet[]): Promise<void> => {
+    for (const { info } of sets) {
+      const name = `${info.id}/${info.total}`;
+      if (asked.has(name)) continue;
+      asked.add(name);
+      try {
+        const answer = await parts.connection.call("_vault/diff", { changeSet: info.id });
+        for (const change of answer.changes) diffs.set(change.id, change);
+        draw();
+      } catch {
+        // The card stands without counts; it asks again when it is drawn anew.
+        asked.delete(name);
+      }
+    }
+  };
+
+  const fail = (text: string, ...more_: Node[]): void => {
+    clear(problem);
+    const words = element(root, "div", { attributes: { dir: "auto" } });
+    setWords(words, text);
+    append(problem, words, ...more_);
+    show(problem, true);
+  };
+
+  const takeBack = async (targets: Record<string, string | number>[], force = false): Promise<void> => {
+    show(problem, false);
+    undo.disabled = true;
+    try {
+      for (const target of targets) {
+        const given = force ? { ...target, force } : target;
+        let result = await parts.chat.tool("undo", given, force);
+        if (codeOf(result) === "approval_needed") {
+          const agreed = await parts.host.confirm(textOf(result), "Undo");
+          if (!agreed) return;
+          result = await parts.chat.tool("undo", given, true);
+        }
+        if (!result.isError) continue;
+        refused(target, { message: messageOf(result), diff: diffIn(result) }, force);
+        return;
+      }
+    } catch (error) {
+      fail(said(error));
+    } finally {
+      undo.disabled = false;
+    }
+  };
+
+  const refused = (target: Record<string, string | number>, why: Refused, wasForced: boolean): void => {
+    const nodes: Node[] = [];
+    if (why.diff !== "") nodes.push(drawDiff(root, why.diff));
+    if (!wasForced) {
+      const button = textButton(root, "Undo anyway", "mod-warning");
+      button.addEventListener("click", () => {
+        const text = "The text that was written since is replaced by the earlier one. It stays in the journal, and this undo can be undone.";
+        void parts.host.confirm(text, "Undo anyway").then((agreed) => {
+          if (agreed) void takeBack([target], true);
+        });
+      });
+      nodes.push(button);
+    }
+    fail(why.message, ...nodes);
+  };
+
+  undo.addEventListener("click", () => {
+    if (!shown) return;
+    const isUndone = changesOf(shown).every((one) => one.undone);
+    const sets = [...shown.sets].reverse();
+    // To bring something back is to undo what took it back.
+    const ids = isUndone
+      ? sets.map((set) => set.undoneBy)
+      : sets.filter((set) => !set.undone).map((set) => set.info.id);
+    const known = ids.filter((id) => id !== undefined);
+    void takeBack(known.map((id) => ({ change_set: id })));
+  });
+  more.addEventListener("click", () => {
+    all = true;
+    draw();
+  });
+  return {
+    root,
+    update(entry) {
+      shown = entry;
+      draw();
+      void learn(entry.sets);
+    },
+    end() {
+      isOver = true;
+    },
+  };
+}
+
+/** An icon for what was done. */
+export function actionIcon(action: string): string {
+  const icons: Record<string, string> = {
+    created: "file-plus",
+    write: "file-pen-line",
+    modified: "file-pen-line",
+    moved: "arrow-right",
+    move: "arrow-right",
+    deleted: "trash",
+    delete: "trash",
+    restored: "undo-2",
+    restore: "undo-2",
+    folder_made: "folder-plus",
+    create_folder: "folder-plus",
+    folder_removed: "folder-minus",
+  };
+  return icons[action] ?? "file-text";
+}
+
+function textOf(result: ToolsCallResult): string {
+  return result.content.map((one) => one.text).join("\n");
+}
+
+function structured(result: ToolsCallResult): Record<string, unknown> {
+  const data = result.structuredContent;
+  return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
+}
+
+/** Why it was refused; the advice in it is for who calls tools, and a button here. */
+function messageOf(result: ToolsCallResult): string {
+  const { message } = structured(result);
+  return typeof message === "string" ? message : textOf(result);
+}
+
+function codeOf(result: ToolsCallResult): unknown {
+  return result.isError ? structured(result)["code"] : undefined;
+}
+
+/** The difference that an undo would lose: in the data of the error, or in its text. */
+function diffIn(result: ToolsCallResult): string {
+  const data = structured(result)["data"];
+  if (typeof data === "object" && data !== null && "diff" in data && typeof data.diff === "string") {
+    return data.diff;
+  }
+  const text = textOf(result);
+  const at = text.search(/^--- .*\n\+\+\+ /m);
+  return at < 0 ? "" : text.slice(at);
+}

@@ -1,0 +1,535 @@
+/** One conversation as the view has it before it: what is loaded of it, what happens, what is asked. */
+
+import { CallError, type Connection, type Unsubscribe } from "../connection";
+import type {
+  BranchInfo,
+  ConversationInfo,
+  Cost,
+  PromptContent,
+  RequestPermissionParams,
+  RequestPermissionResult,
+  SessionUpdateParams,
+  ToolsCallResult,
+} from "../protocol";
+import { type Changed, entriesOf, Timeline, type UserEntry } from "./timeline";
+
+/** Items that are asked for at once, */
+const PAGE = 40;
+/** entries that are kept while older ones are looked at, */
+const MOST = 500;
+/** and that remain when more came at the end. */
+const ENOUGH = 300;
+
+/** How full the model's window is, and what the conversation cost. */
+export interface Usage {
+  used: number;
+  size: number;
+  cost?: Cost;
+}
+
+/** A question of the daemon's to the person. */
+export interface Approval {
+  id: number;
+  params: RequestPermissionParams;
+  answer(optionId: string): void;
+}
+
+/** Something that happened elsewhere and can be shown. */
+export interface Elsewhere {
+  sessionId: string;
+  text: string;
+  source: string;
+}
+
+/** What a message consists of. */
+export interface Draft {
+  text: string;
+  attachments: { path: string; selection?: string }[];
+  images: { data: string; mimeType: string; name: string }[];
+}
+
+/** What changed; what is left out did not. */
+export interface Happened {
+  timeline?: Changed;
+  /** Another conversation, another piece of it, or none. */
+  loaded?: boolean;
+  /** Title, state, branches. */
+  info?: boolean;
+  usage?: boolean;
+  approvals?: boolean;
+  elsewhere?: boolean;
+  /** A message of the agent's is whole: for those who hear the view. */
+  said?: { text: string; isQuestion: boolean };
+  problem?: string;
+}
+
+type Pending = { draft: Draft; sessionId: string | null; sent: boolean };
+
+export class Chat {
+  readonly timeline = new Timeline();
+  /** The conversation; null where none has begun. */
+  info: ConversationInfo | null = null;
+  branches: BranchInfo[] = [];
+  /** The branch that is only looked at; null where the live one is shown. */
+  branch: number | null = null;
+  /** Whether there is more before, and after, what is loaded. */
+  earlier = false;
+  later = false;
+  loading = false;
+  usage: Usage | null = null;
+  readonly approvals: Approval[] = [];
+  elsewhere: Elsewhere | null = null;
+
+  private readonly heard = new Set<(happened: Happened) => void>();
+  private readonly releases: Unsubscribe[] = [];
+  private readonly pending = new Map<string, Pending>();
+  /** Events that came while a piece was loaded. */
+  private held: (() => void)[] | null = null;
+  private load = 0;
+  private nextApproval = 1;
+  private beginning: Promise<string> | null = null;
+  private over = false;
+
+  constructor(private readonly connection: Connection) {}
+
+  get sessionId(): string | null {
+    return this.info?.sessionId ?? null;
+  }
+
+  get isWorking(): boolean {
+    return this.timeline.standing.state !== "idle";
+  }
+
+  on(heard: (happened: Happened) => void): void {
+    this.heard.add(heard);
+  }
+
+  start(): void {
+    const { connection } = this;
+    this.releases.push(
+      connection.onSnapshot(() => void this.reload()),
+      connection.onState((state) => {
+        if (state.kind === "connected") this.sendAgain();
+      }),
+      connection.on("session/update", (params) => this.inOrder(() => this.update(params))),
+      connection.on("_vault/message", (params) =>
+        this.inOrder(() => {
+          if (!this.isShown(params.sessionId)) return;
+          const turn = params._meta.vault.turn ?? null;
+          const said = params.kind === "void" || params.kind === "part" ? undefined : params;
+          this.tell({
+            timeline: this.timeline.message(params, turn),
+            said: said && { text: said.text, isQuestion: said.kind === "question" },
+          });
+        }),
+      ),
+      connection.on("_vault/state", (params) =>
+        this.inOrder(() => {
+          if (params.sessionId !== this.sessionId || this.branch !== null) return;
+          const turn = params._meta.vault.turn ?? null;
+          this.tell({ timeline: this.timeline.state(params, turn), info: true });
+          if (params.state === "idle") void this.learn();
+        }),
+      ),
+      connection.on("_vault/changes", (params) =>
+        this.inOrder(() => {
+          const { changeSet } = params;
+          const isOurs = this.branch === null && changeSet.conversation === this.sessionId;
+          this.tell({ timeline: this.timeline.changes(changeSet, isOurs && !this.later) });
+        }),
+      ),
+      connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
+        if (sessionId !== this.sessionId) return;
+        if (kind === "deleted") this.begin();
+        else void this.learn();
+      }),
+      connection.answer("session/request_permission", (params, signal) => this.ask(params, signal)),
+    );
+    if (connection.state.kind === "connected") void this.reload();
+  }
+
+  end(): void {
+    this.over = true;
+    this.load += 1;
+    this.releases.splice(0).forEach((release) => release());
+    this.heard.clear();
+    this.approvals.length = 0;
+    this.pending.clear();
+  }
+
+  /** Shows an empty view; the conversation begins with its first message. */
+  begin(): void {
+    this.load += 1;
+    this.held = null;
+    this.loading = false;
+    this.info = null;
+    this.branches = [];
+    this.branch = null;
+    this.earlier = this.later = false;
+    this.usage = null;
+    this.elsewhere = null;
+    this.dropPending();
+    this.tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
+  }
+
+  /** Shows a conversation, or a branch of it that is not gone on with. */
+  async open(sessionId: string, branch: number | null = null): Promise<void> {
+    if (sessionId !== this.sessionId) {
+      this.usage = null;
+      this.dropPending();
+    }
+    if (this.elsewhere?.sessionId === sessionId) this.elsewhere = null;
+    await this.fetch(sessionId, branch);
+  }
+
+  /** Loads anew what is shown; at first, the conversation that goes on. */
+  async reload(): Promise<void> {
+    await this.fetch(this.sessionId ?? undefined, this.branch);
+  }
+
+  private async fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
+    const load = ++this.load;
+    this.held = [];
+    this.loading = true;
+    const params = { sessionId, branch: branch ?? undefined, last: PAGE, updates: true };
+    try {
+      const answer = await this.connection.call("_vault/conversation", params);
+      if (load !== this.load) return;
+      const { conversation, branches, items, earlier, changes } = answer;
+      this.info = conversation;
+      this.branches = branches;
+      this.branch = branch;
+      this.earlier = earlier;
+      this.later = false;
+      const standing = {
+        state: conversation.shown === "working" && branch === null ? ("running" as const) : ("idle" as const),
+        waiting: conversation.state === "waiting",
+      };
+      const changed = this.timeline.replace(entriesOf(items), standing);
+      for (const set of changes ?? []) if (set.turn !== undefined) this.timeline.addSet(set.turn, set);
+      this.timeline.entries.forEach((entry) => changed.keys.add(entry.key));
+      this.afterLoad();
+      this.tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
+    } catch (error) {
+      if (load !== this.load) return;
+      this.afterLoad();
+      const isNone = error instanceof CallError && error.kind === "unknown_session";
+      if (isNone) this.begin();
+      else this.tell({ problem: said(error), loaded: true });
+    }
+  }
+
+  private afterLoad(): void {
+    this.loading = false;
+    const held = this.held ?? [];
+    this.held = null;
+    held.forEach((happen) => happen());
+  }
+
+  /** Loads what was said before the first entry. */
+  async older(): Promise<void> {
+    const first = this.timeline.entries.find((entry) => entry.item !== undefined)?.item;
+    const { sessionId } = this;
+    if (!this.earlier || this.loading || first === undefined || sessionId === null) return;
+    const load = ++this.load;
+    this.loading = true;
+    try {
+      const branch = this.branch ?? undefined;
+      const answer = await this.connection.call("_vault/conversation", {
+        sessionId,
+        branch,
+        before: first,
+        last: PAGE,
+        updates: true,
+      });
+      if (load !== this.load) return;
+      this.earlier = answer.earlier;
+      const changed = this.timeline.prepend(entriesOf(answer.items));
+      for (const set of answer.changes ?? []) {
+        if (set.turn === undefined) continue;
+        this.timeline.addSet(set.turn, set).keys.forEach((key) => changed.keys.add(key));
+      }
+      if (!this.isWorking) {
+        const cut = this.timeline.trim(MOST, "newest");
+        this.later ||= cut.order;
+      }
+      this.loading = false;
+      this.tell({ timeline: changed, loaded: true });
+    } catch (error) {
+      if (load !== this.load) return;
+      this.loading = false;
+      this.tell({ problem: said(error), loaded: true });
+    }
+  }
+
+  /** Lets go of the end that is not looked at, where much has come. */
+  letGo(side: "oldest" | "newest"): void {
+    if (this.timeline.entries.length <= (side === "oldest" ? MOST : 2 * MOST)) return;
+    const changed = this.timeline.trim(side === "oldest" ? ENOUGH : MOST, side);
+    if (!changed.order) return;
+    if (side === "oldest") this.earlier = true;
+    else this.later = true;
+    this.tell({ timeline: changed });
+  }
+
+  /** Learns the numbers of what was just said, and how the conversation is called by now. */
+  async learn(): Promise<void> {
+    const { sessionId, load } = this;
+    if (sessionId === null || this.branch !== null) return;
+    try {
+      const params = { sessionId, last: PAGE, updates: true };
+      const answer = await this.connection.call("_vault/conversation", params);
+      if (load !== this.load) return;
+      this.info = answer.conversation;
+      this.branches = answer.branches;
+      this.tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
+    } catch {
+      // It is learnt with the next turn, or when everything is loaded anew.
+    }
+  }
+
+  // --- what the person does
+
+  /** Says something. What cannot be sent now is sent when the connection is back. */
+  send(draft: Draft): void {
+    const id = newId();
+    const text = shownText(draft);
+    if (this.branch !== null) return;
+    this.pending.set(id, { draft, sessionId: this.sessionId, sent: false });
+    this.tell({ timeline: this.timeline.say(id, text) });
+    void this.deliver(id);
+  }
+
+  private async deliver(id: string): Promise<void> {
+    const pending = this.pending.get(id);
+    if (!pending || pending.sent) return;
+    pending.sent = true;
+    try {
+      pending.sessionId ??= await this.session();
+      const { sessionId, draft } = pending;
+      await this.connection.call("session/prompt", {
+        sessionId,
+        prompt: promptOf(draft),
+        _meta: { vault: { clientMessageId: id, source: "chat" } },
+      });
+      this.pending.delete(id);
+      this.tell({ timeline: this.timeline.said(id, undefined) });
+    } catch (error) {
+      if (this.over || !this.pending.has(id)) return;
+      pending.sent = false;
+      if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
+        this.tell({ timeline: this.timeline.said(id, "waiting") });
+        if (this.connection.state.kind === "connected") void this.deliver(id);
+        return;
+      }
+      this.tell({ timeline: this.timeline.said(id, "failed", said(error)) });
+    }
+  }
+
+  /** The conversation that a message goes to: the one that is shown, or a new one. */
+  private async session(): Promise<string> {
+    const shown = this.sessionId;
+    if (shown !== null) return shown;
+    this.beginning ??= this.connection.call("session/new", {}).then((answer) => answer.sessionId);
+    const load = this.load;
+    try {
+      const sessionId = await this.beginning;
+      if (load === this.load && this.info === null) {
+        const answer = await this.connection.call("_vault/conversation", { sessionId });
+        if (load === this.load && this.info === null) {
+          this.info = answer.conversation;
+          this.branches = answer.branches;
+          this.tell({ info: true });
+        }
+      }
+      return sessionId;
+    } finally {
+      this.beginning = null;
+    }
+  }
+
+  private sendAgain(): void {
+    for (const [id, pending] of this.pending) {
+      const entry = this.timeline.get(`mine:${id}`);
+      const isFailed = entry?.kind === "user" && entry.pending === "failed";
+      if (!pending.sent && !isFailed) void this.deliver(id);
+    }
+  }
+
+  /** Sends once more what was not taken. */
+  again(entry: UserEntry): void {
+    const id = entry.clientMessageId;
+    if (id === undefined || !this.pending.has(id)) return;
+    this.tell({ timeline: this.timeline.said(id, "sending") });
+    void this.deliver(id);
+  }
+
+  /** Takes back what was not taken, to write it otherwise. */
+  takeBack(entry: UserEntry): Draft | null {
+    const id = entry.clientMessageId;
+    const pending = id === undefined ? undefined : this.pending.get(id);
+    if (id === undefined || !pending || entry.pending !== "failed") return null;
+    this.pending.delete(id);
+    this.tell({ timeline: this.timeline.said(id, undefined) });
+    return pending.draft;
+  }
+
+  private dropPending(): void {
+    for (const [id, pending] of [...this.pending]) {
+      // What is on its way arrives; only what nobody took is let go of.
+      if (!pending.sent) this.pending.delete(id);
+      this.timeline.said(id, undefined);
+    }
+  }
+
+  /** Stops the turn. */
+  stop(): void {
+    if (this.sessionId !== null) {
+      this.connection.notify("session/cancel", { sessionId: this.sessionId });
+    }
+  }
+
+  /** Goes on from before a message of the person's, with other words. */
+  async fork(item: number, draft: Draft): Promise<void> {
+    const { sessionId } = this;
+    if (sessionId === null) return;
+    await this.connection.call("_vault/fork", { sessionId, item });
+    this.branch = null;
+    await this.fetch(sessionId, null);
+    this.send(draft);
+  }
+
+  /** Goes on with another branch. */
+  async goOnWith(branch: number): Promise<void> {
+    const { sessionId } = this;
+    if (sessionId === null) return;
+    await this.connection.call("_vault/fork", { sessionId, branch });
+    await this.fetch(sessionId, null);
+  }
+
+  /** Calls a tool as the person; one that needs agreement is asked for with it. */
+  tool(
+    name: string,
+    given: Record<string, string | number | boolean>,
+    confirmed = false,
+  ): Promise<ToolsCallResult> {
+    const meta = confirmed ? { _meta: { vault: { confirmed: true } } } : {};
+    return this.connection.call("tools/call", { name, arguments: given, ...meta });
+  }
+
+  // --- what happens
+
+  /** Does now what an event says, or when what is being loaded is there. */
+  private inOrder(happen: () => void): void {
+    if (this.held) this.held.push(happen);
+    else happen();
+  }
+
+  private isShown(sessionId: string): boolean {
+    return sessionId === this.sessionId && this.branch === null && !this.later;
+  }
+
+  private update({ sessionId, update, _meta }: SessionUpdateParams): void {
+    // A history that is told again for another client is not ours.
+    if (_meta.vault.seq === 0) return;
+    const isOurs = sessionId === this.sessionId;
+    if (!isOurs) {
+      if (update.sessionUpdate === "user_message_chunk") this.notice(sessionId, update);
+      return;
+    }
+    if (update.sessionUpdate === "usage_update") {
+      const { used, size, cost } = update;
+      this.usage = { used, size, cost };
+      this.tell({ usage: true });
+    } else if (update.sessionUpdate === "session_info_update") {
+      if (this.info && update.title !== undefined) this.info.title = update.title;
+      this.tell({ info: true });
+    } else if (this.isShown(sessionId)) {
+      this.tell({ timeline: this.timeline.update(update, _meta.vault.turn ?? null) });
+    }
+  }
+
+  private notice(
+    sessionId: string,
+    update: Extract<SessionUpdateParams["update"], { sessionUpdate: "user_message_chunk" }>,
+  ): void {
+    const { source = "chat", clientMessageId } = update._meta?.vault ?? {};
+    if (clientMessageId !== undefined && this.pending.has(clientMessageId)) return;
+    // Nothing is before the person that they would lose.
+    if (this.info === null && this.pending.size === 0) {
+      void this.open(sessionId);
+      return;
+    }
+    this.elsewhere = { sessionId, source, text: update.content.text };
+    this.tell({ elsewhere: true });
+  }
+
+  /** Forgets what happened elsewhere. */
+  dismiss(): void {
+    this.elsewhere = null;
+    this.tell({ elsewhere: true });
+  }
+
+  private ask(
+    params: RequestPermissionParams,
+    signal: AbortSignal,
+  ): Promise<RequestPermissionResult> {
+    return new Promise((resolve) => {
+      const id = this.nextApproval++;
+      const gone = (): void => {
+        const at = this.approvals.findIndex((one) => one.id === id);
+        if (at >= 0) this.approvals.splice(at, 1);
+        signal.removeEventListener("abort", given);
+        this.tell({ approvals: true });
+      };
+      const given = (): void => {
+        gone();
+        resolve({ outcome: { outcome: "cancelled" } });
+      };
+      const answer = (optionId: string): void => {
+        gone();
+        resolve({ outcome: { outcome: "selected", optionId } });
+      };
+      if (signal.aborted) return given();
+      signal.addEventListener("abort", given);
+      this.approvals.push({ id, params, answer });
+      this.tell({ approvals: true });
+    });
+  }
+
+  private tell(happened: Happened): void {
+    for (const heard of this.heard) heard(happened);
+  }
+}
+
+/** What an error says to a person. */
+export function said(error: unknown): string {
+  if (error instanceof CallError) return error.advice;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A message as the daemon takes it. */
+export function promptOf(draft: Draft): PromptContent[] {
+  const pieces: PromptContent[] = [];
+  if (draft.text.trim() !== "") pieces.push({ type: "text", text: draft.text });
+  for (const { path, selection } of draft.attachments) {
+    if (selection === undefined) pieces.push({ type: "resource_link", uri: path, name: path });
+    else pieces.push({ type: "resource", resource: { uri: path, text: selection } });
+  }
+  for (const { data, mimeType } of draft.images) pieces.push({ type: "image", data, mimeType });
+  return pieces;
+}
+
+/** What is shown of a message before the daemon tells it. */
+function shownText(draft: Draft): string {
+  const named = draft.attachments.map(({ path, selection }) =>
+    selection === undefined ? `[[${path}]]` : `[[${path}]] (selection)`,
+  );
+  const images = draft.images.map(({ name }) => `(image: ${name})`);
+  return [draft.text, ...named, ...images].filter((part) => part.trim() !== "").join("\n");
+}
+
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

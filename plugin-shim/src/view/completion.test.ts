@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { completed, draggedPath, mentionAt } from "./completion";
+
+const at = (text: string): string | null => {
+  const cursor = text.indexOf("|");
+  return mentionAt(text.replace("|", ""), cursor)?.text ?? null;
+};
+
+describe("a mention", () => {
+  it("begins with an @ before the cursor", () => {
+    expect(at("look at @comp|")).toBe("comp");
+    expect(at("@|")).toBe("");
+    expect(at("(@Garden/Pl|")).toBe("Garden/Pl");
+    expect(at("@two words|")).toBe("two words");
+    expect(at("@über den Gärten|")).toBe("über den Gärten");
+    expect(at("first line\n@x|")).toBe("x");
+  });
+
+  it("is none in an address, behind its end, or far away", () => {
+    expect(at("ana@example|")).toBeNull();
+    expect(at("no mention|")).toBeNull();
+    expect(at("@a line\nand another|")).toBeNull();
+    expect(at("@done  and on|")).toBeNull();
+    expect(at("@ alone|")).toBeNull();
+    expect(at(`@${"x".repeat(100)}|`)).toBeNull();
+  });
+
+  it("becomes a link", () => {
+    const text = "see @comp and more";
+    const mention = mentionAt(text, 9);
+    expect(mention && completed(text, mention, "Garden/Compost.md")).toEqual({
+      text: "see [[Garden/Compost]] and more",
+      cursor: 22,
+    });
+    expect(completed("@p", { from: 0, to: 2, text: "p" }, "pear.png").text).toBe("[[pear.png]] ");
+  });
+});
+
+describe("what is dragged in", () => {
+  it("is a path of the vault", () => {
+    expect(draggedPath("obsidian://open?vault=My%20Vault&file=Garden%2FPlot%2027.md")).toBe("Garden/Plot 27.md");
+    expect(draggedPath("[[Compost#Heap|the heap]]")).toBe("Compost");
+    expect(draggedPath("![[pear.png]]")).toBe("pear.png");
+    expect(draggedPath("Garden/Compost.md\nsecond")).toBe("Garden/Compost.md");
+  });
+
+  it("is nothing else", () => {
+    for (const text of ["", "https://example.org/a.md", "file:///etc/passwd.txt", "/etc/hosts.md", "just words", "obsidian://open?vault=x"]) {
+      expect(draggedPath(text), text).toBeNull();
+    }
+  });
+});

@@ -1,0 +1,50 @@
+/** What is typed behind an `@`, to be completed to a note or a folder. */
+
+export interface Mention {
+  /** Where the `@` stands. */
+  from: number;
+  /** Where the cursor stands. */
+  to: number;
+  /** What was typed behind the `@`. */
+  text: string;
+}
+
+/** Names are no longer than this. */
+const LONGEST = 80;
+
+/** The mention that is being typed before the cursor; null where none is. */
+export function mentionAt(text: string, cursor: number): Mention | null {
+  const line = text.slice(Math.max(0, cursor - LONGEST - 1), cursor);
+  const start = cursor - line.length;
+  const at = line.lastIndexOf("@");
+  if (at < 0) return null;
+  const typed = line.slice(at + 1);
+  // `name@example.org` is no mention, and what has ended with two blanks or a line is none either.
+  const before = line[at - 1];
+  if (before !== undefined && !/[\s([{"'“‘«]/.test(before)) return null;
+  if (start > 0 && at === 0) return null;
+  if (/\n| {2}|^ /.test(typed) || typed.includes("]]")) return null;
+  return { from: start + at, to: cursor, text: typed };
+}
+
+/** The text with the mention replaced by a link to `path`, and where the cursor stands then. */
+export function completed(text: string, mention: Mention, path: string): { text: string; cursor: number } {
+  const linkpath = path.endsWith(".md") ? path.slice(0, -3) : path;
+  const after = text.slice(mention.to);
+  const link = `[[${linkpath}]]${/^\s/.test(after) ? "" : " "}`;
+  const before = text.slice(0, mention.from);
+  return { text: before + link + after, cursor: before.length + link.length };
+}
+
+/** The vault path in what was dragged from Obsidian: its own address, a link, or a path. */
+export function draggedPath(text: string): string | null {
+  const line = text.trim().split("\n")[0] ?? "";
+  if (/^obsidian:\/\/open\?/.test(line)) {
+    const file = new URLSearchParams(line.slice(line.indexOf("?") + 1)).get("file");
+    return file === null || file === "" ? null : file;
+  }
+  const link = /^!?\[\[([^[\]|#]+)(?:[#|][^\]]*)?\]\]$/.exec(line);
+  if (link?.[1]) return link[1];
+  const isPath = !/^[a-z][a-z0-9+.-]*:/i.test(line) && /^[^\\*?"<>|]+\.[A-Za-z0-9]{1,8}$/.test(line);
+  return isPath && !line.startsWith("/") ? line : null;
+}

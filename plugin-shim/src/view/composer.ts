@@ -1,0 +1,396 @@
+/** Where the person writes: text, notes that are meant, images, and the way to send or to stop. */
+
+import type { Completion } from "../protocol";
+import { append, clear, element, setText, show, toggle } from "./dom";
+import { completed, draggedPath, type Mention, mentionAt } from "./completion";
+import { iconButton, iconOf, type Parts, textButton } from "./part";
+import type { Draft } from "./chat";
+import { dollars, noteName, tokens } from "./format";
+
+/** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
+const LARGEST_IMAGE = 2_500_000;
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/** Entries of the list of completions. */
+const FOUND = 8;
+/** Milliseconds without a key until completions are asked for. */
+const PAUSE = 60;
+
+export interface Composer {
+  root: HTMLElement;
+  update(): void;
+  /** Puts this there to be sent; what was there stays before it. */
+  compose(text: string, attach?: Draft["attachments"]): void;
+  /** Has a message written otherwise; `item` is its number where it is kept. */
+  edit(draft: Draft, item: number | null): void;
+  focus(): void;
+  /** Whether nothing is written. */
+  isEmpty(): boolean;
+}
+
+/** What the composer is used for. */
+export interface Sending {
+  send(draft: Draft): void;
+  /** Sends in place of an earlier message. */
+  fork(item: number, draft: Draft): void;
+  /** Edits the last message, for whoever presses the arrow up in an empty field. */
+  editLast(): void;
+  sent(): void;
+}
+
+let lists = 0;
+
+export function composer(parts: Parts, sending: Sending): Composer {
+  const { scope } = parts;
+  const listId = `vs-completions-${++lists}`;
+  const root = element(parts.root, "form", { class: "vs-composer" });
+  const editing = element(root, "div", { class: "vs-editing" });
+  const stopEditing = textButton(root, "Cancel", "vs-small");
+  append(editing, iconOf(parts, "pencil"), element(root, "span", { text: "Editing: what came after goes on as a branch of its own" }), stopEditing);
+  const chips = element(root, "div", { class: "vs-chips", attributes: { role: "list", "aria-label": "What goes with the message" } });
+  const input = element(root, "textarea", {
+    class: "vs-input",
+    attributes: {
+      rows: 1,
+      dir: "auto",
+      placeholder: "Ask, or tell what to do",
+      "aria-label": "Message",
+      role: "combobox",
+      "aria-autocomplete": "list",
+      "aria-expanded": "false",
+      "aria-controls": listId,
+      enterkeyhint: "send",
+    },
+  });
+  const list = element(root, "div", { class: "vs-completions", attributes: { role: "listbox", id: listId, "aria-label": "Notes and folders" } });
+  const note = iconButton(parts, "file-text", "Attach the active note");
+  const selection = iconButton(parts, "quote", "Attach the selection");
+  const image = iconButton(parts, "image", "Attach an image");
+  const file = element(root, "input", { class: "vs-hidden", attributes: { type: "file", accept: IMAGES.join(","), multiple: true, tabindex: -1, "aria-hidden": "true" } });
+  const stop = iconButton(parts, "square", "Stop", "vs-stop");
+  const send = iconButton(parts, "arrow-up", "Send", "vs-send");
+  send.type = "submit";
+  const usage = element(root, "span", { class: "vs-usage" });
+  const bar = element(root, "div", { class: "vs-composer-bar" }, note, selection, image, file, usage, stop, send);
+  const box = element(root, "div", { class: "vs-composer-box" }, editing, chips, input, bar);
+  root.append(list, box);
+
+  let attachments: Draft["attachments"] = [];
+  let images: Draft["images"] = [];
+  let item: number | null = null;
+  let isEditing = false;
+  let isComposing = false;
+  let mention: Mention | null = null;
+  let found: Completion[] = [];
+  let chosen = 0;
+  let asked = 0;
+  let wait: (() => void) | null = null;
+
+  const isEmpty = (): boolean => input.value.trim() === "" && attachments.length + images.length === 0;
+
+  const drawChips = (): void => {
+    clear(chips);
+    const chip = (icon: string, text: string, title: string, drop: () => void): void => {
+      const away = iconButton(parts, "x", `Remove ${text}`);
+      away.addEventListener("click", () => {
+        drop();
+        changed();
+        input.focus();
+      }, { once: true });
+      const words = element(chips, "span", { class: "vs-chip-text", text, attributes: { dir: "auto" } });
+      const made = element(chips, "span", { class: "vs-chip", attributes: { role: "listitem", title } }, iconOf(parts, icon), words, away);
+      chips.appendChild(made);
+    };
+    for (const one of attachments) {
+      const text = one.selection === undefined ? noteName(one.path) : `Selection in ${noteName(one.path)}`;
+      const icon = one.selection === undefined ? "file-text" : "quote";
+      chip(icon, text, one.selection ?? one.path, () => (attachments = attachments.filter((other) => other !== one)));
+    }
+    for (const one of images) {
+      chip("image", one.name, one.name, () => (images = images.filter((other) => other !== one)));
+    }
+    show(chips, attachments.length + images.length > 0);
+  };
+
+  const changed = (): void => {
+    drawChips();
+    update();
+  };
+
+  const reset = (): void => {
+    input.value = "";
+    attachments = [];
+    images = [];
+    item = null;
+    isEditing = false;
+    closeList();
+    changed();
+  };
+
+  const submit = (): void => {
+    if (isEmpty() || parts.chat.branch !== null) return;
+    const draft: Draft = { text: input.value.trim(), attachments, images };
+    const before = item;
+    reset();
+    if (before === null) sending.send(draft);
+    else sending.fork(before, draft);
+    sending.sent();
+  };
+
+  const attach = (one: Draft["attachments"][number]): void => {
+    const isThere = attachments.some((other) => other.path === one.path && other.selection === one.selection);
+    if (!isThere) attachments = [...attachments, one];
+    changed();
+    input.focus();
+  };
+
+  // --- completions
+
+  const closeList = (): void => {
+    wait?.();
+    wait = null;
+    asked += 1;
+    mention = null;
+    found = [];
+    drawList();
+  };
+
+  const drawList = (): void => {
+    clear(list);
+    const isOpen = mention !== null && found.length > 0;
+    show(list, isOpen);
+    input.setAttribute("aria-expanded", String(isOpen));
+    if (!isOpen) {
+      input.removeAttribute("aria-activedescendant");
+      return;
+    }
+    found.forEach((one, at) => {
+      const id = `${listId}-${at}`;
+      const isChosen = at === chosen;
+      const attributes = { role: "option", id, "aria-selected": String(isChosen) };
+      const row = element(list, "div", { class: `vs-completion${isChosen ? " is-selected" : ""}`, attributes });
+      const icon = one.kind === "folder" ? "folder" : one.kind === "note" ? "file-text" : "file";
+      append(
+        row,
+        iconOf(parts, icon),
+        element(row, "span", { class: "vs-completion-name", text: one.name, attributes: { dir: "auto" } }),
+        one.folder !== "" && element(row, "span", { class: "vs-completion-folder", text: one.folder, attributes: { dir: "auto" } }),
+      );
+      row.addEventListener("pointerdown", (event) => {
+        // The field keeps the focus.
+        event.preventDefault();
+        choose(at);
+      });
+      list.appendChild(row);
+      if (isChosen) input.setAttribute("aria-activedescendant", id);
+    });
+  };
+
+  const choose = (at: number): void => {
+    const one = found[at];
+    if (!one || !mention) return;
+    const done = completed(input.value, mention, one.path);
+    input.value = done.text;
+    input.setSelectionRange(done.cursor, done.cursor);
+    closeList();
+    changed();
+  };
+
+  const look = (): void => {
+    wait?.();
+    const now = input.selectionStart === input.selectionEnd ? mentionAt(input.value, input.selectionStart) : null;
+    if (!now) {
+      if (mention) closeList();
+      return;
+    }
+    mention = now;
+    const request = ++asked;
+    wait = scope.after(PAUSE, () => {
+      wait = null;
+      parts.connection.call("_vault/complete", { text: now.text, limit: FOUND }).then(
+        (answer) => {
+          if (request !== asked || scope.ended) return;
+          found = answer.found;
+          chosen = 0;
+          drawList();
+        },
+        () => {
+          if (request === asked) closeList();
+        },
+      );
+    });
+  };
+
+  // --- images and files
+
+  const takeImage = async (blob: File): Promise<void> => {
+    if (!IMAGES.includes(blob.type)) {
+      parts.host.notice(`An image of the type ${blob.type || "of this file"} cannot be sent; PNG, JPEG, GIF and WebP can`);
+      return;
+    }
+    if (blob.size > LARGEST_IMAGE) {
+      parts.host.notice("The image is too large to be sent: at most 2.5 MB");
+      return;
+    }
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    if (scope.ended) return;
+    images = [...images, { data: btoa(text), mimeType: blob.type, name: blob.name || "image" }];
+    changed();
+  };
+
+  const takeFiles = (files: Iterable<File>): void => {
+    for (const one of files) {
+      if (one.type.startsWith("image/")) void takeImage(one);
+      else parts.host.notice(`Put ${one.name} into the vault first: only what is there can be read`);
+    }
+  };
+
+  const update = (): void => {
+    const { chat } = parts;
+    const isReading = chat.branch !== null;
+    input.disabled = isReading;
+    send.disabled = isEmpty() || isReading;
+    show(stop, chat.isWorking);
+    toggle(root, "is-working", chat.isWorking);
+    show(editing, isEditing);
+    const active = parts.host.activeNote();
+    show(note, active !== null);
+    show(selection, active?.selection !== undefined && active.selection !== "");
+    const { standing } = chat.timeline;
+    const waits = standing.waiting && standing.state === "idle";
+    input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Say more; it is heard at the next step" : "Ask, or tell what to do";
+    drawUsage(usage, parts);
+  };
+
+  // --- events
+
+  scope.listen(root, "submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  scope.listen(input, "input", () => {
+    update();
+    look();
+  });
+  scope.listen(input, "blur", closeList);
+  scope.listen(input, "compositionstart", () => (isComposing = true));
+  // Some browsers send the key that ends a composition only behind it.
+  scope.listen(input, "compositionend", () => scope.after(0, () => (isComposing = false)));
+  scope.listen(input, "keydown", (event) => {
+    // While an input method composes, its keys are its own.
+    if (event.isComposing || isComposing) return;
+    if (mention && found.length > 0) {
+      const keys: Record<string, () => void> = {
+        ArrowDown: () => (chosen = (chosen + 1) % found.length),
+        ArrowUp: () => (chosen = (chosen + found.length - 1) % found.length),
+        Enter: () => choose(chosen),
+        Tab: () => choose(chosen),
+        Escape: closeList,
+      };
+      const act = event.shiftKey ? undefined : keys[event.key];
+      if (act) {
+        event.preventDefault();
+        event.stopPropagation();
+        act();
+        drawList();
+        return;
+      }
+    }
+    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      submit();
+    } else if (event.key === "Escape" && isEditing) {
+      event.stopPropagation();
+      reset();
+    } else if (event.key === "ArrowUp" && isEmpty()) {
+      event.preventDefault();
+      sending.editLast();
+    }
+  });
+  scope.listen(input, "paste", (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    takeFiles(files);
+  });
+  scope.listen(parts.root, "dragover", (event) => {
+    event.preventDefault();
+    toggle(root, "is-dragged-over", true);
+  });
+  scope.listen(parts.root, "dragleave", (event) => {
+    if (!parts.root.contains(event.relatedTarget as Node | null)) toggle(root, "is-dragged-over", false);
+  });
+  scope.listen(parts.root, "drop", (event) => {
+    event.preventDefault();
+    toggle(root, "is-dragged-over", false);
+    const { dataTransfer } = event;
+    if (!dataTransfer) return;
+    const path = draggedPath(dataTransfer.getData("text/uri-list") || dataTransfer.getData("text/plain"));
+    if (path !== null) attach({ path: parts.host.resolveLink?.(path, "") ?? path });
+    else takeFiles(dataTransfer.files);
+  });
+  scope.listen(note, "click", () => {
+    const active = parts.host.activeNote();
+    if (active) attach({ path: active.path });
+  });
+  scope.listen(selection, "click", () => {
+    const active = parts.host.activeNote();
+    if (active?.selection) attach(active);
+  });
+  scope.listen(image, "click", () => file.click());
+  scope.listen(file, "change", () => {
+    takeFiles([...(file.files ?? [])]);
+    file.value = "";
+  });
+  scope.listen(stop, "click", () => parts.chat.stop());
+  scope.listen(stopEditing, "click", () => {
+    reset();
+    input.focus();
+  });
+  scope.listen(box, "click", (event) => {
+    if (event.target === box || event.target === bar) input.focus();
+  });
+  scope.add(parts.host.onActiveNote(update));
+  closeList();
+  changed();
+
+  return {
+    root,
+    update,
+    isEmpty,
+    compose(text, attach_ = []) {
+      const before = input.value.trim();
+      input.value = before === "" ? text : text === "" ? before : `${before}\n${text}`;
+      for (const one of attach_) {
+        const isThere = attachments.some((other) => other.path === one.path && other.selection === one.selection);
+        if (!isThere) attachments = [...attachments, one];
+      }
+      changed();
+      input.focus();
+    },
+    edit(draft, number) {
+      input.value = draft.text;
+      attachments = draft.attachments;
+      images = draft.images;
+      item = number;
+      isEditing = number !== null;
+      changed();
+      input.focus();
+      input.setSelectionRange(draft.text.length, draft.text.length);
+    },
+    focus: () => input.focus(),
+  };
+}
+
+function drawUsage(into: HTMLElement, parts: Parts): void {
+  const { usage } = parts.chat;
+  show(into, usage !== null && usage.used > 0);
+  if (!usage) return;
+  const cost = usage.cost ? dollars(usage.cost.amount) : "";
+  setText(into, [tokens(usage.used), cost].filter((part) => part !== "").join(" · "));
+  const share = usage.size > 0 ? `, ${Math.round((100 * usage.used) / usage.size)} % of what the model can hold` : "";
+  const spent = cost === "" ? "" : `; about ${cost} in this run`;
+  into.title = `${usage.used} tokens in use${share}${spent}`;
+  into.setAttribute("aria-label", into.title);
+}

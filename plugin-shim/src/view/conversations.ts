@@ -1,0 +1,210 @@
+/** The list of all conversations, with a search in what was said. */
+
+import { append, clear, element, setText, show } from "./dom";
+import { iconButton, iconOf, type Parts } from "./part";
+import type { ConversationInfo, FoundConversation } from "../protocol";
+import { said } from "./chat";
+import { showMenu } from "./menu";
+import { titleOf } from "./header";
+import { when } from "./format";
+
+/** Items at the beginning of a conversation, among which the first message is. */
+const FIRST = 6;
+/** Milliseconds without a key until it is searched. */
+const PAUSE = 150;
+
+export interface ListActions {
+  open(sessionId: string): void;
+  /** The list has gone. */
+  closed(): void;
+  exportNote(sessionId: string): void;
+  endConversation(sessionId: string): Promise<void>;
+  remove(info: ConversationInfo): Promise<void>;
+}
+
+export interface ConversationList {
+  root: HTMLElement;
+  readonly isOpen: boolean;
+  open(): void;
+  close(): void;
+  /** Shows the list anew where it is shown. */
+  refresh(): void;
+}
+
+export function conversationList(parts: Parts, actions: ListActions): ConversationList {
+  const { scope } = parts;
+  const root = element(parts.root, "section", { class: "vs-list-panel", attributes: { "aria-label": "Conversations" } });
+  const search = element(root, "input", { class: "vs-search", attributes: { type: "search", placeholder: "Search in all conversations", "aria-label": "Search in all conversations", dir: "auto" } });
+  const back = iconButton(parts, "x", "Close the list");
+  const rows = element(root, "ul", { class: "vs-sessions" });
+  const note = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
+  root.append(element(root, "div", { class: "vs-list-head" }, iconOf(parts, "search"), search, back), rows, note);
+  show(root, false);
+  let request = 0;
+  let cursor: string | undefined;
+  let isLoading = false;
+  let wait: (() => void) | null = null;
+
+  const close = (): void => {
+    if (root.hidden) return;
+    show(root, false);
+    request += 1;
+    actions.closed();
+  };
+
+  const load = async (more = false): Promise<void> => {
+    const now = ++request;
+    const text = search.value.trim();
+    isLoading = true;
+    try {
+      if (text === "") {
+        const answer = await parts.connection.call("session/list", more && cursor ? { cursor } : {});
+        if (now !== request || scope.ended) return;
+        if (!more) clear(rows);
+        cursor = answer.nextCursor;
+        for (const one of answer.sessions) rows.appendChild(row(one._meta.vault, []));
+      } else {
+        const answer = await parts.connection.call("_vault/search_conversations", { text, limit: 50 });
+        if (now !== request || scope.ended) return;
+        clear(rows);
+        cursor = undefined;
+        for (const one of answer.found) rows.appendChild(row(one.conversation, one.places));
+      }
+      const count = rows.childElementCount;
+      setText(note, count === 0 ? (text === "" ? "No conversation yet" : "Nothing was said with these words") : "");
+    } catch (error) {
+      if (now === request) setText(note, said(error));
+    }
+    isLoading = false;
+    show(note, note.textContent !== "");
+  };
+
+  const row = (info: ConversationInfo, places: FoundConversation["places"]): HTMLElement => {
+    const made = element(rows, "li", { class: "vs-session" });
+    const isShown = info.sessionId === parts.chat.sessionId;
+    if (isShown) made.classList.add("is-shown");
+    const name = info.title ?? (isShown ? titleOf(parts) : "Conversation");
+    const text = element(made, "span", { class: "vs-session-title", text: name, attributes: { dir: "auto" } });
+    if (info.title === undefined && !isShown) void beginning(info.sessionId, text);
+    const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
+    const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
+    append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));
+    const about = places[0]?.text ?? info.question ?? info.summary;
+    if (about) open.appendChild(element(made, "span", { class: "vs-session-about", text: about, attributes: { dir: "auto" } }));
+    open.addEventListener("click", () => {
+      close();
+      actions.open(info.sessionId);
+    });
+    const more = iconButton(parts, "ellipsis", `More about ${name}`);
+    more.addEventListener("click", () => {
+      showMenu(parts, more, name, [
+        { text: "Rename", icon: "pencil", choose: () => rename(info, made, open) },
+        { text: "Export to a note", icon: "file-output", choose: () => actions.exportNote(info.sessionId) },
+        { text: "End", icon: "circle-check", disabled: info.state === "ended", choose: () => void actions.endConversation(info.sessionId).then(() => load()) },
+        { text: "Delete", icon: "trash", warning: true, choose: () => void actions.remove(info).then(() => load()) },
+      ]);
+    });
+    made.append(open, more);
+    return made;
+  };
+
+  /** One that goes on has no title yet: what it began with stands for it. */
+  const beginning = async (sessionId: string, into: HTMLElement): Promise<void> => {
+    try {
+      const { items } = await parts.connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
+      const first = items.find((item) => item.kind === "user")?.text.split("\n")[0];
+      if (first && !scope.ended) setText(into, first.slice(0, 80));
+    } catch {
+      // It keeps the name that every conversation has.
+    }
+  };
+
+  const badge = (info: ConversationInfo): HTMLElement | null => {
+    if (info.shown === "done") return null;
+    const waits = info.shown === "waiting_for_you";
+    const text = waits ? "Waiting for you" : "Working";
+    return element(rows, "span", { class: `vs-dot is-${waits ? "waiting" : "working"}`, attributes: { role: "img", "aria-label": text, title: text } });
+  };
+
+  const rename = (info: ConversationInfo, made: HTMLElement, open: HTMLElement): void => {
+    editTitle(parts, open, info.title ?? "", async (title) => {
+      await parts.connection.call("_vault/rename_conversation", { sessionId: info.sessionId, title });
+      await load();
+    });
+    made.classList.add("is-renamed");
+  };
+
+  scope.listen(search, "input", () => {
+    wait?.();
+    wait = scope.after(PAUSE, () => void load());
+  });
+  scope.listen(back, "click", close);
+  scope.listen(root, "keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+      return;
+    }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const buttons = [...rows.querySelectorAll<HTMLElement>(".vs-session-open")];
+    const at = buttons.indexOf(root.ownerDocument.activeElement as HTMLElement);
+    const to = event.key === "ArrowDown" ? at + 1 : at - 1;
+    event.preventDefault();
+    if (to < 0) search.focus();
+    else buttons[to]?.focus();
+  });
+  scope.listen(rows, "scroll", () => {
+    const isNearEnd = rows.scrollTop + rows.clientHeight > rows.scrollHeight - 300;
+    if (isNearEnd && cursor !== undefined && !isLoading) void load(true);
+  });
+  return {
+    root,
+    get isOpen() {
+      return !root.hidden;
+    },
+    open() {
+      search.value = "";
+      clear(rows);
+      show(note, false);
+      show(root, true);
+      search.focus();
+      void load();
+    },
+    close,
+    refresh: () => {
+      if (!root.hidden) void load();
+    },
+  };
+}
+
+/** Puts a field in the place of `at`, in which a title is written. */
+export function editTitle(parts: Parts, at: HTMLElement, title: string, save: (title: string) => Promise<void>): void {
+  const scope = parts.scope.child();
+  const field = element(at, "input", { class: "vs-rename", attributes: { type: "text", value: title, maxlength: 200, dir: "auto", "aria-label": "Title" } });
+  at.after(field);
+  show(at, false);
+  const done = (): void => {
+    scope.end();
+    field.remove();
+    show(at, true);
+    at.focus();
+  };
+  const keep = (): void => {
+    const text = field.value.trim();
+    done();
+    if (text !== "" && text !== title) save(text).catch((error: unknown) => parts.host.notice(said(error)));
+  };
+  scope.listen(field, "keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter") keep();
+    else if (event.key === "Escape") done();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  scope.listen(field, "blur", () => {
+    if (!scope.ended) keep();
+  });
+  field.focus();
+  field.select();
+}

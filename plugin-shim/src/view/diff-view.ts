@@ -1,0 +1,52 @@
+/** A diff as lines with numbers. */
+
+import { element } from "./dom";
+import { countsSaid, type Diff, type DiffLine, parseDiff } from "./diff";
+
+/** Lines that are drawn at first; the others come when they are asked for. */
+const SHOWN = 400;
+
+/** Draws a unified diff. */
+export function drawDiff(near: Node, text: string): HTMLElement {
+  const diff = parseDiff(text);
+  const made = element(near, "div", {
+    class: "vs-diff",
+    attributes: { role: "group", tabindex: 0, dir: "ltr", "aria-label": `Changes: ${countsSaid(diff)}` },
+  });
+  drawLines(made, diff.lines);
+  return made;
+}
+
+function drawLines(made: HTMLElement, lines: DiffLine[]): void {
+  for (const line of lines.slice(0, SHOWN)) made.appendChild(drawLine(made, line));
+  const rest = lines.slice(SHOWN);
+  if (rest.length === 0) return;
+  const attributes = { type: "button" };
+  const more = element(made, "button", { class: "vs-button", text: `Show ${rest.length} more lines`, attributes });
+  more.addEventListener("click", () => {
+    more.remove();
+    drawLines(made, rest);
+  }, { once: true });
+  made.appendChild(more);
+}
+
+function drawLine(near: Node, line: DiffLine): HTMLElement {
+  if (line.kind === "gap") return element(near, "div", { class: "vs-diff-gap", text: "⋯" });
+  if (line.kind === "note") return element(near, "div", { class: "vs-diff-note", text: line.text });
+  const sign = line.kind === "added" ? "+" : line.kind === "removed" ? "−" : " ";
+  const made = element(near, "div", { class: `vs-diff-line is-${line.kind}` });
+  made.append(
+    element(near, "span", { class: "vs-diff-number", text: String(line.new ?? line.old ?? "") }),
+    element(near, "span", { class: "vs-diff-sign", text: sign }),
+    element(near, "span", { class: "vs-diff-text", text: line.text, attributes: { dir: "auto" } }),
+  );
+  return made;
+}
+
+/** `+3 −1` as elements. */
+export function drawCounts(near: Node, diff: Pick<Diff, "added" | "removed">): HTMLElement {
+  const made = element(near, "span", { class: "vs-counts", attributes: { "aria-label": countsSaid(diff) } });
+  if (diff.added > 0) made.appendChild(element(near, "span", { class: "vs-added", text: `+${diff.added}` }));
+  if (diff.removed > 0) made.appendChild(element(near, "span", { class: "vs-removed", text: `−${diff.removed}` }));
+  return made;
+}

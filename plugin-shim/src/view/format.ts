@@ -1,0 +1,70 @@
+/** Numbers, times and sources as people read them. */
+
+/** `950`, `12.3k`, `1.2M`. */
+export function tokens(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 999_500) return `${trimmed(count / 1_000)}k`;
+  return `${trimmed(count / 1_000_000)}M`;
+}
+
+function trimmed(number: number): string {
+  return number < 99.95 ? number.toFixed(1).replace(/\.0$/, "") : String(Math.round(number));
+}
+
+/** `$0.0042`, `$1.23`; nothing for nothing. */
+export function dollars(amount: number): string {
+  if (amount <= 0) return "";
+  if (amount < 0.0001) return "<$0.0001";
+  return `$${amount.toFixed(amount < 0.01 ? 4 : 2)}`;
+}
+
+/** `1 file`, `3 files`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `14:02` of today, `Nov 20` of this year, else `Nov 20, 2025`; empty for what is no time. */
+export function when(time: string, now: Date): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  if (date.toDateString() === now.toDateString()) {
+    return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  }
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString([], { month: "short", day: "numeric", year });
+}
+
+/** Where a message came from, where that is not this chat. */
+export function sourceName(source: string): string | null {
+  switch (source) {
+    case "chat":
+      return null;
+    case "voice":
+      return "by voice";
+    case "smarthole":
+      return "by SmartHole";
+    case "cli":
+      return "from the terminal";
+    default:
+      return `from ${source}`;
+  }
+}
+
+/** `Garden/Compost.md` as `Compost`. */
+export function noteName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.endsWith(".md") ? name.slice(0, -3) : name;
+}
+
+/** The folder of a path, empty for the vault's root. */
+export function folderOf(path: string): string {
+  const end = path.lastIndexOf("/");
+  return end < 0 ? "" : path.slice(0, end);
+}
+
+/** A path below the vault's root, of an absolute one; else as it came. */
+export function inVault(path: string, root: string | undefined): string {
+  if (!root) return path;
+  const folder = root.endsWith("/") ? root : `${root}/`;
+  return path.startsWith(folder) ? path.slice(folder.length) : path;
+}

@@ -1,0 +1,147 @@
+/** What stands above a conversation: its title and state, its model, a new one, all others. */
+
+import { clear, element, setText, show } from "./dom";
+import { iconButton, iconOf, type Parts } from "./part";
+import type { ModelsResult } from "../protocol";
+import { said } from "./chat";
+import { showMenu, type MenuItem } from "./menu";
+
+export interface HeaderActions {
+  /** Shows or hides the list of conversations. */
+  list: () => void;
+  begin: () => void;
+  rename: () => void;
+  exportNote: () => void;
+  endConversation: () => void;
+  remove: () => void;
+  branches: (at: HTMLElement) => void;
+}
+
+export interface Header {
+  root: HTMLElement;
+  update(): void;
+  /** Asks for the models anew. */
+  learn(): void;
+  listButton: HTMLElement;
+}
+
+export function header(parts: Parts, actions: HeaderActions): Header {
+  const { scope, chat } = parts;
+  const root = element(parts.root, "header", { class: "vs-header" });
+  const title = element(root, "span", { class: "vs-title-text", attributes: { dir: "auto" } });
+  const list = element(
+    root,
+    "button",
+    { class: "vs-title clickable-icon", attributes: { type: "button", "aria-haspopup": "true" } },
+    title,
+    iconOf(parts, "chevron-down"),
+  );
+  const state = element(root, "span", { class: "vs-state", attributes: { role: "status" } });
+  const branch = iconButton(parts, "git-branch", "Branches of this conversation");
+  const begin = iconButton(parts, "square-pen", "New conversation");
+  const more = iconButton(parts, "ellipsis", "More");
+  const modelName = element(root, "span", { class: "vs-model-name", attributes: { dir: "ltr" } });
+  const model = element(
+    root,
+    "button",
+    { class: "vs-model clickable-icon", attributes: { type: "button", "aria-haspopup": "menu" } },
+    modelName,
+    iconOf(parts, "chevron-down"),
+  );
+  root.append(list, state, model, branch, begin, more);
+  let models: ModelsResult | null = null;
+
+  const learn = async (): Promise<void> => {
+    try {
+      models = await parts.connection.call("_vault/models", {});
+    } catch {
+      // Without it the picker stays away; the daemon's own words say why nobody answers.
+      models = null;
+    }
+    if (!scope.ended) update();
+  };
+
+  const update = (): void => {
+    const { info } = chat;
+    setText(title, titleOf(parts));
+    list.title = info?.summary ?? titleOf(parts);
+    list.setAttribute("aria-label", `Conversation: ${titleOf(parts)}. Show all conversations`);
+    show(branch, chat.branches.length > 1);
+    show(more, info !== null);
+    const words = stateWords(parts);
+    clear(state);
+    if (words) state.append(element(state, "span", { class: `vs-dot is-${words.kind}` }), element(state, "span", { class: "vs-state-text", text: words.text }));
+    show(state, words !== null);
+    const current = models?.chain[0];
+    show(model, models !== null);
+    setText(modelName, current === undefined ? "No model" : shortName(current));
+    model.title = current === undefined ? "No model is set up" : `Model: ${models?.chain.join(", then ")}`;
+    model.setAttribute("aria-label", `Choose the model. Now: ${current ?? "none"}`);
+  };
+
+  const choose = async (name: string): Promise<void> => {
+    try {
+      models = await parts.connection.call("_vault/models", { choose: name });
+      parts.announce(`Model: ${name}`);
+    } catch (error) {
+      parts.host.notice(said(error));
+    }
+    if (!scope.ended) update();
+  };
+
+  scope.listen(list, "click", () => actions.list());
+  scope.listen(begin, "click", () => actions.begin());
+  scope.listen(branch, "click", () => actions.branches(branch));
+  scope.listen(model, "click", () => {
+    const items = (models?.models ?? []).map((one): MenuItem => ({
+      text: shortName(one.name),
+      note: one.ready ? one.name.split("/")[0] : "not set up",
+      checked: one.current,
+      disabled: !one.ready,
+      choose: () => void choose(one.name),
+    }));
+    if (items.length === 0) {
+      items.push({ text: "No model is set up: `steward models` in a terminal says how", disabled: true, choose: () => undefined });
+    }
+    showMenu(parts, model, "Model", items);
+  });
+  scope.listen(more, "click", () => {
+    const hasEnded = chat.info?.state === "ended";
+    showMenu(parts, more, "Conversation", [
+      { text: "Rename", icon: "pencil", choose: actions.rename },
+      { text: "Export to a note", icon: "file-output", choose: actions.exportNote },
+      { text: "End the conversation", icon: "circle-check", disabled: hasEnded || chat.isWorking, choose: actions.endConversation },
+      { text: "Delete", icon: "trash", warning: true, choose: actions.remove },
+    ]);
+  });
+  scope.add(
+    parts.connection.on("_vault/config_reloaded", ({ changed }) => {
+      if (changed.some((key) => key.startsWith("models."))) void learn();
+    }),
+  );
+  update();
+  return { root, update, learn: () => void learn(), listButton: list };
+}
+
+/** What the conversation is called, before it has a title too. */
+export function titleOf(parts: Pick<Parts, "chat">): string {
+  const { info, timeline } = parts.chat;
+  if (info?.title) return info.title;
+  const first = timeline.entries.find((entry) => entry.kind === "user");
+  if (first?.kind === "user") return first.text.split("\n")[0]?.slice(0, 80) ?? "Conversation";
+  return info ? "Conversation" : "New conversation";
+}
+
+function stateWords(parts: Parts): { kind: string; text: string } | null {
+  const { chat } = parts;
+  const { standing } = chat.timeline;
+  if (standing.state === "requires_action" || chat.approvals.length > 0) return { kind: "waiting", text: "Waiting for you" };
+  if (standing.state === "running") return { kind: "working", text: "Working" };
+  if (standing.waiting) return { kind: "waiting", text: "Waiting for you" };
+  if (chat.info?.state === "ended") return { kind: "ended", text: "Ended" };
+  return chat.timeline.entries.length > 0 ? { kind: "done", text: "Done" } : null;
+}
+
+function shortName(model: string): string {
+  return model.slice(model.indexOf("/") + 1);
+}

@@ -1,0 +1,198 @@
+/** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
+
+import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
+import { element, setText, show, toggle } from "./dom";
+import { iconOf, type Parts, textButton } from "./part";
+import { changesView } from "./changes";
+import { counted } from "./format";
+import type { Entry } from "./timeline";
+import type { Happened } from "./chat";
+
+/** Pixels from the end within which it counts as in view. */
+const NEAR = 48;
+/** Pixels before the first entry at which older ones are loaded. */
+const AHEAD = 800;
+
+export interface Messages {
+  root: HTMLElement;
+  update(happened: Happened): void;
+  /** Has the end in view from now on. */
+  toEnd(): void;
+}
+
+export function messages(parts: Parts, actions: EntryActions): Messages {
+  const { chat, scope } = parts;
+  const root = element(parts.root, "div", { class: "vs-messages" });
+  const scroller = element(root, "div", {
+    class: "vs-scroll",
+    attributes: { role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 },
+  });
+  const older = element(root, "div", { class: "vs-older", attributes: { role: "status" } });
+  const list = element(root, "div", { class: "vs-list" });
+  const empty = element(root, "div", { class: "vs-empty" });
+  empty.append(
+    element(empty, "div", { class: "vs-empty-title", text: "What shall be done in your notes?" }),
+    element(empty, "div", { class: "vs-empty-hint", text: "Ask about them, or have them written, moved and tidied. Every change can be undone." }),
+  );
+  const work = element(root, "div", { class: "vs-work", attributes: { role: "status" } });
+  const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
+  for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
+  const workText = element(root, "span");
+  work.append(dots, workText);
+  const content = element(root, "div", { class: "vs-content" }, older, empty, list, work);
+  scroller.appendChild(content);
+  const jump = textButton(root, "Latest", "vs-jump");
+  jump.prepend(iconOf(parts, "arrow-down"));
+  root.append(scroller, jump);
+
+  const views = new Map<string, EntryView>();
+  let isPinned = true;
+  let lastTop = 0;
+  let lastHeight = 0;
+
+  const toEnd = (): void => {
+    isPinned = true;
+    if (chat.later) void chat.reload();
+    scroller.scrollTop = scroller.scrollHeight;
+    drawJump();
+  };
+
+  const drawJump = (): void => show(jump, !isPinned || chat.later);
+
+  const isNearStart = (): boolean => scroller.scrollTop < AHEAD;
+
+  const mayLoad = (): void => {
+    if (chat.earlier && !chat.loading && isNearStart()) {
+      // At the very top nothing holds the place while elements come before it.
+      if (scroller.scrollTop === 0 && !isPinned) scroller.scrollTop = 1;
+      void chat.older();
+    }
+  };
+
+  const make = (entry: Entry): EntryView => {
+    switch (entry.kind) {
+      case "user":
+        return userView(parts, actions);
+      case "agent":
+        return agentView(parts, actions);
+      case "thought":
+        return thoughtView(parts);
+      case "call":
+        return callView(parts);
+      case "notice":
+        return noticeView(parts);
+      case "changes":
+        return changesView(parts);
+      case "end":
+        return endView(parts, actions);
+    }
+  };
+
+  const drop = (key: string): void => {
+    const view = views.get(key);
+    if (!view) return;
+    view.end?.();
+    view.root.remove();
+    views.delete(key);
+  };
+
+  const add = (entry: Entry, before: Element | null): void => {
+    const view = make(entry);
+    views.set(entry.key, view);
+    view.update(entry);
+    list.insertBefore(view.root, before);
+  };
+
+  /** Has the elements stand as the entries do; those that stand right are not touched. */
+  const order = (): void => {
+    const { entries } = chat.timeline;
+    const last = entries[entries.length - 1];
+    if (last && !views.has(last.key) && views.size === entries.length - 1) {
+      const before = entries[entries.length - 2];
+      const isBehind = before === undefined || views.get(before.key)?.root === list.lastElementChild;
+      // Nearly always one comes behind all others.
+      if (isBehind && list.childElementCount === views.size) {
+        add(last, null);
+        return;
+      }
+    }
+    const keys = new Set(chat.timeline.entries.map((entry) => entry.key));
+    for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
+    let at: Element | null = list.firstElementChild;
+    for (const entry of chat.timeline.entries) {
+      const view = views.get(entry.key);
+      if (!view) add(entry, at);
+      else if (view.root === at) at = at.nextElementSibling;
+      else list.insertBefore(view.root, at);
+    }
+  };
+
+  const drawWork = (): void => {
+    const { standing } = chat.timeline;
+    const queue = standing.queued > 0 ? `${counted(standing.queued, "message")} to be heard next` : "";
+    const words = { idle: "", running: "Working…", requires_action: "Waiting for your agreement" }[standing.state];
+    setText(workText, [words, queue].filter((part) => part !== "").join(" · "));
+    show(work, words !== "" || queue !== "");
+    show(dots, standing.state === "running");
+  };
+
+  const update = ({ timeline, loaded, info }: Happened): void => {
+    if (loaded) {
+      setText(older, chat.loading ? "Loading…" : "");
+      if (timeline && !isPinned && timeline.standing) isPinned = true;
+    }
+    if (timeline) {
+      for (const key of timeline.keys) {
+        const entry = chat.timeline.get(key);
+        if (entry) views.get(key)?.update(entry);
+      }
+      if (timeline.order) order();
+      if (timeline.standing) {
+        drawWork();
+        // Whether a question still waits is seen on it.
+        const question = chat.timeline.last("agent", (entry) => entry.message === "question");
+        if (question) views.get(question.key)?.update(question);
+      }
+      if (!loaded) chat.letGo(isPinned ? "oldest" : "newest");
+    }
+    if (info || timeline || loaded) {
+      show(empty, chat.timeline.entries.length === 0 && !chat.loading);
+      toggle(root, "is-read-only", chat.branch !== null);
+      drawJump();
+    }
+    if (loaded) scope.frame(mayLoad);
+  };
+
+  scope.listen(
+    scroller,
+    "scroll",
+    () => {
+      const { scrollTop, scrollHeight, clientHeight } = scroller;
+      const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+      if (isAtEnd) isPinned = true;
+      // Only a person goes back: what grows does not, and what shrinks is lower afterwards.
+      else if (scrollTop < lastTop - 2 && scrollHeight >= lastHeight) isPinned = false;
+      lastTop = scrollTop;
+      lastHeight = scrollHeight;
+      drawJump();
+      mayLoad();
+    },
+    { passive: true },
+  );
+  scope.listen(jump, "click", () => {
+    toEnd();
+    scroller.focus({ preventScroll: true });
+  });
+  const observer = new ResizeObserver(() => {
+    if (isPinned) scroller.scrollTop = scroller.scrollHeight;
+    lastTop = scroller.scrollTop;
+    lastHeight = scroller.scrollHeight;
+  });
+  observer.observe(content);
+  observer.observe(scroller);
+  scope.add(() => observer.disconnect());
+  scope.add(() => [...views.keys()].forEach(drop));
+  drawJump();
+  drawWork();
+  return { root, update, toEnd };
+}

@@ -1,0 +1,89 @@
+/** What stands in place of the chat while there is no daemon to talk to. */
+
+import { append, clear, element, show } from "./dom";
+import { iconOf, type Parts, textButton } from "./part";
+
+export interface Panel {
+  root: HTMLElement;
+  update(): void;
+}
+
+/** Milliseconds that a connection may be made anew before anything is said of it. */
+const PATIENCE = 700;
+
+export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel {
+  const { connection, host, scope } = parts;
+  const root = element(parts.root, "section", { class: "vs-panel", attributes: { role: "status", "aria-label": "Connection" } });
+  let drawn = "";
+  let wait: (() => void) | null = null;
+  /** Whether it was connected once: then what is shown stays, and a line says how it stands. */
+  let wasConnected = false;
+
+  const draw = (): void => {
+    const { kind, detail } = connection.state;
+    const now = `${kind} ${detail ?? ""} ${wasConnected}`;
+    if (now === drawn) return;
+    drawn = now;
+    clear(root);
+    root.classList.toggle("is-line", wasConnected && kind !== "unpaired" && kind !== "refused");
+    const isLine = root.classList.contains("is-line");
+    const say = (icon: string, title: string, ...more: (Node | string)[]): void => {
+      append(root, iconOf(parts, icon, "vs-panel-icon"), element(root, "div", { class: "vs-panel-title", text: title }));
+      for (const one of more) {
+        root.appendChild(typeof one === "string" ? element(root, "p", { text: one, attributes: { dir: "auto" } }) : one);
+      }
+    };
+    const retry = textButton(root, "Try now", isLine ? "vs-small" : "mod-cta");
+    retry.addEventListener("click", () => connection.retryNow());
+    switch (kind) {
+      case "connected":
+        break;
+      case "off":
+      case "connecting":
+        if (isLine) say("plug", "The daemon is away; connecting again…");
+        else say("plug", "Connecting…");
+        break;
+      case "absent":
+        if (isLine) say("plug", "The daemon has stopped. What you write is sent when it is back.", retry);
+        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.startCommand()), "This connects by itself as soon as it runs.", retry);
+        break;
+      case "unpaired":
+        say("key-round", "Not paired yet", detail ?? (host.kind === "browser" ? "This page opens with a code that holds once. In a terminal:" : "Pair this vault once. In a terminal:"), command(host.kind === "browser" ? "steward open" : "steward pair"));
+        break;
+      case "refused":
+        if (host.kind === "browser") {
+          say("key-round", "This page has to be opened anew", "It is let in for as long as the daemon runs that opened it. In a terminal:", command("steward open"));
+          break;
+        }
+        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", retry);
+        break;
+    }
+    const isShown = kind !== "connected";
+    show(root, isShown);
+    changed(isShown && !isLine);
+  };
+
+  const command = (text: string): HTMLElement => {
+    const copy = textButton(root, "Copy", "vs-small");
+    copy.addEventListener("click", () => void host.copy(text).then(() => host.notice("Copied"), () => undefined));
+    return element(root, "div", { class: "vs-command" }, element(root, "code", { text, attributes: { tabindex: 0 } }), copy);
+  };
+
+  const update = (): void => {
+    wait?.();
+    wait = null;
+    const { kind } = connection.state;
+    if (kind === "connected") wasConnected = true;
+    // A connection that is back at once is not worth a word.
+    if ((kind === "connecting" || kind === "off") && drawn === "") {
+      show(root, false);
+      wait = scope.after(PATIENCE, draw);
+    } else if (kind === "connecting" && connection.state.detail === undefined && !root.hidden) {
+      // What is said stays until it is known otherwise: it would only flicker.
+      return;
+    } else {
+      draw();
+    }
+  };
+  return { root, update };
+}

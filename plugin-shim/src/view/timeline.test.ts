@@ -1,0 +1,243 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ChangeSetInfo, ItemInfo, SessionUpdate } from "../protocol";
+import { changesOf, entriesOf, Timeline } from "./timeline";
+
+let timeline: Timeline;
+beforeEach(() => (timeline = new Timeline()));
+
+const text = (said: string): { type: "text"; text: string } => ({ type: "text", text: said });
+const user = (messageId: string, said: string, source = "chat", clientMessageId?: string): SessionUpdate => ({
+  sessionUpdate: "user_message_chunk",
+  content: text(said),
+  messageId,
+  _meta: { vault: { source, clientMessageId } },
+});
+const chunk = (messageId: string, said: string): SessionUpdate => ({
+  sessionUpdate: "agent_message_chunk",
+  content: text(said),
+  messageId,
+});
+const thought = (messageId: string, said: string): SessionUpdate => ({
+  sessionUpdate: "agent_thought_chunk",
+  content: text(said),
+  messageId,
+});
+const call = (toolCallId: string): SessionUpdate => ({
+  sessionUpdate: "tool_call",
+  toolCallId,
+  title: "Read a file",
+  kind: "read",
+  status: "pending",
+  locations: [],
+  rawInput: { path: "a" },
+  _meta: { vault: { tool: "read_file" } },
+});
+const set = (id: number, more: Partial<ChangeSetInfo> = {}): ChangeSetInfo => ({
+  id,
+  title: "t",
+  time: "",
+  caller: "steward",
+  changes: [{ id: `${id}.1`, action: "modified", path: "a.md" }],
+  total: 1,
+  ...more,
+});
+const idle = { state: "idle" as const, queued: 0, waiting: false };
+const running = { state: "running" as const, queued: 0, waiting: false };
+const kinds = (): string[] => timeline.entries.map((entry) => entry.kind);
+
+describe("a live turn", () => {
+  it("adds chunks to the message they belong to, and takes what is whole for true", () => {
+    timeline.update(user("u1", "hello"), "1");
+    timeline.update(chunk("m1", "Hel"), "1");
+    timeline.update(chunk("m1", "lo"), "1");
+    expect(timeline.get("message:m1")).toMatchObject({ text: "Hello", open: true });
+    timeline.message({ messageId: "m1", kind: "answer", text: "Hello there" }, "1");
+    expect(timeline.get("message:m1")).toMatchObject({ text: "Hello there", open: false });
+    timeline.update(chunk("m1", "late"), "1");
+    expect(timeline.get("message:m1")).toMatchObject({ text: "Hello there" });
+    expect(kinds()).toEqual(["user", "agent"]);
+  });
+
+  it("takes away what counts for nothing", () => {
+    timeline.update(thought("m1", "hm"), "1");
+    timeline.update(chunk("m1", "no"), "1");
+    timeline.message({ messageId: "m1", kind: "void", text: "" }, "1");
+    expect(kinds()).toEqual([]);
+    timeline.update(chunk("m2", "yes"), "1");
+    expect(kinds()).toEqual(["agent"]);
+  });
+
+  it("shows a message of which no chunk came", () => {
+    timeline.message({ messageId: "m1", kind: "question", text: "Which?" }, "1");
+    expect(timeline.entries[0]).toMatchObject({ kind: "agent", message: "question", open: false });
+    timeline.message({ messageId: "m2", kind: "answer", text: "" }, "1");
+    expect(timeline.entries).toHaveLength(1);
+  });
+
+  it("closes everything at its end", () => {
+    timeline.state(running, "1");
+    timeline.update(thought("t", "hm"), "1");
+    timeline.update(call("c1"), "1");
+    timeline.update(chunk("m1", "half"), "1");
+    expect(timeline.standing).toMatchObject({ state: "running", turn: "1" });
+    timeline.state({ ...idle, stopReason: "cancelled" }, "1");
+    expect(timeline.entries.filter((entry) => "open" in entry && entry.open)).toEqual([]);
+    expect(timeline.get("call:c1")).toMatchObject({ status: "failed" });
+    expect(timeline.last("end")).toMatchObject({ stopReason: "cancelled" });
+    expect(timeline.standing).toMatchObject({ state: "idle", turn: null });
+  });
+
+  it("says nothing of an end that is as it should be", () => {
+    timeline.state({ ...idle, stopReason: "end_turn" }, "1");
+    expect(kinds()).toEqual([]);
+    timeline.state({ ...idle, error: "no answer" }, "2");
+    expect(timeline.last("end")).toMatchObject({ error: "no answer" });
+  });
+
+  it("follows a call", () => {
+    timeline.update(call("c1"), "1");
+    timeline.update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "pending", title: "agree?" }, "1");
+    expect(timeline.get("call:c1")).toMatchObject({ waitsFor: "agree?" });
+    timeline.update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed", content: [{ type: "content", content: text("done") }], rawOutput: { diff: "x" } }, "1");
+    expect(timeline.get("call:c1")).toMatchObject({ status: "completed", result: "done", output: { diff: "x" }, waitsFor: undefined });
+    timeline.update({ sessionUpdate: "tool_call_update", toolCallId: "unknown", status: "failed" }, "1");
+    expect(timeline.entries).toHaveLength(1);
+  });
+
+  it("says that the beginning of an answer was not heard", () => {
+    timeline.replace([], { state: "running" });
+    timeline.update(chunk("m1", "…the end"), "1");
+    expect(timeline.get("message:m1")).toMatchObject({ cutBefore: true });
+    timeline.message({ messageId: "m1", kind: "answer", text: "From the beginning to the end" }, "1");
+    expect(timeline.get("message:m1")).toMatchObject({ cutBefore: false, text: "From the beginning to the end" });
+  });
+});
+
+describe("what the person says", () => {
+  it("stands last until it is heard, and then once", () => {
+    timeline.say("c", "wait for me");
+    timeline.update(chunk("m1", "still at work"), "1");
+    expect(kinds()).toEqual(["agent", "user"]);
+    timeline.update(user("u2", "wait for me", "chat", "c"), "1");
+    timeline.update(chunk("m2", "heard"), "1");
+    expect(kinds()).toEqual(["agent", "user", "agent"]);
+    expect(timeline.last("user")?.pending).toBeUndefined();
+    timeline.said("c", "failed", "too late");
+    expect(timeline.last("user")?.pending).toBeUndefined();
+  });
+
+  it("stays when everything is loaded anew, unless it is there", () => {
+    timeline.say("a", "kept");
+    timeline.say("b", "not kept");
+    timeline.replace(entriesOf([item(1, "user", [user("u1", "kept")])]));
+    expect(timeline.entries.map((entry) => (entry.kind === "user" ? [entry.text, entry.pending] : []))).toEqual([
+      ["kept", undefined],
+      ["not kept", "sending"],
+    ]);
+  });
+
+  it("may be the same words as before", () => {
+    const kept = entriesOf([item(1, "user", [user("u1", "again")])]);
+    timeline.replace(kept);
+    timeline.say("a", "again");
+    timeline.replace(entriesOf([item(1, "user", [user("u1", "again")])]));
+    expect(timeline.entries).toHaveLength(2);
+  });
+
+  it("tells why it was not taken", () => {
+    timeline.say("a", "x");
+    timeline.said("a", "failed", "the message is empty");
+    expect(timeline.last("user")).toMatchObject({ pending: "failed", error: "the message is empty" });
+    timeline.said("a", undefined);
+    expect(timeline.entries).toEqual([]);
+  });
+});
+
+function item(number: number, kind: string, updates: SessionUpdate[], turn = 1): ItemInfo {
+  return { item: number, turn, branch: 1, kind, time: `t${number}`, text: "", tools: [], cut: false, updates };
+}
+
+describe("history", () => {
+  it("becomes the entries that were seen live", () => {
+    const entries = entriesOf([
+      item(1, "user", [user("u1", "hello", "voice")]),
+      item(2, "assistant", [thought("i2-thought", "hm"), chunk("m1", "Let me see"), call("1/c1")]),
+      item(3, "tool_results", [{ sessionUpdate: "tool_call_update", toolCallId: "1/c1", status: "completed", content: [{ type: "content", content: text("text") }] }]),
+      item(4, "question", [chunk("m2", "Which?")]),
+    ]);
+    expect(entries.map((entry) => [entry.kind, entry.item])).toEqual([
+      ["user", 1], ["thought", 2], ["agent", 2], ["call", 2], ["agent", 4],
+    ]);
+    expect(entries[0]).toMatchObject({ source: "voice", time: "t1" });
+    expect(entries[2]).toMatchObject({ open: false, message: "answer" });
+    expect(entries[3]).toMatchObject({ status: "completed", result: "text" });
+    expect(entries[4]).toMatchObject({ message: "question" });
+  });
+
+  it("tells live entries their numbers", () => {
+    timeline.update(user("u1", "hello"), "1");
+    timeline.annotate(entriesOf([item(7, "user", [user("u1", "hello")])]));
+    expect(timeline.get("message:u1")).toMatchObject({ item: 7, time: "t7" });
+  });
+
+  it("is put before what is there, and nothing twice", () => {
+    timeline.replace(entriesOf([item(3, "user", [user("u3", "three")])]));
+    timeline.prepend(entriesOf([item(1, "user", [user("u1", "one")]), item(3, "user", [user("u3", "three")])]));
+    expect(timeline.entries.map((entry) => entry.item)).toEqual([1, 3]);
+  });
+
+  it("is let go of by whole turns", () => {
+    const items = Array.from({ length: 100 }, (_, at) => item(at, "assistant", [chunk(`m${at}`, "x")], Math.floor(at / 10)));
+    timeline.replace(entriesOf(items));
+    expect(timeline.trim(35, "oldest").order).toBe(true);
+    expect(timeline.entries).toHaveLength(40);
+    expect(timeline.entries[0]?.item).toBe(60);
+    expect(timeline.get("message:m3")).toBeUndefined();
+    timeline.trim(15, "newest");
+    expect(timeline.entries[timeline.entries.length - 1]?.item).toBe(79);
+    expect(timeline.trim(50, "oldest").order).toBe(false);
+  });
+});
+
+describe("the changes of a turn", () => {
+  it("stand in one card at its end", () => {
+    timeline.state(running, "1");
+    timeline.update(chunk("m1", "first"), "1");
+    timeline.changes(set(17), true);
+    timeline.update(chunk("m2", "then"), "1");
+    // A later call of the turn tells what it adds, under the same number.
+    timeline.changes(set(17, { changes: [{ id: "17.2", action: "created", path: "b.md" }] }), true);
+    timeline.changes(set(18), true);
+    expect(kinds()).toEqual(["agent", "agent", "changes"]);
+    expect(timeline.last("changes")?.sets.map((one) => [one.info.id, one.info.total])).toEqual([[17, 2], [18, 1]]);
+    timeline.changes(set(19), false);
+    expect(timeline.last("changes")?.sets).toHaveLength(2);
+  });
+
+  it("are found in the turn they were made in", () => {
+    timeline.replace(entriesOf([
+      item(1, "user", [user("u1", "one")], 1),
+      item(2, "assistant", [chunk("m1", "a")], 1),
+      item(3, "user", [user("u2", "two")], 2),
+    ]));
+    timeline.addSet("1", set(17, { undone: true }));
+    expect(kinds()).toEqual(["user", "agent", "changes", "user"]);
+    const card = timeline.last("changes");
+    expect(card && changesOf(card).every((one) => one.undone)).toBe(true);
+  });
+
+  it("are taken back and brought back, whoever does it", () => {
+    timeline.state(running, "1");
+    timeline.changes(set(17), true);
+    timeline.changes(set(20, { undoes: "17" }), false);
+    const [shown] = timeline.last("changes")?.sets ?? [];
+    expect(shown).toMatchObject({ undone: true, undoneBy: 20 });
+    timeline.changes(set(21, { undoes: "20" }), false);
+    expect(shown).toMatchObject({ undone: false, undoneBy: undefined });
+    timeline.changes(set(22, { undoes: "17.1" }), false);
+    expect(shown?.undoneChanges.get("17.1")).toBe(22);
+    timeline.changes(set(23, { undoes: "22" }), false);
+    expect(shown?.undoneChanges.size).toBe(0);
+    expect(timeline.entries).toHaveLength(1);
+  });
+});

@@ -1,0 +1,562 @@
+/**
+ * What was said and done in one conversation, in order. Pure: events and history go in, entries come
+ * out. Chunks are for showing an answer as it comes; what is whole replaces them.
+ */
+
+import type {
+  ChangeInfo,
+  ChangeSetInfo,
+  ItemInfo,
+  MessageParams,
+  PermissionLocation,
+  SessionUpdate,
+  StateParams,
+  StopReason,
+  ToolCallStatus,
+} from "../protocol";
+
+interface Base {
+  /** Names the entry; stays the same as long as it is shown. */
+  key: string;
+  turn: string | null;
+  /** Its number in what is kept; none until that is known. */
+  item?: number;
+  /** When, local time; none until that is known. */
+  time?: string;
+}
+
+/** What a person said. */
+export interface UserEntry extends Base {
+  kind: "user";
+  text: string;
+  source: string;
+  /** How far it has come: on its way, kept and not yet heard, not taken; none once it is heard. */
+  pending?: "sending" | "waiting" | "failed";
+  /** Why it was not taken. */
+  error?: string;
+  clientMessageId?: string;
+}
+
+/** What the agent said. */
+export interface AgentEntry extends Base {
+  kind: "agent";
+  text: string;
+  /** Whether more may come. */
+  open: boolean;
+  /** `answer`, `part`, `sent` or `question`. */
+  message: "answer" | "part" | "sent" | "question";
+  /** Its beginning was not heard, and is shown when it is whole. */
+  cutBefore: boolean;
+}
+
+/** What the model thought. */
+export interface ThoughtEntry extends Base {
+  kind: "thought";
+  text: string;
+  open: boolean;
+}
+
+/** A call of a tool. */
+export interface CallEntry extends Base {
+  kind: "call";
+  tool: string;
+  title: string;
+  /** `read`, `edit`, `delete`, `move`, `search` or `other`. */
+  does: string;
+  status: ToolCallStatus;
+  /** What it waits for, where a person has to agree. */
+  waitsFor?: string;
+  locations: PermissionLocation[];
+  input: unknown;
+  result: string;
+  output: unknown;
+}
+
+export interface NoticeEntry extends Base {
+  kind: "notice";
+  severity: string;
+  title: string;
+  description?: string;
+}
+
+/** A change set, and what became of it. */
+export interface ShownSet {
+  info: ChangeSetInfo;
+  /** Whether all of it is taken back, */
+  undone: boolean;
+  /** and by which change set, where that is known. */
+  undoneBy?: number;
+  /** Single changes of it that were taken back, each with the change set that did. */
+  undoneChanges: Map<string, number>;
+}
+
+/** What a turn changed. */
+export interface ChangesEntry extends Base {
+  kind: "changes";
+  sets: ShownSet[];
+}
+
+/** How a turn ended, where it did not end with an answer. */
+export interface EndEntry extends Base {
+  kind: "end";
+  stopReason?: StopReason;
+  error?: string;
+}
+
+export type Entry =
+  | UserEntry
+  | AgentEntry
+  | ThoughtEntry
+  | CallEntry
+  | NoticeEntry
+  | ChangesEntry
+  | EndEntry;
+
+/** How the conversation stands. */
+export interface Standing {
+  state: "idle" | "running" | "requires_action";
+  turn: string | null;
+  queued: number;
+  /** Whether the person is asked something. */
+  waiting: boolean;
+}
+
+/** What an event did. */
+export interface Changed {
+  /** Entries that are new or otherwise. */
+  keys: Set<string>;
+  /** Whether entries came, went or moved. */
+  order: boolean;
+  standing: boolean;
+}
+
+const IDLE: Standing = { state: "idle", turn: null, queued: 0, waiting: false };
+
+export class Timeline {
+  /** The oldest first. */
+  entries: Entry[] = [];
+  standing: Standing = IDLE;
+  private readonly byKey = new Map<string, Entry>();
+  private nextNotice = 0;
+  /** Turns that were at work already when their conversation was opened. */
+  private joined: string | null = null;
+
+  get(key: string): Entry | undefined {
+    return this.byKey.get(key);
+  }
+
+  /** The last entry of a kind, looked for from the end. */
+  last<K extends Entry["kind"]>(
+    kind: K,
+    is: (entry: Extract<Entry, { kind: K }>) => boolean = () => true,
+  ): Extract<Entry, { kind: K }> | undefined {
+    for (let at = this.entries.length - 1; at >= 0; at--) {
+      const entry = this.entries[at];
+      if (entry?.kind !== kind) continue;
+      const found = entry as Extract<Entry, { kind: K }>;
+      if (is(found)) return found;
+    }
+    return undefined;
+  }
+
+  /** Forgets everything but what the person said and nobody has heard, and takes these instead. */
+  replace(entries: Entry[], standing: Partial<Standing> = {}): Changed {
+    const known = new Set(this.byKey.keys());
+    const unheard = this.entries.filter((one) => one.kind === "user" && one.pending !== undefined);
+    this.entries = [];
+    this.byKey.clear();
+    for (const entry of entries) this.place(entry);
+    for (const entry of unheard) {
+      if (entry.kind === "user" && !this.wasHeard(entry, known)) this.place(entry);
+    }
+    this.standing = { ...IDLE, ...standing };
+    this.joined = this.standing.state === "idle" ? null : "any";
+    return { keys: new Set(this.byKey.keys()), order: true, standing: true };
+  }
+
+  /** Whether a message of the person's is among what is kept, which no longer knows its name. */
+  private wasHeard(said: UserEntry, known: Set<string>): boolean {
+    return this.entries.some((one) => {
+      if (one.kind !== "user" || one.pending !== undefined) return false;
+      if (one.clientMessageId !== undefined) return one.clientMessageId === said.clientMessageId;
+      return !known.has(one.key) && one.text === said.text;
+    });
+  }
+
+  /** Puts older entries before all others. */
+  prepend(older: Entry[]): Changed {
+    const new_ = older.filter((entry) => !this.byKey.has(entry.key));
+    for (const entry of new_) this.byKey.set(entry.key, entry);
+    this.entries = [...new_, ...this.entries];
+    return { keys: new Set(new_.map((one) => one.key)), order: new_.length > 0, standing: false };
+  }
+
+  /** Learns the numbers and times under which entries are kept. */
+  annotate(kept: Entry[]): Changed {
+    const changed: Changed = { keys: new Set(), order: false, standing: false };
+    for (const one of kept) {
+      const entry = this.byKey.get(one.key);
+      if (!entry) continue;
+      if (entry.item !== one.item || entry.time !== one.time) changed.keys.add(entry.key);
+      entry.item = one.item;
+      entry.time = one.time;
+    }
+    return changed;
+  }
+
+  /**
+   * Lets go of all but about `most` entries, of the oldest or of the newest. Whole turns stay
+   * together, and what is not kept yet stays. Answers whether anything went.
+   */
+  trim(most: number, side: "oldest" | "newest"): Changed {
+    const changed: Changed = { keys: new Set(), order: false, standing: false };
+    if (this.entries.length <= most) return changed;
+    let from = side === "oldest" ? this.entries.length - most : 0;
+    let to = side === "oldest" ? this.entries.length : most;
+    const turn = (at: number): string | null | undefined => this.entries[at]?.turn;
+    while (from > 0 && turn(from) !== null && turn(from) === turn(from - 1)) from -= 1;
+    while (to < this.entries.length && turn(to) !== null && turn(to) === turn(to - 1)) to += 1;
+    const kept = this.entries.slice(from, to);
+    if (kept.length === this.entries.length) return changed;
+    this.entries = kept;
+    this.byKey.clear();
+    for (const entry of kept) this.byKey.set(entry.key, entry);
+    changed.order = true;
+    return changed;
+  }
+
+  /** Shows what the person has just said, before anybody has heard it. */
+  say(clientMessageId: string, text: string): Changed {
+    const key = `mine:${clientMessageId}`;
+    const pending = "sending";
+    this.place({ kind: "user", key, turn: null, text, source: "chat", pending, clientMessageId });
+    return { keys: new Set([key]), order: true, standing: false };
+  }
+
+  /** Tells how far a message of the person's has come; `undefined` takes it away. */
+  said(clientMessageId: string, pending: UserEntry["pending"], error?: string): Changed {
+    const entry = this.byKey.get(`mine:${clientMessageId}`);
+    if (entry?.kind !== "user" || entry.pending === undefined) return nothing();
+    if (pending === undefined) return this.remove(entry.key);
+    entry.pending = pending;
+    entry.error = error;
+    return changedOne(entry.key);
+  }
+
+  /** Something happened in the conversation. */
+  update(update: SessionUpdate, turn: string | null): Changed {
+    switch (update.sessionUpdate) {
+      case "user_message_chunk":
+        return this.heard(update, turn);
+      case "agent_message_chunk":
+        return this.chunk(update.messageId, textOf(update.content), turn);
+      case "agent_thought_chunk":
+        return this.thought(update.messageId, textOf(update.content), turn);
+      case "tool_call":
+        return this.place(callOf(update, turn));
+      case "tool_call_update":
+        return this.called(update);
+      case "notice":
+        return this.place({
+          kind: "notice",
+          key: `notice:${this.nextNotice++}`,
+          turn,
+          severity: update.severity,
+          title: update.title,
+          description: update.description,
+        });
+      default:
+        return nothing();
+    }
+  }
+
+  /** A message of the agent's is whole, or counts for nothing. */
+  message(params: Pick<MessageParams, "messageId" | "kind" | "text">, turn: string | null): Changed {
+    const key = `message:${params.messageId}`;
+    const thought = this.close(`thought:${params.messageId}`);
+    if (params.kind === "void") {
+      const gone = this.remove(key);
+      return joined(gone, this.remove(`thought:${params.messageId}`));
+    }
+    const entry = this.byKey.get(key);
+    if (entry?.kind === "agent") {
+      entry.text = params.text;
+      entry.message = params.kind;
+      entry.open = false;
+      entry.cutBefore = false;
+      return joined(changedOne(key), thought);
+    }
+    if (params.text === "") return thought;
+    const { kind: message, text } = params;
+    const new_ = { key, turn, text, open: false, message, cutBefore: false };
+    return joined(this.place({ kind: "agent", ...new_ }), thought);
+  }
+
+  /** How the conversation stands; at the end of a turn nothing of it stays open. */
+  state(params: Pick<StateParams, "state" | "queued" | "waiting" | "stopReason" | "error">, turn: string | null): Changed {
+    const { state, queued, waiting, stopReason, error } = params;
+    this.standing = { state, turn: state === "idle" ? null : turn, queued, waiting };
+    const changed: Changed = { keys: new Set(), order: false, standing: true };
+    if (state !== "idle") return changed;
+    this.joined = null;
+    for (const entry of this.entries) {
+      if ((entry.kind === "agent" || entry.kind === "thought") && entry.open) {
+        entry.open = false;
+        changed.keys.add(entry.key);
+      }
+      if (entry.kind === "call" && (entry.status === "pending" || entry.status === "in_progress")) {
+        entry.status = "failed";
+        entry.waitsFor = undefined;
+        changed.keys.add(entry.key);
+      }
+    }
+    const plain = error === undefined && (stopReason === undefined || stopReason === "end_turn");
+    if (plain) return changed;
+    return joined(changed, this.place({ kind: "end", key: `end:${turn ?? ""}`, turn, stopReason, error }));
+  }
+
+  /** A change set of this conversation was applied, or one that takes such a one back. */
+  changes(info: ChangeSetInfo, isOurs: boolean): Changed {
+    const changed = this.undone(info);
+    if (!isOurs || info.undoes !== undefined) return changed;
+    for (const entry of this.entries) {
+      if (entry.kind !== "changes") continue;
+      const set = entry.sets.find((one) => one.info.id === info.id);
+      if (!set) continue;
+      set.info = withMore(set.info, info);
+      changed.keys.add(entry.key);
+      return changed;
+    }
+    const turn = this.standing.turn ?? this.entries[this.entries.length - 1]?.turn ?? null;
+    return joined(changed, this.addSet(info.turn ?? turn, info));
+  }
+
+  /** A change set that was applied in a turn that is shown. */
+  addSet(turn: string | null, info: ChangeSetInfo): Changed {
+    if (info.undoes !== undefined) return nothing();
+    const set: ShownSet = { info, undone: info.undone === true, undoneChanges: new Map() };
+    const key = `changes:${turn ?? ""}`;
+    const entry = this.byKey.get(key);
+    if (entry?.kind === "changes") {
+      if (!entry.sets.some((one) => one.info.id === set.info.id)) entry.sets.push(set);
+      return changedOne(key);
+    }
+    return this.place({ kind: "changes", key, turn, sets: [set] });
+  }
+
+  private undone(by: ChangeSetInfo): Changed {
+    const changed = nothing();
+    for (const entry of this.entries) {
+      if (entry.kind !== "changes") continue;
+      for (const set of entry.sets) {
+        const id = String(set.info.id);
+        const before = set.undone;
+        if (by.undoes === id) {
+          set.undoneBy = by.id;
+          set.undone = true;
+        } else if (by.undoes !== undefined && by.undoes === String(set.undoneBy)) {
+          set.undoneBy = undefined;
+          set.undone = false;
+        }
+        let single = false;
+        if (by.undoes?.startsWith(`${id}.`)) {
+          set.undoneChanges.set(by.undoes, by.id);
+          single = true;
+        }
+        for (const [change, undo] of set.undoneChanges) {
+          if (by.undoes !== String(undo)) continue;
+          set.undoneChanges.delete(change);
+          single = true;
+        }
+        if (single || before !== set.undone) changed.keys.add(entry.key);
+      }
+    }
+    return changed;
+  }
+
+  private heard(
+    update: Extract<SessionUpdate, { sessionUpdate: "user_message_chunk" }>,
+    turn: string | null,
+  ): Changed {
+    const { source = "chat", clientMessageId } = update._meta?.vault ?? {};
+    const mine = clientMessageId === undefined ? nothing() : this.remove(`mine:${clientMessageId}`);
+    const key = `message:${update.messageId}`;
+    const text = textOf(update.content);
+    return joined(mine, this.place({ kind: "user", key, turn, text, source, clientMessageId }));
+  }
+
+  private chunk(messageId: string, text: string, turn: string | null): Changed {
+    const key = `message:${messageId}`;
+    const entry = this.byKey.get(key);
+    if (entry?.kind === "agent") {
+      // What is whole takes nothing more: a chunk that comes behind was in it.
+      if (!entry.open) return nothing();
+      entry.text += text;
+      return changedOne(key);
+    }
+    const cutBefore = this.joined !== null;
+    this.joined = null;
+    const thought = this.closeThoughts(turn);
+    const new_ = { key, turn, text, open: true, message: "answer" as const, cutBefore };
+    return joined(this.place({ kind: "agent", ...new_ }), thought);
+  }
+
+  private thought(messageId: string, text: string, turn: string | null): Changed {
+    const key = `thought:${messageId}`;
+    const entry = this.byKey.get(key);
+    if (entry?.kind === "thought") {
+      entry.text += text;
+      return changedOne(key);
+    }
+    this.joined = null;
+    return this.place({ kind: "thought", key, turn, text, open: true });
+  }
+
+  private closeThoughts(turn: string | null): Changed {
+    const changed = nothing();
+    for (const entry of this.entries) {
+      if (entry.kind !== "thought" || !entry.open || entry.turn !== turn) continue;
+      entry.open = false;
+      changed.keys.add(entry.key);
+    }
+    return changed;
+  }
+
+  private close(key: string): Changed {
+    const entry = this.byKey.get(key);
+    if (entry?.kind !== "thought" || !entry.open) return nothing();
+    entry.open = false;
+    return changedOne(key);
+  }
+
+  private called(update: Extract<SessionUpdate, { sessionUpdate: "tool_call_update" }>): Changed {
+    const key = `call:${update.toolCallId}`;
+    const entry = this.byKey.get(key);
+    if (entry?.kind !== "call") return nothing();
+    entry.status = update.status;
+    entry.waitsFor = update.status === "pending" ? update.title : undefined;
+    if (update.content && update.content.length > 0) {
+      entry.result = update.content.map((one) => textOf(one.content)).join("\n");
+    }
+    if (update.rawOutput !== undefined) entry.output = update.rawOutput;
+    return changedOne(key);
+  }
+
+  /** Puts an entry at its place: what was said and is not yet heard comes last, and before it, in a
+   * turn, what the turn changed. */
+  private place(entry: Entry): Changed {
+    const known = this.byKey.get(entry.key);
+    if (known) {
+      Object.assign(known, entry);
+      return changedOne(entry.key);
+    }
+    this.byKey.set(entry.key, entry);
+    let at = this.entries.length;
+    const isUnheard = (one: Entry | undefined): boolean => one?.kind === "user" && one.pending !== undefined;
+    if (!isUnheard(entry)) while (at > 0 && isUnheard(this.entries[at - 1])) at -= 1;
+    if (entry.kind === "changes" && entry.turn !== null) {
+      // History brings it when later turns are there already.
+      let end = at;
+      while (end > 0 && this.entries[end - 1]?.turn !== entry.turn) end -= 1;
+      if (end > 0) at = end;
+    }
+    const before = this.entries[at - 1];
+    const isLast = entry.kind === "changes" || entry.kind === "end";
+    if (!isLast && before?.kind === "changes" && before.turn === entry.turn) at -= 1;
+    this.entries.splice(at, 0, entry);
+    return { keys: new Set([entry.key]), order: true, standing: false };
+  }
+
+  private remove(key: string): Changed {
+    if (!this.byKey.delete(key)) return nothing();
+    this.entries = this.entries.filter((entry) => entry.key !== key);
+    return { keys: new Set(), order: true, standing: false };
+  }
+}
+
+/** The entries of a piece of history, of which each item was told with its `updates`. */
+export function entriesOf(items: ItemInfo[]): Entry[] {
+  const timeline = new Timeline();
+  for (const item of items) {
+    const turn = item.turn === null ? null : String(item.turn);
+    for (const update of item.updates ?? []) {
+      for (const key of timeline.update(update, turn).keys) {
+        const entry = timeline.get(key);
+        if (!entry || entry.item !== undefined) continue;
+        entry.item = item.item;
+        entry.time = item.time;
+        if (entry.kind === "thought") entry.open = false;
+        if (entry.kind !== "agent") continue;
+        entry.open = false;
+        entry.cutBefore = false;
+        entry.message = messageKind(item.kind);
+      }
+    }
+  }
+  return timeline.entries;
+}
+
+function messageKind(kind: string): AgentEntry["message"] {
+  if (kind === "question") return "question";
+  return kind === "message" ? "sent" : "answer";
+}
+
+/** The single changes of an entry, with their sets and whether they were taken back. */
+export function changesOf(
+  entry: ChangesEntry,
+): { set: ShownSet; change: ChangeInfo; undone: boolean }[] {
+  return entry.sets.flatMap((set) =>
+    set.info.changes.map((change) => ({
+      set,
+      change,
+      undone: set.undone || set.undoneChanges.has(change.id),
+    })),
+  );
+}
+
+/** A change set to which a later call of its turn has added: an event tells what is new of it. */
+function withMore(known: ChangeSetInfo, info: ChangeSetInfo): ChangeSetInfo {
+  const ids = new Set(info.changes.map((change) => change.id));
+  const before = known.changes.filter((change) => !ids.has(change.id));
+  const untold = (one: ChangeSetInfo): number => one.total - one.changes.length;
+  const changes = [...before, ...info.changes];
+  return { ...info, title: known.title, changes, total: changes.length + untold(known) + untold(info) };
+}
+
+function callOf(
+  update: Extract<SessionUpdate, { sessionUpdate: "tool_call" }>,
+  turn: string | null,
+): CallEntry {
+  return {
+    kind: "call",
+    key: `call:${update.toolCallId}`,
+    turn,
+    tool: update._meta.vault.tool,
+    title: update.title,
+    does: update.kind,
+    status: update.status,
+    locations: update.locations,
+    input: update.rawInput,
+    result: "",
+    output: undefined,
+  };
+}
+
+function textOf(content: { type: string; text?: string }): string {
+  return content.text ?? "";
+}
+
+function nothing(): Changed {
+  return { keys: new Set(), order: false, standing: false };
+}
+
+function changedOne(key: string): Changed {
+  return { keys: new Set([key]), order: false, standing: false };
+}
+
+function joined(one: Changed, other: Changed): Changed {
+  other.keys.forEach((key) => one.keys.add(key));
+  one.order ||= other.order;
+  one.standing ||= other.standing;
+  return one;
+}

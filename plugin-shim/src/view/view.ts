@@ -1,0 +1,322 @@
+/** The chat view as a whole: its parts, and what one of them asks of another. */
+
+import { append, element, setText, show } from "./dom";
+import { Chat, type Draft, type Happened, said } from "./chat";
+import { conversationList, editTitle } from "./conversations";
+import { header, titleOf } from "./header";
+import { iconButton, type Parts, textButton } from "./part";
+import type { Connection } from "../connection";
+import type { ConversationInfo } from "../protocol";
+import type { Entry, UserEntry } from "./timeline";
+import { type Host } from "../host";
+import { type MenuItem, showMenu } from "./menu";
+import { approvalsView } from "./approvals";
+import { composer } from "./composer";
+import { messages } from "./messages";
+import { Painter } from "./answer";
+import { panel } from "./panel";
+import { Scope } from "./scope";
+import { sourceName, when } from "./format";
+
+/** Characters of an answer that are said to those who hear the view; the rest they read. */
+const HEARD = 2_000;
+
+/** How the view stands, for a status bar. */
+export interface ChatState {
+  sessionId: string | null;
+  /** What to show a person. */
+  shown: "idle" | "working" | "waiting_for_you";
+  /** Questions that wait for an agreement. */
+  approvals: number;
+}
+
+/** What whoever mounted the view can do with it. */
+export interface ChatHandle {
+  /** Shows an empty conversation. */
+  newConversation(): void;
+  /** Puts a text, and notes that go with it, where the person writes. Sends nothing. */
+  compose(text: string, attach?: Draft["attachments"]): void;
+  /** Stops the turn that is shown. */
+  stop(): void;
+  focus(): void;
+  state(): ChatState;
+  /** Hears when `state` is another. */
+  onState(heard: (state: ChatState) => void): () => void;
+  /** Takes everything away; no listener, timer or observer is left. */
+  unmount(): void;
+}
+
+/** Builds the view into `root`, which is its own from then on. */
+export function mountChat(root: HTMLElement, connection: Connection, host: Host): ChatHandle {
+  const window = (): Window => {
+    const view = root.ownerDocument.defaultView;
+    if (!view) throw new Error("the view is in a document that no window shows");
+    return view;
+  };
+  const scope = new Scope(window);
+  const chat = new Chat(connection);
+  const painter = new Painter(scope, () => window().performance.now());
+  const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
+  const parts: Parts = {
+    root,
+    chat,
+    connection,
+    host,
+    painter,
+    scope,
+    now: () => new Date(),
+    announce: (text) => setText(live, text.length > HEARD ? `${text.slice(0, HEARD)}…` : text),
+  };
+  const heard = new Set<(state: ChatState) => void>();
+  root.classList.add("vs-chat");
+
+  const leave = (): void => {
+    list.close();
+    field.focus();
+  };
+
+  const actions = {
+    edit(entry: UserEntry): void {
+      const taken = entry.pending === "failed" ? chat.takeBack(entry) : null;
+      if (taken) field.edit(taken, null);
+      else void numbered(entry).then((item) => {
+        if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
+        else field.edit({ text: entry.text, attachments: [], images: [] }, item);
+      });
+    },
+    again: (entry: UserEntry) => chat.again(entry),
+    retry(entry: Entry): void {
+      const asked = before(entry);
+      if (!asked) return;
+      if (chat.isWorking) {
+        host.notice("Stop the answer first");
+        return;
+      }
+      const draft: Draft = { text: asked.text, attachments: [], images: [] };
+      void numbered(asked).then((item) => {
+        if (item === null) chat.send(draft);
+        else void attempt(() => chat.fork(item, draft));
+      });
+    },
+  };
+
+  /** The message that an answer is to. */
+  const before = (entry: Entry): UserEntry | undefined => {
+    const { entries } = chat.timeline;
+    for (let at = entries.indexOf(entry); at >= 0; at--) {
+      const one = entries[at];
+      if (one?.kind === "user" && one.pending === undefined) return one;
+    }
+    return undefined;
+  };
+
+  /** The number of a message, looked up where it is not known yet. */
+  const numbered = async (entry: UserEntry): Promise<number | null> => {
+    if (entry.item !== undefined) return entry.item;
+    await chat.learn();
+    return entry.item ?? null;
+  };
+
+  const attempt = async (act: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      host.notice(said(error));
+      return false;
+    }
+  };
+
+  const exportNote = async (sessionId: string): Promise<void> => {
+    await attempt(async () => {
+      const { path } = await connection.call("_vault/export_conversation", { sessionId });
+      host.notice(`Written to ${path}`);
+      host.openNote(path);
+    });
+  };
+  const endConversation = async (sessionId: string): Promise<void> => {
+    await attempt(() => connection.call("_vault/end", { sessionId }));
+  };
+  const remove = async (info: ConversationInfo): Promise<void> => {
+    const name = info.title ?? titleOf(parts);
+    const agreed = await host.confirm(`Delete “${name}” for good? What it changed in your notes stays.`, "Delete");
+    if (agreed) await attempt(() => connection.call("_vault/delete_conversation", { sessionId: info.sessionId }));
+  };
+
+  const branches = (at: HTMLElement): void => {
+    const items = chat.branches.map((branch): MenuItem => ({
+      text: branch.parent === null ? "The first" : `Branch ${branch.number}`,
+      note: `${when(branch.began, parts.now())} · ${branch.items}`,
+      checked: branch.number === (chat.branch ?? chat.info?.branch),
+      choose() {
+        const { sessionId, info } = chat;
+        if (sessionId !== null) void chat.open(sessionId, branch.number === info?.branch ? null : branch.number);
+      },
+    }));
+    showMenu(parts, at, "Branches", items);
+  };
+
+  const head = header(parts, {
+    list: () => (list.isOpen ? leave() : list.open()),
+    begin() {
+      chat.begin();
+      leave();
+    },
+    rename() {
+      const { sessionId } = chat;
+      if (sessionId === null) return;
+      editTitle(parts, head.listButton, chat.info?.title ?? "", async (title) => {
+        await connection.call("_vault/rename_conversation", { sessionId, title });
+      });
+    },
+    exportNote: () => chat.sessionId !== null && void exportNote(chat.sessionId),
+    endConversation: () => chat.sessionId !== null && void endConversation(chat.sessionId),
+    remove: () => chat.info && void remove(chat.info),
+    branches,
+  });
+  const list = conversationList(parts, {
+    open: (sessionId) => void chat.open(sessionId).then(() => said_.toEnd()),
+    closed: () => field.focus(),
+    exportNote: (sessionId) => void exportNote(sessionId),
+    endConversation,
+    remove,
+  });
+  const said_ = messages(parts, actions);
+  const asked = approvalsView(parts);
+  const field = composer(parts, {
+    send: (draft) => chat.send(draft),
+    fork: (item, draft) => void attempt(() => chat.fork(item, draft)),
+    editLast() {
+      const last = chat.timeline.last("user");
+      if (last) actions.edit(last);
+    },
+    sent: () => said_.toEnd(),
+  });
+  const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
+  const connected = panel(parts, (isShown) => body.classList.toggle("is-away", isShown));
+  const body = element(root, "div", { class: "vs-body" }, said_.root, asked.root, banner, field.root);
+  append(root, head.root, connected.root, body, list.root, live);
+
+  const drawBanner = (): void => {
+    banner.textContent = "";
+    const { elsewhere, branch } = chat;
+    show(banner, elsewhere !== null || branch !== null);
+    if (branch !== null) {
+      const { sessionId } = chat;
+      const goOn = textButton(banner, "Go on here", "mod-cta");
+      goOn.addEventListener("click", () => void attempt(() => chat.goOnWith(branch)));
+      const back = textButton(banner, "Back");
+      back.addEventListener("click", () => sessionId !== null && void chat.open(sessionId));
+      append(banner, element(banner, "span", { text: "An earlier branch" }), goOn, back);
+    } else if (elsewhere) {
+      const from = sourceName(elsewhere.source) ?? "in another window";
+      const words = element(banner, "span", { class: "vs-banner-text", text: `Said ${from}: ${elsewhere.text}`, attributes: { dir: "auto" } });
+      const open = textButton(banner, "Show");
+      open.addEventListener("click", () => void chat.open(elsewhere.sessionId));
+      const away = iconButton(parts, "x", "Dismiss");
+      away.addEventListener("click", () => chat.dismiss());
+      append(banner, words, open, away);
+    }
+  };
+
+  const state = (): ChatState => {
+    const { standing } = chat.timeline;
+    const waits = chat.approvals.length > 0 || standing.waiting || standing.state === "requires_action";
+    const shown = waits ? "waiting_for_you" : standing.state === "running" ? "working" : "idle";
+    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length };
+  };
+  let told = "";
+  const tellState = (): void => {
+    const now = state();
+    const text = JSON.stringify(now);
+    if (text === told) return;
+    told = text;
+    heard.forEach((one) => one(now));
+  };
+
+  chat.on((happened: Happened) => {
+    said_.update(happened);
+    if (happened.approvals) asked.update();
+    if (happened.elsewhere || happened.loaded) drawBanner();
+    if (happened.info || happened.loaded || happened.approvals || happened.timeline?.standing || happened.timeline?.order) head.update();
+    if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
+    if (happened.loaded && happened.timeline?.standing) head.learn();
+    if (happened.info) list.refresh();
+    if (happened.said) parts.announce(happened.said.isQuestion ? `Waiting for you: ${happened.said.text}` : happened.said.text);
+    if (happened.problem !== undefined) host.notice(happened.problem);
+    tellState();
+  });
+
+  /** Links and the copying of code, for everything that is shown, by one listener. */
+  const act = (target: Element, isModified: boolean): boolean => {
+    const link = target.closest<HTMLElement>("[data-linkpath], [data-url], [data-path]");
+    if (link && root.contains(link)) {
+      const { linkpath, url, path } = link.dataset;
+      if (url !== undefined) host.openExternal(url);
+      else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
+      else if (linkpath !== undefined) host.openNote(host.resolveLink?.(linkpath, "") ?? linkpath, { newLeaf: isModified });
+      return true;
+    }
+    const button = target.closest("[data-action='copy-code']");
+    if (button) {
+      void host.copy(codeAt(button)).then(() => parts.announce("Copied"), () => undefined);
+      setText(button, "Copied");
+      scope.after(1_500, () => setText(button, "Copy"));
+      return true;
+    }
+    return false;
+  };
+  scope.listen(root, "click", (event) => {
+    if (act(event.target as Element, event.ctrlKey || event.metaKey)) event.preventDefault();
+  });
+  scope.listen(root, "auxclick", (event) => {
+    if (event.button === 1 && act(event.target as Element, true)) event.preventDefault();
+  });
+  scope.listen(root, "keydown", (event) => {
+    const target = event.target as Element;
+    if (event.key === "Enter" && target.getAttribute("role") === "link" && act(target, event.ctrlKey || event.metaKey)) event.preventDefault();
+  });
+  scope.add(connection.onState(() => {
+    connected.update();
+    field.update();
+  }));
+
+  asked.update();
+  drawBanner();
+  connected.update();
+  chat.start();
+  return {
+    newConversation() {
+      chat.begin();
+      leave();
+    },
+    compose: (text, attach) => field.compose(text, attach),
+    stop: () => chat.stop(),
+    focus: () => field.focus(),
+    state,
+    onState(one) {
+      heard.add(one);
+      return () => heard.delete(one);
+    },
+    unmount() {
+      chat.end();
+      scope.end();
+      heard.clear();
+      root.classList.remove("vs-chat");
+      while (root.lastChild) root.removeChild(root.lastChild);
+    },
+  };
+}
+
+/** The code that a button belongs to, with the pieces that go on with it. */
+function codeAt(button: Element): string {
+  const block = button.closest(".vs-code");
+  const text = [block?.querySelector("code")?.textContent ?? ""];
+  const all = [...(button.closest(".vs-markdown")?.querySelectorAll(".vs-segment") ?? [])];
+  const own = all.findIndex((segment) => segment.contains(button));
+  for (const next of all.slice(own + 1)) {
+    if (!next.matches(".vs-segment-code.is-continued")) break;
+    text.push(next.querySelector("code")?.textContent ?? "");
+  }
+  return text.join("\n");
+}

@@ -1,0 +1,54 @@
+// A clock that stands still until a test moves it.
+import type { Clock } from "../src/connection";
+import { atWork } from "./setup";
+
+interface Timer {
+  at: number;
+  run: () => void;
+}
+
+export class FakeClock implements Clock {
+  #now = 1_000_000;
+  readonly #timers = new Set<Timer>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  setTimeout(run: () => void, milliseconds: number): unknown {
+    const timer = { at: this.#now + milliseconds, run };
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#timers.delete(timer as Timer);
+  }
+
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Lets time pass, timer after timer, and whatever they begin. */
+  async pass(milliseconds: number): Promise<void> {
+    const until = this.#now + milliseconds;
+    for (;;) {
+      const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > until) break;
+      this.#now = next.at;
+      this.#timers.delete(next);
+      next.run();
+      await settle();
+    }
+    this.#now = until;
+    await settle();
+  }
+}
+
+/** Lets everything run that waits for nothing but its turn, and WebCrypto come to its end. */
+export async function settle(): Promise<void> {
+  for (let quiet = 0; quiet < 4; quiet = atWork.count === 0 ? quiet + 1 : 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

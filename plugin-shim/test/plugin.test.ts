@@ -1,0 +1,295 @@
+import type { App as ObsidianApp, Plugin, WorkspaceLeaf } from "obsidian";
+import { App } from "obsidian-test-mocks/obsidian";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import manifest from "../manifest.json";
+import { CHAT_VIEW, ChatView } from "../src/chat-view";
+import VaultStewardPlugin from "../src/main";
+import { keepToken } from "../src/pairing";
+import { settle } from "./fake-clock";
+import { FakeDaemon, type FakeSocket, TOKEN } from "./fake-daemon";
+import { observing } from "./setup";
+
+const obsidian = vi.hoisted(() => ({
+  notices: [] as string[],
+  there: true,
+}));
+
+vi.mock("obsidian", async (original) => ({
+  ...(await original<typeof import("obsidian")>()),
+  Notice: class {
+    constructor(text: string) {
+      obsidian.notices.push(text);
+    }
+  },
+  requestUrl: () =>
+    obsidian.there
+      ? Promise.resolve({ status: 200, text: '{"status":"ok","version":"0.1.0","protocol":1}' })
+      : Promise.reject(new Error("net::ERR_CONNECTION_REFUSED")),
+}));
+
+/** What the mocks have beside Obsidian's own members. */
+interface Mocked {
+  commands__: Map<string, { id: string; name: string; hotkeys?: unknown; callback?: () => void; checkCallback?: (checking: boolean) => boolean }>;
+  statusBarItems__: HTMLElement[];
+  settingTabs__: object[];
+  views__: Map<string, (leaf: WorkspaceLeaf) => ChatView>;
+  obsidianProtocolHandlers__: Map<string, (data: object) => void>;
+  data__: object | null;
+}
+
+let mock: App;
+let app: ObsidianApp;
+let daemon: FakeDaemon;
+let plugin: Plugin & Mocked;
+let listeners: Map<string, number>;
+
+/** Counts who listens to the window and the document, and to Obsidian. */
+function countListeners(): void {
+  listeners = new Map();
+  const count = (what: string, by: number): void => void listeners.set(what, (listeners.get(what) ?? 0) + by);
+  for (const [name, target] of [["window", window], ["document", document]] as const) {
+    const add = target.addEventListener.bind(target);
+    const remove = target.removeEventListener.bind(target);
+    vi.spyOn(target, "addEventListener").mockImplementation((...parameters: unknown[]) => {
+      count(`${name} ${String(parameters[0])}`, 1);
+      Reflect.apply(add, undefined, parameters);
+    });
+    vi.spyOn(target, "removeEventListener").mockImplementation((...parameters: unknown[]) => {
+      count(`${name} ${String(parameters[0])}`, -1);
+      Reflect.apply(remove, undefined, parameters);
+    });
+  }
+  for (const [name, events] of [["workspace", mock.workspace], ["vault", mock.vault]] as const) {
+    const on = events.on.bind(events);
+    const offref = events.offref.bind(events);
+    vi.spyOn(events, "on").mockImplementation((...parameters: Parameters<typeof on>) => {
+      count(`${name} ${parameters[0]}`, 1);
+      return on(...parameters);
+    });
+    vi.spyOn(events, "offref").mockImplementation((ref) => {
+      count(`${name} ${(ref as unknown as { name: string }).name}`, -1);
+      offref(ref);
+    });
+  }
+}
+
+function left(): string[] {
+  return [...listeners].filter(([, count]) => count !== 0).map(([what, count]) => `${count} ${what}`);
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  obsidian.notices.length = 0;
+  obsidian.there = true;
+  mock = App.createConfigured__({ files: { "Inbox.md": "" } });
+  app = mock.asOriginalType__();
+  daemon = new FakeDaemon();
+  daemon.answers.set("_vault/status", () => ({
+    smarthole: { state: "disabled", name: "obsidian", reason: "", waiting: 0, setAside: 0 },
+  }));
+  daemon.answers.set("session/list", () => ({ sessions: [] }));
+  vi.stubGlobal("WebSocket", function WebSocket(url: string, protocols: string[]) {
+    return daemon.socket(url, protocols);
+  });
+  keepToken(app, TOKEN);
+  countListeners();
+  plugin = new VaultStewardPlugin(app, manifest) as unknown as Plugin & Mocked;
+  plugin.load();
+  await settle();
+  mock.workspace.setLayoutReady__();
+  await settle();
+});
+
+afterEach(() => {
+  plugin.unload();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+function command(id: string): { check(): boolean; run(): Promise<void> } {
+  const found = plugin.commands__.get(id);
+  if (found === undefined) throw new Error(`there is no command ${id}`);
+  return {
+    check: () => found.checkCallback?.(true) ?? true,
+    run: async () => {
+      if (found.checkCallback === undefined) found.callback?.();
+      else found.checkCallback(false);
+      await settle();
+    },
+  };
+}
+
+/** Opens the chat as Obsidian does once its leaf is shown. */
+async function openView(): Promise<ChatView> {
+  const leaf = app.workspace.getLeaf(true);
+  await leaf.setViewState({ type: CHAT_VIEW });
+  const view = plugin.views__.get(CHAT_VIEW)?.(leaf);
+  if (view === undefined) throw new Error("the plugin has no chat view");
+  (leaf as { view: unknown }).view = view;
+  document.body.append(view.containerEl);
+  await (view as unknown as { onOpen(): Promise<void> }).onOpen();
+  await settle();
+  return view;
+}
+
+describe("loading", () => {
+  it("connects once the layout is ready, with what it can do", () => {
+    const params = daemon.last.asked("initialize")[0]?.params as {
+      clientCapabilities: { _meta: { vault: { host: string[]; approvals: boolean } } };
+    };
+    expect(params.clientCapabilities._meta.vault).toMatchObject({
+      approvals: true,
+      host: ["active_note", "open", "notice", "trash", "rename"],
+    });
+    expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: connected");
+  });
+
+  it("has the commands it should, none with a hotkey or with names that Obsidian adds itself", () => {
+    const commands = [...plugin.commands__.values()];
+    expect(commands.map(({ id }) => id)).toEqual([
+      "open-chat", "new-conversation", "ask-about-note", "ask-about-selection", "undo-last-change", "stop",
+    ]);
+    for (const { id, name, hotkeys } of commands) {
+      expect(hotkeys).toBeUndefined();
+      expect(`${id} ${name}`.toLowerCase()).not.toMatch(/command|vault-?\s?steward|obsidian/);
+    }
+  });
+
+  it("keeps no token in what it saves", async () => {
+    plugin.obsidianProtocolHandlers__.get("vault-steward")?.({ action: "vault-steward", token: TOKEN, port: "1" });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(JSON.stringify(plugin.data__)).not.toContain(TOKEN);
+  });
+
+  it("finds the daemon at another port when its data was changed from outside", async () => {
+    plugin.data__ = { address: "127.0.0.1:27999" };
+    await plugin.onExternalSettingsChange?.();
+    await settle();
+    expect(daemon.last.url).toBe("ws://127.0.0.1:27999/v1");
+  });
+
+  it("says that the daemon is not there, and connects when it comes", async () => {
+    obsidian.there = false;
+    daemon.last.lose();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: not running");
+    obsidian.there = true;
+    await vi.advanceTimersByTimeAsync(6_000);
+    await settle();
+    expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: connected");
+  });
+});
+
+describe("unloading", () => {
+  it.each(["connected", "absent", "with the chat open", "before the layout is ready"])(
+    "leaves no listener, timer or socket: %s",
+    async (when) => {
+      if (when === "absent") {
+        obsidian.there = false;
+        daemon.last.lose();
+        await vi.advanceTimersByTimeAsync(1_000);
+        await settle();
+        expect(vi.getTimerCount()).toBeGreaterThan(0);
+      }
+      let view: ChatView | null = null;
+      if (when === "with the chat open") view = await openView();
+      if (when === "before the layout is ready") {
+        plugin.unload();
+        const early = new VaultStewardPlugin(app, manifest) as unknown as Plugin & Mocked;
+        mock.workspace.layoutReady = false;
+        const made = daemon.sockets.length;
+        early.load();
+        await settle();
+        early.unload();
+        mock.workspace.setLayoutReady__();
+        await settle();
+        expect(daemon.sockets).toHaveLength(made);
+      }
+      // Obsidian closes the views of a plugin that goes.
+      await (view as unknown as { onClose(): Promise<void> } | null)?.onClose();
+      plugin.unload();
+      await settle();
+      expect(left()).toEqual([]);
+      expect(observing.size).toBe(0);
+      expect(vi.getTimerCount()).toBe(0);
+      expect(daemon.sockets.every(({ closed }: FakeSocket) => closed)).toBe(true);
+      const made = daemon.sockets.length;
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      expect(daemon.sockets).toHaveLength(made);
+    },
+  );
+});
+
+describe("commands", () => {
+  it("undo what the steward did last, and say what came of it", async () => {
+    daemon.answers.set("tools/call", () => ({
+      content: [{ type: "text", text: "undid 17; change set 18 brings it back" }],
+      structuredContent: {},
+      isError: false,
+    }));
+    await command("undo-last-change").run();
+    expect(daemon.last.asked("tools/call")[0]?.params).toMatchObject({ name: "undo", arguments: {} });
+    expect(obsidian.notices).toEqual(["undid 17; change set 18 brings it back"]);
+  });
+
+  it("undo nothing that needs an agreement without one", async () => {
+    daemon.answers.set("tools/call", () => ({
+      content: [{ type: "text", text: "this needs a person's agreement" }],
+      structuredContent: { code: "approval_needed", data: { title: "undo 17", reasons: ["it deletes 30 notes"] } },
+      isError: true,
+    }));
+    await command("undo-last-change").run();
+    // The mocks close a dialog at once, which is no agreement.
+    await vi.advanceTimersByTimeAsync(10);
+    await settle();
+    const confirmed = daemon.last.asked("tools/call").map(({ params }) => (params?._meta as { vault: { confirmed: boolean } }).vault.confirmed);
+    expect(confirmed).toEqual([false]);
+  });
+
+  it("stop what is at work, and are not offered where nothing is", async () => {
+    expect(command("stop").check()).toBe(false);
+    daemon.last.event("_vault/state", 1, { sessionId: "7", state: "running", queued: 0, waiting: false });
+    expect(command("stop").check()).toBe(true);
+    await command("stop").run();
+    expect(daemon.last.asked("session/cancel")[0]?.params).toEqual({ sessionId: "7" });
+  });
+
+  it("ask about a note only where one is open", async () => {
+    expect(command("ask-about-note").check()).toBe(false);
+    expect(command("ask-about-selection").check()).toBe(false);
+    const file = app.vault.getFileByPath("Inbox.md");
+    if (file !== null) await app.workspace.getLeaf(false).openFile(file);
+    expect(command("ask-about-note").check()).toBe(true);
+    expect(command("ask-about-selection").check()).toBe(false);
+    const view = await openView();
+    vi.spyOn(app.workspace, "revealLeaf").mockResolvedValue();
+    await command("ask-about-note").run();
+    expect(view.contentEl.textContent).toContain("Inbox");
+  });
+
+  it("are not offered without a connection where they need one", async () => {
+    obsidian.there = false;
+    daemon.last.lose();
+    await settle();
+    expect(command("undo-last-change").check()).toBe(false);
+    expect(command("stop").check()).toBe(false);
+  });
+});
+
+describe("a question to the person", () => {
+  const params = { sessionId: "1", toolCall: { title: "delete `Garden`", toolCallId: "1", locations: [], content: [] }, options: [], _meta: { vault: { reasons: [], changes: [], folder: null, seconds: 120, tool: "delete", caller: "", scope: "" } } };
+
+  it("is told where no chat is open, and waits for it", async () => {
+    daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
+    expect(obsidian.notices).toEqual(["The steward waits for you: delete `Garden`"]);
+    expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: waiting for you");
+    const view = await openView();
+    expect(view.contentEl.textContent).toContain("delete `Garden`");
+  });
+
+  it("is not told twice where it is shown", async () => {
+    await openView();
+    daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
+    expect(obsidian.notices).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+//! `steward open`: the chat in the browser.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::arguments::OpenArguments;
+use super::failure::Failure;
+use super::output::Output;
+use super::reach;
+use super::session::Session;
+use crate::protocol::page::PageCodeParams;
+
+/// How long the program that opens addresses may take to say that it could not.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks the daemon for a code and opens its page with it, or prints the address.
+///
+/// # Errors
+/// No daemon serves the vault; no browser can be started.
+pub fn run(
+    session: &Session,
+    arguments: &OpenArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let Some(opened) = reach::ask(session, &root, &PageCodeParams {})? else {
+        return Err(Failure::other(
+            "not_running",
+            format!("no daemon serves `{}`", root.display()),
+            "start it with `steward serve`",
+        ));
+    };
+    if arguments.print || output.json() {
+        match output.json() {
+            true => output.json_value(&json!(opened))?,
+            false => output.text(&opened.url)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    browse(&opened.url)?;
+    output.text(&format!(
+        "opened in the browser; the address holds once, for {} s",
+        opened.seconds
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has the system open an address. No shell is in between, and the address holds letters, digits
+/// and marks of an address alone.
+fn browse(url: &str) -> Result<(), Failure> {
+    let failed = |why: String| {
+        Failure::other(
+            "no_browser",
+            format!("could not open a browser: {why}"),
+            "`steward open --print` prints the address",
+        )
+    };
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut child = Command::new(program)
+        .args(before)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(format!("`{program}`: {error}")))?;
+    // Some stay for as long as the browser does: who has not failed by then has not failed.
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(50)),
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(failed(format!("`{program}` ended with {status}"))),
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! `steward pair`: the token as a link and as a QR code, so that nobody has to type it.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use qrcode::QrCode;
+use qrcode::render::unicode::Dense1x2;
+use serde_json::json;
+
+use super::arguments::PairArguments;
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::config::folders;
+use crate::server::token::Token;
+
+/// Prints the link that pairs the plugin with this vault's daemon.
+///
+/// # Errors
+/// No vault, or the token cannot be read or made.
+pub fn run(
+    session: &Session,
+    arguments: &PairArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let (port, state) = match session.running(&root) {
+        Some((running, state)) => (running.port, state),
+        None => (session.settings.config.server.port, session.folders.prepare(&root)?),
+    };
+    if port == 0 {
+        return Err(Failure::other(
+            "no_port",
+            "the port is another at every start of the daemon, and none runs now",
+            "start it with `steward serve`, or set `server.port`",
+        ));
+    }
+    let token = Token::load_or_create(&folders::token_file(&state))?.reveal();
+    let link = format!("obsidian://vault-steward?token={token}&port={port}");
+    if output.json() {
+        output.json_value(&json!({ "link": link, "token": token, "port": port }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output.notice(
+        "whoever has this link can do with the vault all that you can: show it to nobody, and run \
+         `steward token --rotate` if somebody saw it",
+    );
+    if !arguments.no_qr && (arguments.qr || std::io::stdout().is_terminal()) {
+        output.text(&code(&link)?)?;
+    }
+    output.text(&link)?;
+    output.notice(
+        "open it on this machine while Obsidian has the vault open, or enter the token in the \
+         plugin's settings; it holds until it is rotated",
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The link as a QR code, drawn for a terminal that writes light on dark; cameras read it the other
+/// way round too.
+fn code(link: &str) -> Result<String, Failure> {
+    let code = QrCode::new(link).map_err(|error| {
+        Failure::other("no_qr", format!("could not draw the code: {error}"), "use `--no-qr`")
+    })?;
+    Ok(code
+        .render::<Dense1x2>()
+        .dark_color(Dense1x2::Light)
+        .light_color(Dense1x2::Dark)
+        .quiet_zone(true)
+        .build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_fits_a_terminal() {
+        let link = format!("obsidian://vault-steward?token={}&port=27180", "a".repeat(64));
+        let drawn = code(&link).unwrap();
+        let widest = drawn.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 60 && drawn.lines().count() <= 30, "{widest}\n{drawn}");
+    }
+}

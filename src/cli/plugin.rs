@@ -1,0 +1,194 @@
+//! `steward plugin`: the Obsidian plugin that this program carries, put into the vault and taken
+//! out of it again. Only when it is asked for.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output::Output;
+use super::session::Session;
+use crate::vault::plugin::{PluginError, PluginFolder, Standing};
+
+/// The plugin's name for Obsidian, which is that of its folder too.
+const ID: &str = "vault-steward";
+
+/// What the plugin is made of; the manifest last, since its version says that all is there. Built by
+/// `npm run build` in `plugin-shim`, and kept with the sources so that no Node is needed to build
+/// the program.
+const FILES: [(&str, &[u8]); 3] = [
+    ("main.js", include_bytes!("../../plugin-shim/dist/main.js")),
+    ("styles.css", include_bytes!("../../plugin-shim/dist/styles.css")),
+    ("manifest.json", include_bytes!("../../plugin-shim/dist/manifest.json")),
+];
+
+/// Of `plugin`.
+#[derive(Debug, Args)]
+pub struct PluginArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: PluginAction,
+}
+
+/// What can be done with the plugin.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum PluginAction {
+    /// Put it into the vault, and say how to switch it on
+    Install {
+        /// Also where something else lies in its folder
+        #[arg(long)]
+        force: bool,
+    },
+    /// Replace the one in the vault by the one that this program carries
+    Update,
+    /// Say which one is in the vault, and whether it is switched on
+    Status,
+    /// Take it out of the vault; its settings stay
+    Remove,
+}
+
+/// Does it, in the vault that is meant.
+///
+/// # Errors
+/// A vault that Obsidian never opened; something else in the plugin's folder; as the system says.
+pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<ExitCode, Failure> {
+    let root = session.vault(output)?;
+    let plugin = PluginFolder::of(&root, ID)?;
+    let standing = plugin.standing(&FILES)?;
+    let is_whole = standing.version.is_some() && standing.same == FILES.len();
+    let (done, said) = match action {
+        PluginAction::Status => (false, told(&plugin, &standing)),
+        PluginAction::Install { force } => {
+            refuse_foreign(&plugin, &standing, force)?;
+            if let Some(version) = standing.version.as_ref().filter(|_| !is_whole && !force) {
+                let message = format!("version {version} is installed already, and another one");
+                return Err(Failure::other("already_exists", message, "`steward plugin update`"));
+            }
+            if !is_whole {
+                plugin.write(&FILES)?;
+            }
+            (!is_whole, format!("{}\n{}", placed(&plugin, !is_whole), next(&standing)))
+        }
+        PluginAction::Update => {
+            refuse_foreign(&plugin, &standing, false)?;
+            if standing.version.is_none() {
+                let message = format!("the plugin is not in `{}`", plugin.path());
+                return Err(Failure::other("not_found", message, "`steward plugin install`"));
+            }
+            if !is_whole {
+                plugin.write(&FILES)?;
+            }
+            let reload = "Obsidian takes it up when the plugin is switched off and on again, or at \
+                          its next start";
+            match is_whole {
+                true => (false, placed(&plugin, false)),
+                false => (true, format!("{}\n{reload}", placed(&plugin, true))),
+            }
+        }
+        PluginAction::Remove => {
+            refuse_foreign(&plugin, &standing, false)?;
+            let names = FILES.map(|(name, _)| name);
+            let left = plugin.remove(&names)?;
+            let said = match (standing.version.is_some(), left.as_slice()) {
+                (false, _) => format!("the plugin is not in `{}`", plugin.path()),
+                (true, []) => format!("removed `{}`", plugin.path()),
+                (true, left) => {
+                    format!("removed the plugin; in `{}` stays {}", plugin.path(), left.join(", "))
+                }
+            };
+            (standing.version.is_some(), said)
+        }
+    };
+    if output.json() {
+        let now = plugin.standing(&FILES)?;
+        output.json_value(&json!({
+            "folder": plugin.path(),
+            "carried": carried(),
+            "installed": now.version,
+            "isCurrent": now.version.is_some() && now.same == FILES.len(),
+            "switchedOn": now.switched_on,
+            "changed": done,
+        }))?;
+    } else {
+        output.text(&said)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse_foreign(plugin: &PluginFolder, standing: &Standing, force: bool) -> Result<(), Failure> {
+    match &standing.foreign {
+        Some(what) if !force => {
+            Err(PluginError::Foreign { folder: plugin.path(), what: what.clone() }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn placed(plugin: &PluginFolder, is_new: bool) -> String {
+    match is_new {
+        true => format!("put version {} into `{}`", carried(), plugin.path()),
+        false => format!("version {} is in `{}` already", carried(), plugin.path()),
+    }
+}
+
+/// How it is switched on, which is for the person alone.
+fn next(standing: &Standing) -> String {
+    if standing.switched_on {
+        return "it is switched on; restart Obsidian to have it loaded".to_owned();
+    }
+    "switch it on in Obsidian: Settings → Community plugins → Turn on community plugins, then \
+     Vault Steward in the list of installed plugins (reload the list if it is not there)\n\
+     pair it: `steward pair`"
+        .to_owned()
+}
+
+fn told(plugin: &PluginFolder, standing: &Standing) -> String {
+    let folder = plugin.path();
+    if let Some(what) = &standing.foreign {
+        return format!("`{folder}` holds something else than this plugin: {what}");
+    }
+    let Some(version) = &standing.version else {
+        return format!("not installed; `steward plugin install` puts it into `{folder}`");
+    };
+    let state = match standing.same == FILES.len() {
+        true => "as this program carries it".to_owned(),
+        false => format!("another one than {}, which `steward plugin update` installs", carried()),
+    };
+    let on = if standing.switched_on { "switched on" } else { "not switched on" };
+    format!("version {version} in `{folder}`, {state}; {on} in Obsidian")
+}
+
+/// The version that this program carries.
+fn carried() -> String {
+    let (_, manifest) = FILES[2];
+    let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
+    manifest["version"].as_str().unwrap_or("?").to_owned()
+}
+
+impl From<PluginError> for Failure {
+    fn from(error: PluginError) -> Self {
+        let code = match error {
+            PluginError::NoConfigFolder { .. } => "not_found",
+            PluginError::Foreign { .. } => "already_exists",
+            PluginError::Io { .. } => "io_error",
+        };
+        let (message, hint) = (error.to_string(), error.hint());
+        Self::other(code, message, hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_carried_is_the_plugin() {
+        let (name, manifest) = FILES[2];
+        assert_eq!(name, "manifest.json");
+        let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap();
+        assert_eq!(manifest["id"], ID);
+        assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"), "they are released together");
+        assert!(FILES.iter().all(|(_, bytes)| !bytes.is_empty()));
+    }
+}

@@ -1,0 +1,275 @@
+//! A conversation as a note in Markdown.
+
+use serde_json::json;
+
+use super::conversations::KeptConversations;
+use crate::calls::{Calls, Outcome, Request};
+use crate::note::code::ErrorCode;
+use crate::policy::Caller;
+use crate::protocol::conversations::{
+    ConversationInfo, ConversationParams, ConversationResult, ExportConversationParams,
+    ExportConversationResult, ItemInfo,
+};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::server::backend::{ConversationsBackend as _, Speaker};
+use crate::tools::ToolError;
+use crate::vault::{Cancel, Want};
+
+/// Names that are tried where the first ones are taken.
+const MOST_TRIED: usize = 1_000;
+
+/// The folder for notes of conversations where nobody says another.
+const FOLDER: &str = "Conversations";
+/// Characters of a title in a note's name.
+const LONGEST: usize = 80;
+/// What a note's name cannot hold everywhere, or no link to it.
+const UNFIT: &str = "\\/:*?\"<>|#^[]%";
+
+/// The whole note: properties, then what was said, each by its speaker. What tools answered is left
+/// out, since it is a copy of what stands in the vault.
+pub fn note(whole: &ConversationResult) -> String {
+    let one = &whole.conversation;
+    let title = one.title.as_deref().unwrap_or("Conversation that goes on");
+    let mut text = String::from("---\n");
+    let mut property = |name: &str, value: &str| {
+        // A JSON text is a quoted text of YAML too.
+        let quoted = serde_json::Value::from(value).to_string();
+        text.push_str(&format!("{name}: {quoted}\n"));
+    };
+    property("title", title);
+    if let Some(summary) = &one.summary {
+        property("summary", summary);
+    }
+    property("source", &one.source);
+    property("state", &one.state);
+    text.push_str(&format!("conversation: {}\n", one.session_id));
+    text.push_str(&format!("began: {}\n", date(&one.began)));
+    text.push_str(&format!("last_active: {}\n", date(&one.last_active)));
+    if let Some(ended) = &one.ended {
+        text.push_str(&format!("ended: {}\n", date(ended)));
+    }
+    text.push_str(&format!("---\n\n# {}\n", heading(title)));
+    let told = |item: &&ItemInfo| !matches!(item.kind.as_str(), "tool_results" | "notice");
+    for item in whole.items.iter().filter(told) {
+        text.push_str(&format!("\n## {}, {}\n", capital(who(item)), short(&item.time)));
+        if !item.text.trim().is_empty() {
+            text.push_str(&format!("\n{}\n", item.text.trim_end()));
+        }
+        if !item.tools.is_empty() {
+            text.push('\n');
+        }
+        for tool in &item.tools {
+            text.push_str(&format!("- used `{}`\n", tool.replace('`', "'")));
+        }
+        if item.cut {
+            text.push_str("\n(the rest is too long)\n");
+        }
+    }
+    text
+}
+
+/// Writes a conversation into a new note of the vault: recorded, and to be undone, as everything is.
+///
+/// # Errors
+/// Kinds `unknown_session`, `invalid_params` where the path is taken or cannot be, and `failed`.
+pub fn into_vault(
+    calls: &Calls,
+    kept: &KeptConversations,
+    params: ExportConversationParams,
+    by: &Speaker,
+) -> Result<ExportConversationResult, ErrorObject> {
+    let wanted =
+        ConversationParams { session_id: Some(params.session_id), ..ConversationParams::default() };
+    let whole = kept.show(wanted, u64::MAX)?;
+    let text = note(&whole);
+    let is_free = |path: &String| calls.context().vault.resolve(path, Want::Entry).is_err();
+    let path = match params.path {
+        Some(path) => path,
+        None => places(&whole.conversation).take(MOST_TRIED).find(is_free).ok_or_else(|| {
+            ErrorObject::new(Kind::Failed, "every name for the note is taken").hint("name a path")
+        })?,
+    };
+    let request = Request {
+        tool: "write_file".to_owned(),
+        arguments: json!({ "path": path, "content": text, "if_exists": "fail" }),
+        caller: Caller { scope: by.scope, name: by.name.clone() },
+        // They asked for just this.
+        confirmed: by.scope.is_person(),
+        conversation: None,
+        turn: None,
+        dry_run: false,
+    };
+    match calls.call(request, &Cancel::default()) {
+        Outcome::Answered(Ok(answer)) => Ok(ExportConversationResult {
+            path: answer.data["path"].as_str().unwrap_or(&path).to_owned(),
+            change_set: answer.data["change_set"].as_u64().unwrap_or_default(),
+        }),
+        Outcome::Answered(Err(error)) => Err(refused(&error)),
+        Outcome::Ask(question) => {
+            let message = format!("a person has to agree first: {}", question.title());
+            Err(ErrorObject::new(Kind::NotPermitted, message)
+                .hint("`steward conversations export` asks on the terminal"))
+        }
+    }
+}
+
+fn refused(error: &ToolError) -> ErrorObject {
+    let kind = match error.code {
+        ErrorCode::AlreadyExists
+        | ErrorCode::InvalidPath
+        | ErrorCode::OutsideVault
+        | ErrorCode::ProtectedPath
+        | ErrorCode::NotAFolder => Kind::InvalidParams,
+        ErrorCode::Denied => Kind::NotPermitted,
+        _ => Kind::Failed,
+    };
+    let object = ErrorObject::new(kind, error.message.clone());
+    match &error.hint {
+        Some(hint) => object.hint(hint.clone()),
+        None => object,
+    }
+}
+
+/// Who said an item.
+pub fn who(item: &ItemInfo) -> &'static str {
+    match item.kind.as_str() {
+        "user" => "you",
+        "assistant" | "message" => "steward",
+        "question" => "steward asks",
+        "tool_results" => "tools",
+        "compaction" => "what came before, in short",
+        "ended" => "end",
+        "note" => "looking back",
+        _ => "notice",
+    }
+}
+
+/// A time to the minute.
+pub fn short(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replace('T', " ")
+}
+
+/// Where a conversation is written to when nobody says where: its day and its title, as a name that
+/// every system can hold. Further ones of that name are numbered.
+pub fn places(one: &ConversationInfo) -> impl Iterator<Item = String> + use<> {
+    let day = one.began.get(..10).unwrap_or_default();
+    let title = one.title.as_deref().unwrap_or("Conversation");
+    let plain = |c: char| if c.is_control() || UNFIT.contains(c) { ' ' } else { c };
+    let words: Vec<String> = title
+        .chars()
+        .map(plain)
+        .collect::<String>()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    let title: String = words.join(" ").chars().take(LONGEST).collect();
+    let name = format!("{FOLDER}/{day} {}", title.trim_matches([' ', '.']));
+    let name = name.trim_end().to_owned();
+    (1_u32..).map(move |number| match number {
+        1 => format!("{name}.md"),
+        number => format!("{name} {number}.md"),
+    })
+}
+
+/// A local time as Obsidian keeps it in a property.
+fn date(time: &str) -> &str {
+    time.get(..19).unwrap_or(time)
+}
+
+fn heading(title: &str) -> String {
+    title.replace(['#', '\n'], " ").trim().to_owned()
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_has_properties_and_each_speaker() {
+        let item = |item, kind: &str, text: &str, tools: &[&str]| ItemInfo {
+            item,
+            kind: kind.into(),
+            time: "2026-11-20T14:30:59+01:00".into(),
+            text: text.into(),
+            tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+            ..ItemInfo::default()
+        };
+        let whole = ConversationResult {
+            conversation: ConversationInfo {
+                session_id: "12".into(),
+                title: Some("Notes: \"sorted\" #1".into()),
+                summary: Some("Six moved.".into()),
+                source: "chat".into(),
+                state: "ended".into(),
+                began: "2026-11-20T14:30:00+01:00".into(),
+                last_active: "2026-11-20T14:31:00+01:00".into(),
+                ..ConversationInfo::default()
+            },
+            items: vec![
+                item(1, "user", "sort my notes\n---\n", &[]),
+                item(2, "assistant", "", &["move a.md"]),
+                item(3, "tool_results", "secret", &[]),
+                item(4, "message", "Done.", &[]),
+            ],
+            ..ConversationResult::default()
+        };
+        insta::assert_snapshot!(note(&whole), @r#"
+        ---
+        title: "Notes: \"sorted\" #1"
+        summary: "Six moved."
+        source: "chat"
+        state: "ended"
+        conversation: 12
+        began: 2026-11-20T14:30:00
+        last_active: 2026-11-20T14:31:00
+        ---
+
+        # Notes: "sorted"  1
+
+        ## You, 2026-11-20 14:30
+
+        sort my notes
+        ---
+
+        ## Steward, 2026-11-20 14:30
+
+        - used `move a.md`
+
+        ## Steward, 2026-11-20 14:30
+
+        Done.
+        "#);
+    }
+
+    #[test]
+    fn a_note_is_named_after_day_and_title_as_every_system_can_hold() {
+        let place = |title: Option<&str>| {
+            let one = ConversationInfo {
+                title: title.map(str::to_owned),
+                began: "2026-11-20T14:30:00+01:00".into(),
+                ..ConversationInfo::default()
+            };
+            places(&one).take(2).collect::<Vec<_>>().join(" | ")
+        };
+        assert_eq!(
+            place(Some("What: is \"due\" #today?  [[x]]\u{7}. ")),
+            "Conversations/2026-11-20 What is due today x.md | \
+             Conversations/2026-11-20 What is due today x 2.md"
+        );
+        assert_eq!(
+            place(None),
+            "Conversations/2026-11-20 Conversation.md | Conversations/2026-11-20 Conversation 2.md"
+        );
+        assert_eq!(
+            place(Some("???")),
+            "Conversations/2026-11-20.md | Conversations/2026-11-20 2.md"
+        );
+    }
+}

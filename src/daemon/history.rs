@@ -1,0 +1,188 @@
+//! A page of what was said in a conversation: from its beginning on, or from its end backwards.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::backend::set_info;
+use super::{conversations, replay, told};
+use crate::agent::toolbox::turn_name;
+use crate::conversation::{Item, TurnId};
+use crate::journal::Journal;
+use crate::protocol::conversations::{ConversationParams, ItemInfo};
+use crate::protocol::events::ChangeSetInfo;
+use crate::protocol::session::SessionUpdate;
+
+/// Items that are told from the end at once.
+const MOST: usize = 500;
+/// Bytes that stand around each text.
+const AROUND: usize = 300;
+/// Bytes of a call's arguments that are told whole.
+const ARGUMENTS: usize = 100_000;
+
+/// What fits into one answer.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// The items, in order.
+    pub items: Vec<ItemInfo>,
+    /// Whether more follows.
+    pub more: bool,
+    /// Whether there is something before the first of them.
+    pub earlier: bool,
+    /// The turns that they belong to, in order.
+    pub turns: Vec<TurnId>,
+}
+
+/// The items that `params` asks for, of all those of a branch, in an answer of about `most` bytes;
+/// one item at least. `root` is the vault's folder, of which paths are told.
+pub fn page(items: Vec<Item>, params: &ConversationParams, most: u64, root: &Path) -> Page {
+    let number = |item: &Item| u64::try_from(item.number.0).unwrap_or(0);
+    let before = params.before.unwrap_or(u64::MAX);
+    let first = items.iter().map(number).min();
+    let fits = |item: &Item| number(item) > params.after && number(item) < before;
+    let wanted: Vec<Item> = items.into_iter().filter(fits).collect();
+    let turn_of = |item: &Item| item.turn;
+    let told = |item: Item| {
+        let updates = if params.updates { updates(&item, root) } else { Vec::new() };
+        let turn = turn_of(&item);
+        let info = ItemInfo { updates, ..conversations::said(item) };
+        (turn, info)
+    };
+    let mut page = Page::default();
+    let mut room = most;
+    let mut take = |item: Item, page: &mut Page| {
+        let (turn, info) = told(item);
+        let size = size(&info);
+        if size > room && !page.items.is_empty() {
+            return false;
+        }
+        room = room.saturating_sub(size);
+        page.items.push(info);
+        page.turns.extend(turn);
+        true
+    };
+    match params.last {
+        None => page.more = wanted.into_iter().any(|item| !take(item, &mut page)),
+        Some(last) => {
+            let last = (last as usize).clamp(1, MOST);
+            for item in wanted.into_iter().rev().take(last) {
+                if !take(item, &mut page) {
+                    break;
+                }
+            }
+            page.items.reverse();
+            page.turns.reverse();
+        }
+    }
+    page.turns.dedup();
+    let shown = page.items.first().map_or(before, |item| item.item);
+    page.earlier = first.is_some_and(|first| first < shown);
+    page
+}
+
+/// The change sets of these turns of a conversation, the oldest first.
+pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<ChangeSetInfo> {
+    let set = |turn: &TurnId| match journal.change_set_of_turn(&turn_name(conversation, turn)) {
+        Ok(set) => set.map(|set| set_info(&set)),
+        Err(error) => {
+            tracing::warn!(%error, "the changes of a turn cannot be told");
+            None
+        }
+    };
+    turns.iter().filter_map(set).collect()
+}
+
+fn updates(item: &Item, root: &Path) -> Vec<SessionUpdate> {
+    let mut updates = replay::of_item(item, root).unwrap_or_else(|error| {
+        tracing::warn!(%error, item = %item.number, "an item is told as plain text alone");
+        Vec::new()
+    });
+    for update in &mut updates {
+        if let SessionUpdate::ToolCall { raw_input, .. } = update
+            && raw_input.to_string().len() > ARGUMENTS
+        {
+            shorten(raw_input);
+        }
+    }
+    updates
+}
+
+/// Cuts long texts in a value, so that one call does not fill a whole answer.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(told::SHOWN) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Object(values) => values.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// What an item takes in an answer: what its text may grow to when it is written as JSON, and what
+/// stands around it.
+fn size(item: &ItemInfo) -> u64 {
+    let updates = match item.updates.as_slice() {
+        [] => 0,
+        updates => serde_json::to_string(updates).map_or(0, |text| text.len()),
+    };
+    (2 * item.text.len() + updates + AROUND) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{BranchId, ConversationId, ItemKind, ItemNumber};
+
+    fn items(texts: &[&str]) -> Vec<Item> {
+        let item = |(at, text): (usize, &&str)| Item {
+            number: ItemNumber(at as i64 + 3),
+            conversation: ConversationId(1),
+            turn: Some(TurnId(at as i64 / 2 + 1)),
+            branch: BranchId(1),
+            time: 0,
+            kind: ItemKind::User,
+            text: (*text).to_owned(),
+            body: None,
+        };
+        texts.iter().enumerate().map(item).collect()
+    }
+
+    fn numbers(params: &ConversationParams, most: u64) -> (Vec<u64>, bool, bool) {
+        let page = page(items(&["a", "b", "c", "d", "e"]), params, most, Path::new("/v"));
+        (page.items.iter().map(|item| item.item).collect(), page.more, page.earlier)
+    }
+
+    #[test]
+    fn it_goes_forwards_from_the_beginning_and_backwards_from_the_end() {
+        let ask = |after, before, last| ConversationParams {
+            after,
+            before,
+            last,
+            ..ConversationParams::default()
+        };
+        let all = 1 << 20;
+        assert_eq!(numbers(&ask(0, None, None), all), (vec![3, 4, 5, 6, 7], false, false));
+        assert_eq!(numbers(&ask(5, None, None), all), (vec![6, 7], false, true));
+        assert_eq!(numbers(&ask(0, None, None), 700), (vec![3, 4], true, false));
+        assert_eq!(numbers(&ask(0, None, Some(2)), all), (vec![6, 7], false, true));
+        assert_eq!(numbers(&ask(0, Some(6), Some(2)), all), (vec![4, 5], false, true));
+        assert_eq!(numbers(&ask(0, Some(4), Some(2)), all), (vec![3], false, false));
+        assert_eq!(numbers(&ask(0, Some(3), Some(2)), all), (vec![], false, false));
+        // However little room there is, one item is told, and the way goes on to its end.
+        assert_eq!(numbers(&ask(0, None, Some(5)), 1), (vec![7], false, true));
+        assert_eq!(numbers(&ask(0, Some(7), Some(5)), 1), (vec![6], false, true));
+    }
+
+    #[test]
+    fn a_long_argument_is_cut_and_a_short_one_stays() {
+        let mut value = serde_json::json!({ "path": "a.md", "content": ["x".repeat(50_000)] });
+        shorten(&mut value);
+        assert_eq!(value["path"], "a.md");
+        let cut = value["content"][0].as_str().unwrap();
+        assert!(cut.ends_with("x…") && cut.chars().count() == told::SHOWN + 1);
+    }
+}

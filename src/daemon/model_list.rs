@@ -1,0 +1,213 @@
+//! Which models are asked and which could be, for a person who chooses one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::models::ChosenModels;
+use crate::config::change::ChangeError;
+use crate::config::live::Live;
+use crate::llm::endpoint::Connections;
+use crate::llm::settings::{KeyNeed, parted};
+use crate::llm::{Endpoint, Facts, Settings, facts, setup};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::models::{ModelInfo, ModelsParams, ModelsResult};
+
+/// How long a vendor may take to say what it offers.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Models of one vendor that are told.
+const MOST: usize = 200;
+/// Characters of a model's name.
+const NAME: usize = 200;
+
+/// Chooses where that is wanted, and lists.
+///
+/// # Errors
+/// Kinds `invalid_params` for what cannot be asked, and `failed`.
+pub async fn models(
+    live: Arc<Live>,
+    chosen: ChosenModels,
+    params: ModelsParams,
+) -> Result<ModelsResult, ErrorObject> {
+    let looked = tokio::task::spawn_blocking(move || {
+        if let Some(name) = &params.choose {
+            choose(&live, &chosen, name)?;
+        }
+        let settings = live.current().config.models.clone();
+        let providers = providers(&settings, &chosen, params.ask);
+        Ok::<_, ErrorObject>((settings, providers, params.ask))
+    });
+    let (settings, mut providers, ask) = looked.await.map_err(|error| {
+        tracing::error!(%error, "the models could not be listed");
+        ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+    })??;
+    if ask {
+        offered(&settings, &mut providers).await;
+    }
+    Ok(listed(&settings, providers))
+}
+
+/// A provider, and what is known of its models.
+struct Provider {
+    name: String,
+    /// It can be asked as it is.
+    ready: bool,
+    /// The settings speak of it: when it cannot be asked, that is a problem.
+    is_configured: bool,
+    known: Option<setup::Known>,
+    service: Option<crate::llm::endpoint::Service>,
+    offers: Vec<String>,
+    problem: Option<String>,
+}
+
+/// The providers that the settings name, and of the others those that have what they need.
+fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provider> {
+    let configured = setup::configured(settings);
+    let others = setup::built_in().filter(|name| !configured.iter().any(|known| known == name));
+    let names = configured.iter().cloned().map(|name| (name, true));
+    let all = names.chain(others.map(|name| (name.to_owned(), false)));
+    let one = |(name, is_configured): (String, bool)| {
+        let mut provider = Provider {
+            name,
+            ready: false,
+            is_configured,
+            known: None,
+            service: None,
+            offers: Vec::new(),
+            problem: None,
+        };
+        match setup::provider(settings, &provider.name) {
+            Ok(known) => {
+                let key = chosen.key_of(&known);
+                provider.ready = known.need != KeyNeed::Required || key.is_some();
+                // Of one that nobody set up only a key says that it is meant; without one a
+                // program on this machine can be asked whether it is there.
+                let is_meant = is_configured || key.is_some() || ask && known.address.is_local();
+                provider.ready &= is_meant;
+                if is_configured || key.is_some() {
+                    provider.offers =
+                        facts::known(known.wire).into_iter().map(str::to_owned).collect();
+                }
+                if is_configured && !provider.ready {
+                    let name = &provider.name;
+                    provider.problem =
+                        Some(format!("`{name}` has no key: run `steward key set {name}`"));
+                }
+                provider.service = Some(known.service(key));
+                provider.known = Some(known);
+            }
+            Err(error) => provider.problem = Some(format!("{error}; {}", error.hint())),
+        }
+        provider
+    };
+    all.map(one).collect()
+}
+
+/// Asks each provider that can be asked what it offers.
+async fn offered(settings: &Settings, providers: &mut [Provider]) {
+    let limits = settings.limits();
+    let connections = Connections::new(&limits);
+    let mut asked = JoinSet::new();
+    for (at, provider) in providers.iter().enumerate().filter(|(_, provider)| provider.ready) {
+        let Some(service) = &provider.service else { continue };
+        let endpoint = Endpoint::new(service, "models", Facts::default(), limits, &connections);
+        asked.spawn(async move {
+            let answer = tokio::time::timeout(PATIENCE, endpoint.offered()).await;
+            (
+                at,
+                answer.map_or_else(
+                    |_| Err("no answer in time".to_owned()),
+                    |offered| offered.map_err(|error| error.to_string()),
+                ),
+            )
+        });
+    }
+    while let Some(answer) = asked.join_next().await {
+        let Ok((at, answer)) = answer else { continue };
+        let provider = &mut providers[at];
+        match answer {
+            Ok(mut offered) => {
+                offered.truncate(MOST);
+                provider.offers = offered;
+            }
+            Err(error) if provider.is_configured => {
+                provider.problem = Some(format!("`{}`: {error}", provider.name));
+            }
+            // Nobody said that it should be there.
+            Err(_) => provider.offers.clear(),
+        }
+    }
+}
+
+fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
+    let chain = settings.chain.clone();
+    let mut models: Vec<ModelInfo> = Vec::new();
+    let mut add = |provider: &Provider, model: &str| {
+        let name = format!("{}/{model}", provider.name);
+        if models.iter().any(|known| known.name == name) {
+            return;
+        }
+        let facts = provider.known.as_ref();
+        let facts = facts.map(|known| Facts::of(known.wire, model, &settings.facts));
+        let facts = facts.unwrap_or_default();
+        models.push(ModelInfo {
+            current: chain.first() == Some(&name),
+            chosen: chain.contains(&name),
+            ready: provider.ready,
+            window: facts.window,
+            images: facts.vision,
+            name,
+        });
+    };
+    for reference in &chain {
+        let parts = parted(reference);
+        let found = parts.and_then(|(name, model)| {
+            Some((providers.iter().find(|provider| provider.name == name)?, model))
+        });
+        if let Some((provider, model)) = found {
+            add(provider, model);
+        }
+    }
+    for provider in &providers {
+        provider.offers.iter().for_each(|model| add(provider, model));
+    }
+    let problems = providers.into_iter().filter_map(|provider| provider.problem).collect();
+    ModelsResult { chain, models, problems }
+}
+
+/// Puts a model first in the chain. Where keys go is not changed by it: the provider must be known
+/// and have what it needs.
+fn choose(live: &Live, chosen: &ChosenModels, name: &str) -> Result<(), ErrorObject> {
+    let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
+    let shown: String = name.chars().take(NAME).collect();
+    let shown = shown.escape_debug();
+    let is_plain = name.chars().count() <= NAME && !name.chars().any(char::is_control);
+    let Some((provider, _)) = parted(name).filter(|_| is_plain) else {
+        return Err(invalid(format!("`{shown}` names no model"))
+            .hint("a model is named with its vendor: `anthropic/claude-sonnet-4-5`"));
+    };
+    let settings = &live.current().config.models;
+    let known = setup::provider(settings, provider)
+        .map_err(|error| invalid(error.to_string()).hint(error.hint()))?;
+    if known.need == KeyNeed::Required && chosen.key_of(&known).is_none() {
+        return Err(invalid(format!("`{provider}` has no key"))
+            .hint(format!("run `steward key set {provider}`")));
+    }
+    let others = settings.chain.iter().filter(|other| *other != name);
+    let chain: Vec<&str> = std::iter::once(name).chain(others.map(String::as_str)).collect();
+    live.set("models.chain", &json!(chain)).map_err(|error| {
+        let kind = match error {
+            ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidParams,
+            _ => Kind::Failed,
+        };
+        let refused = ErrorObject::new(kind, error.to_string());
+        match error.hint() {
+            Some(hint) => refused.hint(hint),
+            None => refused,
+        }
+    })?;
+    tracing::info!(model = name, "a person chose a model");
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `open_note`
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::note::code::ErrorCode;
+use crate::vault::Want;
+
+pub(super) struct OpenNote;
+
+/// Opens a note in Obsidian, in front of the person, at a line where one is given. Only when they
+/// want to see it: it takes the place of what they look at. Works while Obsidian is open with the
+/// plugin.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The note, or another file that Obsidian shows.
+    path: String,
+    /// The line to show, from 1.
+    #[serde(default)]
+    line: Option<u32>,
+}
+
+/// What is open now.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What was to be opened.
+    path: String,
+    /// The path of what is open in Obsidian now, where it says so.
+    open: Option<String>,
+}
+
+impl Tool for OpenNote {
+    const NAME: &'static str = "open_note";
+    const TITLE: &'static str = "Open a note in Obsidian";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const NEEDS_HOST: bool = true;
+    type Input = Input;
+    type Output = Output;
+
+    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+        let path = context.vault.resolve(&input.path, Want::File)?.path;
+        if input.line == Some(0) {
+            return Err(ToolError::new(
+                ErrorCode::InvalidInput,
+                "there is no line 0",
+                "lines count from 1",
+            ));
+        }
+        let Some(host) = &context.host else { return Err(nobody()) };
+        let open = host.open(&path, input.line, &context.cancel)?;
+        let text = match &open {
+            Some(open) if open == path.as_str() => format!("`{path}` is open in Obsidian"),
+            Some(open) => format!("Obsidian was told to open `{path}`; it shows `{open}`"),
+            None => format!("Obsidian was told to open `{path}`, and does not say what it shows"),
+        };
+        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), open } })
+    }
+}
+
+fn nobody() -> ToolError {
+    ToolError::new(
+        ErrorCode::HostUnavailable,
+        "Obsidian is not connected",
+        "it is while Obsidian is open with the Vault Steward plugin; say the note's name instead",
+    )
+}

@@ -1,0 +1,370 @@
+//! The steward's own plugin in Obsidian's configuration folder: the one place of this program that
+//! writes there, and only into the folder of that plugin.
+//!
+//! No tool leads here: the folder is protected from all of them, since what lies in it is run by
+//! Obsidian. A person who installs the plugin by the command line asks for just this. By handles
+//! like everything in this room: a plugin's folder that is a link is refused, never followed.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::dir::{Folder, Kind, Name};
+use super::obsidian::config_folders;
+use super::save::temp_name;
+
+/// What Obsidian calls the folder of plugins, and its list of those that are switched on.
+const PLUGINS: &str = "plugins";
+const SWITCHED_ON: &str = "community-plugins.json";
+/// What a plugin says of itself.
+const MANIFEST: &str = "manifest.json";
+/// The largest file of a plugin that is compared, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// Why the plugin cannot be looked at or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// Obsidian has never opened the vault.
+    #[error("`{}` has no configuration folder of Obsidian's", .root.display())]
+    NoConfigFolder {
+        /// The vault.
+        root: PathBuf,
+    },
+    /// Something else lies there.
+    #[error("`{folder}` holds something else than this plugin: {what}")]
+    Foreign {
+        /// The folder, from the vault's root.
+        folder: String,
+        /// What.
+        what: String,
+    },
+    /// The file system said no.
+    #[error("could not {doing} `{path}`: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what, from the vault's root.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl PluginError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoConfigFolder { .. } => "open the folder as a vault in Obsidian once".to_owned(),
+            Self::Foreign { .. } => {
+                "look at what it is; `--force` replaces its program and leaves the rest".to_owned()
+            }
+            Self::Io { source, .. } if source.raw_os_error() == Some(LOOP) => {
+                "it is a link, which is not followed: put a folder in its place".to_owned()
+            }
+            Self::Io { .. } => "check that the folder can be written".to_owned(),
+        }
+    }
+}
+
+/// `ELOOP`: a link where none may be.
+#[cfg(target_os = "linux")]
+const LOOP: i32 = 40;
+#[cfg(not(target_os = "linux"))]
+const LOOP: i32 = 62;
+
+/// How the plugin stands in a vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The version that its manifest names; none where it is not there.
+    pub version: Option<String>,
+    /// The files that are as they should be.
+    pub same: usize,
+    /// What else lies in its folder where the plugin is not this one: for people.
+    pub foreign: Option<String>,
+    /// Whether Obsidian has it switched on.
+    pub switched_on: bool,
+}
+
+/// The folder of one plugin in a vault; it need not be there.
+#[derive(Debug)]
+pub struct PluginFolder {
+    root: PathBuf,
+    config: String,
+    id: &'static str,
+}
+
+impl PluginFolder {
+    /// The folder of the plugin `id` in the vault at `root`, in Obsidian's configuration folder
+    /// whatever that is called; of several the usual one.
+    ///
+    /// # Errors
+    /// [`PluginError::NoConfigFolder`].
+    pub fn of(root: &Path, id: &'static str) -> Result<Self, PluginError> {
+        match config_folders(root).into_iter().next() {
+            Some(config) => Ok(Self { root: root.to_owned(), config, id }),
+            None => Err(PluginError::NoConfigFolder { root: root.to_owned() }),
+        }
+    }
+
+    /// Its path from the vault's root.
+    pub fn path(&self) -> String {
+        format!("{}/{PLUGINS}/{}", self.config, self.id)
+    }
+
+    /// How it stands, compared with these files.
+    ///
+    /// # Errors
+    /// [`PluginError::Io`].
+    pub fn standing(&self, files: &[(&str, &[u8])]) -> Result<Standing, PluginError> {
+        let switched_on = self.is_switched_on();
+        let gone = Standing { version: None, same: 0, foreign: None, switched_on };
+        let Some(folder) = self.existing()? else { return Ok(gone) };
+        let manifest = self.read(&folder, MANIFEST)?;
+        let said: Option<Value> = manifest.and_then(|text| serde_json::from_slice(&text).ok());
+        let text = |key: &str| said.as_ref().and_then(|said| said[key].as_str());
+        if text("id") != Some(self.id) {
+            let listed = folder.list().map_err(|error| self.failed("list", "", error))?;
+            let mut names: Vec<String> =
+                listed.iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
+            names.sort();
+            let foreign = match (text("id"), names.is_empty()) {
+                (_, true) => None,
+                (Some(id), _) => Some(format!("the plugin `{id}`")),
+                (None, _) => Some(format!("no manifest, but {}", names.join(", "))),
+            };
+            return Ok(Standing { foreign, ..gone });
+        }
+        let mut same = 0;
+        for (name, bytes) in files {
+            same += usize::from(self.read(&folder, name)?.as_deref() == Some(*bytes));
+        }
+        let version = text("version").unwrap_or("?").to_owned();
+        Ok(Standing { version: Some(version), same, foreign: None, switched_on })
+    }
+
+    /// Writes these files, each whole or not at all, in this order; the manifest best last, since
+    /// its version then says that all are there. Nothing else in the folder is touched.
+    ///
+    /// # Errors
+    /// [`PluginError::Io`]; the files before are written then.
+    pub fn write(&self, files: &[(&str, &[u8])]) -> Result<(), PluginError> {
+        let folder = self.made()?;
+        for (name, bytes) in files {
+            let failed = |error| self.failed("write", name, error);
+            let temp = temp_name();
+            let (temp, name) = (named(&temp).map_err(failed)?, named(name).map_err(failed)?);
+            // A link or a folder of that name is not written through and not replaced.
+            if let Ok(meta) = folder.stat(name)
+                && meta.kind != Kind::File
+            {
+                return Err(failed(io::Error::other(format!("it is a {}", meta.kind.word()))));
+            }
+            let written = folder.create_new(temp, false).and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()?;
+                folder.rename_replacing(temp, &folder, name)
+            });
+            if written.is_err() {
+                let _ = folder.remove_file(temp);
+            }
+            written.map_err(failed)?;
+        }
+        folder.sync().map_err(|error| self.failed("write", "", error))
+    }
+
+    /// Removes the files of these names, and the folder where nothing else is in it; the names of
+    /// what stays.
+    ///
+    /// # Errors
+    /// [`PluginError::Io`].
+    pub fn remove(&self, names: &[&str]) -> Result<Vec<String>, PluginError> {
+        let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
+        for name in names {
+            let removed = named(name).and_then(|name| folder.remove_file(name));
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.failed("remove", name, error));
+                }
+                _ => {}
+            }
+        }
+        let listed = folder.list().map_err(|error| self.failed("list", "", error))?;
+        let mut left: Vec<String> =
+            listed.into_iter().map(|one| one.name.to_string_lossy().into_owned()).collect();
+        left.sort();
+        if left.is_empty() {
+            let plugins = self.plugins()?;
+            if let (Some(plugins), Ok(name)) = (plugins, named(self.id)) {
+                plugins.remove_folder(name).map_err(|error| self.failed("remove", "", error))?;
+            }
+        }
+        Ok(left)
+    }
+
+    fn config(&self) -> Result<Folder, PluginError> {
+        let root = Folder::open_root(&self.root);
+        let opened = root.and_then(|root| root.open_folder(named(&self.config)?));
+        opened.map_err(|source| PluginError::Io {
+            doing: "open",
+            path: self.config.clone(),
+            source,
+        })
+    }
+
+    fn plugins(&self) -> Result<Option<Folder>, PluginError> {
+        found(self.config()?.open_folder(named(PLUGINS).map_err(|e| self.failed("open", "", e))?))
+            .map_err(|error| self.failed("open", "", error))
+    }
+
+    fn existing(&self) -> Result<Option<Folder>, PluginError> {
+        let Some(plugins) = self.plugins()? else { return Ok(None) };
+        let opened = named(self.id).and_then(|name| plugins.open_folder(name));
+        found(opened).map_err(|error| self.failed("open", "", error))
+    }
+
+    /// The folder, made where it is missing.
+    fn made(&self) -> Result<Folder, PluginError> {
+        let mut folder = self.config()?;
+        for name in [PLUGINS, self.id] {
+            let made = named(name).and_then(|name| {
+                match folder.create_folder(name) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(error);
+                    }
+                    _ => {}
+                }
+                folder.open_folder(name)
+            });
+            folder = made.map_err(|error| self.failed("make", "", error))?;
+        }
+        Ok(folder)
+    }
+
+    fn read(&self, folder: &Folder, name: &str) -> Result<Option<Vec<u8>>, PluginError> {
+        let opened = named(name).and_then(|name| folder.open_file(name));
+        let read = found(opened).and_then(|opened| {
+            let Some((file, _)) = opened else { return Ok(None) };
+            let mut bytes = Vec::new();
+            file.take(MOST).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        });
+        read.map_err(|error| self.failed("read", name, error))
+    }
+
+    /// Obsidian keeps the plugins that are switched on as a list of their names. What cannot be
+    /// read switches nothing on.
+    fn is_switched_on(&self) -> bool {
+        let Ok(config) = self.config() else { return false };
+        let listed = self.read(&config, SWITCHED_ON).ok().flatten().unwrap_or_default();
+        let listed: Vec<String> = serde_json::from_slice(&listed).unwrap_or_default();
+        listed.iter().any(|id| id == self.id)
+    }
+
+    fn failed(&self, doing: &'static str, name: &str, source: io::Error) -> PluginError {
+        let path = match name {
+            "" => self.path(),
+            name => format!("{}/{name}", self.path()),
+        };
+        PluginError::Io { doing, path, source }
+    }
+}
+
+fn named(name: &str) -> io::Result<Name<'_>> {
+    Name::new(name)
+}
+
+/// What is not there is none.
+fn found<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: [(&str, &[u8]); 2] =
+        [("main.js", b"one"), ("manifest.json", br#"{"id":"our-plugin","version":"1.2.3"}"#)];
+
+    fn vault(config: &str) -> (tempfile::TempDir, PluginFolder) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(config)).unwrap();
+        for name in ["app.json", "core-plugins.json"] {
+            std::fs::write(folder.path().join(config).join(name), "{}").unwrap();
+        }
+        let plugin = PluginFolder::of(folder.path(), "our-plugin").unwrap();
+        (folder, plugin)
+    }
+
+    #[test]
+    fn it_is_written_whole_updated_and_removed_and_data_stays() {
+        let (vault, plugin) = vault(".notes-config");
+        assert_eq!(plugin.path(), ".notes-config/plugins/our-plugin");
+        let standing = plugin.standing(&FILES).unwrap();
+        assert_eq!((standing.version, standing.same), (None, 0));
+        plugin.write(&FILES).unwrap();
+        let standing = plugin.standing(&FILES).unwrap();
+        assert_eq!((standing.version.as_deref(), standing.same), (Some("1.2.3"), 2));
+        assert!(!standing.switched_on);
+
+        let folder = vault.path().join(plugin.path());
+        std::fs::write(folder.join("data.json"), "{}").unwrap();
+        std::fs::write(folder.join("main.js"), "old").unwrap();
+        let listed = vault.path().join(".notes-config/community-plugins.json");
+        std::fs::write(listed, r#"["other","our-plugin"]"#).unwrap();
+        let standing = plugin.standing(&FILES).unwrap();
+        assert_eq!((standing.same, standing.switched_on), (1, true));
+        plugin.write(&FILES).unwrap();
+        assert_eq!(plugin.standing(&FILES).unwrap().same, 2);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "nothing is left beside");
+
+        assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), ["data.json"]);
+        std::fs::remove_file(folder.join("data.json")).unwrap();
+        assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), [""; 0]);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn another_plugin_there_is_told() {
+        let (vault, plugin) = vault(".obsidian");
+        let folder = vault.path().join(plugin.path());
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(plugin.standing(&FILES).unwrap().foreign, None, "an empty folder is nobody's");
+        std::fs::write(folder.join("notes.txt"), "mine").unwrap();
+        let foreign = plugin.standing(&FILES).unwrap().foreign.unwrap();
+        assert!(foreign.contains("notes.txt"), "{foreign}");
+        std::fs::write(folder.join("manifest.json"), r#"{"id":"other"}"#).unwrap();
+        assert_eq!(plugin.standing(&FILES).unwrap().foreign.unwrap(), "the plugin `other`");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_neither_followed_nor_written_through() {
+        let (vault, plugin) = vault(".obsidian");
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::create_dir(vault.path().join(".obsidian/plugins")).unwrap();
+        let place = vault.path().join(plugin.path());
+        std::os::unix::fs::symlink(outside.path(), &place).unwrap();
+        assert!(plugin.write(&FILES).is_err());
+        assert!(plugin.standing(&FILES).is_err());
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+
+        std::fs::remove_file(&place).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(outside.path().join("victim"), "theirs").unwrap();
+        std::os::unix::fs::symlink(outside.path().join("victim"), place.join("main.js")).unwrap();
+        assert!(plugin.write(&FILES).is_err());
+        assert_eq!(std::fs::read(outside.path().join("victim")).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn a_folder_that_obsidian_never_opened_has_no_place_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = PluginFolder::of(folder.path(), "our-plugin").unwrap_err();
+        assert!(error.hint().contains("Obsidian once"), "{error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! `plugin`, `pair` and `open`: Obsidian's plugin and the chat's page, brought to a person.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::{Daemon, Home};
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .map(|listed| {
+            listed.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        })
+        .unwrap_or_default();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_plugin_is_installed_updated_and_removed_when_asked() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let folder = vault.join(".obsidian/plugins/vault-steward");
+    let plugin = |arguments: &[&str]| home.run_in(&vault, &[&["plugin"], arguments].concat());
+    let status = || plugin(&["status", "--json"]).expect(0).json();
+
+    assert_eq!(status()["installed"], Value::Null);
+    let missing = plugin(&["update"]).expect(1);
+    assert!(missing.stderr.contains("steward plugin install"), "{missing:?}");
+    let installed = plugin(&["install"]).expect(0).stdout;
+    assert!(installed.contains("`.obsidian/plugins/vault-steward`"), "{installed}");
+    assert!(installed.contains("Community plugins") && installed.contains("steward pair"));
+    assert_eq!(files(&folder), ["main.js", "manifest.json", "styles.css"]);
+    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin-shim/dist");
+    for name in files(&folder) {
+        let same =
+            std::fs::read(folder.join(&name)).unwrap() == std::fs::read(dist.join(&name)).unwrap();
+        assert!(same, "{name} is not what the sources hold");
+    }
+    assert_eq!(status()["isCurrent"], true);
+    assert_eq!(status()["switchedOn"], false);
+
+    // Again changes nothing; another version is replaced by `update` alone.
+    assert_eq!(plugin(&["install", "--json"]).expect(0).json()["changed"], false);
+    std::fs::write(folder.join("data.json"), "{}").unwrap();
+    std::fs::write(folder.join("main.js"), "older").unwrap();
+    let refused = plugin(&["install"]).expect(1);
+    assert!(refused.stderr.contains("steward plugin update"), "{refused:?}");
+    assert_eq!(std::fs::read(folder.join("main.js")).unwrap(), b"older");
+    assert_eq!(status()["isCurrent"], false);
+    assert_eq!(plugin(&["update", "--json"]).expect(0).json()["changed"], true);
+    assert_eq!(status()["isCurrent"], true);
+    std::fs::write(vault.join(".obsidian/community-plugins.json"), r#"["vault-steward"]"#).unwrap();
+    assert_eq!(status()["switchedOn"], true);
+
+    let removed = plugin(&["remove"]).expect(0).stdout;
+    assert!(removed.contains("data.json"), "{removed}");
+    assert_eq!(files(&folder), ["data.json"], "its settings stay");
+}
+
+#[test]
+fn what_somebody_else_put_there_is_left_alone() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let folder = vault.join(".obsidian/plugins/vault-steward");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("manifest.json"), r#"{"id": "other", "version": "9"}"#).unwrap();
+    std::fs::write(folder.join("theirs.txt"), "theirs").unwrap();
+    for action in ["install", "update", "remove"] {
+        let refused = home.run_in(&vault, &["plugin", action]).expect(1);
+        assert!(refused.stderr.contains("the plugin `other`"), "{refused:?}");
+        assert!(refused.stderr.contains("--force"), "{refused:?}");
+    }
+    home.run_in(&vault, &["plugin", "install", "--force"]).expect(0);
+    assert_eq!(files(&folder), ["main.js", "manifest.json", "styles.css", "theirs.txt"]);
+
+    // A vault whose settings lie elsewhere, and one that Obsidian never opened.
+    let other = home.vault("Other");
+    std::fs::rename(other.join(".obsidian"), other.join(".desk")).unwrap();
+    for name in ["app.json", "core-plugins.json"] {
+        std::fs::write(other.join(".desk").join(name), "{}").unwrap();
+    }
+    let at = other.to_str().unwrap();
+    home.run_in(&other, &["plugin", "install", "--vault", at]).expect(0);
+    assert_eq!(files(&other.join(".desk/plugins/vault-steward")).len(), 3);
+    std::fs::remove_dir_all(other.join(".desk")).unwrap();
+    let never = home.run_in(&other, &["plugin", "install", "--vault", at]).expect(1);
+    assert!(never.stderr.contains("in Obsidian once"), "{never:?}");
+    assert!(!other.join(".obsidian").exists());
+}
+
+#[test]
+fn pairing_gives_the_token_and_says_what_that_means() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout.trim().to_owned();
+    let link = format!("obsidian://vault-steward?token={token}&port=27180");
+    let paired = home.run_in(&vault, &["pair"]).expect(0);
+    assert_eq!(paired.stdout.trim_end(), link, "only the link goes into a pipe");
+    assert!(paired.stderr.contains("all that you can"), "{paired:?}");
+    assert!(paired.stderr.contains("--rotate"), "{paired:?}");
+    let json = home.run_in(&vault, &["pair", "--json"]).expect(0).json();
+    assert_eq!(json, json!({"link": link, "token": token, "port": 27180}));
+    let drawn = home.run_in(&vault, &["pair", "--qr"]).expect(0).stdout;
+    assert!(drawn.contains('█') && drawn.trim_end().ends_with(&link), "{drawn}");
+    assert!(!home.run_in(&vault, &["pair", "--no-qr"]).expect(0).stdout.contains('█'));
+    home.run_in(&vault, &["pair", "--qr", "--no-qr"]).expect(2);
+
+    // With a daemon its own port stands in the link, and that lets a client in.
+    let daemon = home.serve(&vault);
+    let json = home.run_in(&vault, &["pair", "--json"]).expect(0).json();
+    assert_eq!(json["port"], daemon.ready["port"]);
+    let mut client = Client::connect(port(&daemon), &token).unwrap();
+    assert_eq!(client.initialize()["protocolVersion"], 1);
+}
+
+fn port(daemon: &Daemon) -> u16 {
+    u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap()
+}
+
+#[test]
+fn the_page_is_opened_by_an_address_that_holds_once() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let absent = home.run_in(&vault, &["open", "--print"]).expect(1);
+    assert!(absent.stderr.contains("steward serve"), "{absent:?}");
+
+    let daemon = home.serve(&vault);
+    let start = format!("http://127.0.0.1:{}/#code=", port(&daemon));
+    let printed = home.run_in(&vault, &["open", "--print"]).expect(0).stdout;
+    let code = printed.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{printed}"));
+    assert_eq!(code.len(), 64);
+    let json = home.run_in(&vault, &["open", "--json"]).expect(0).json();
+    assert_eq!(json["seconds"], 60);
+    assert_ne!(json["url"], printed.trim_end(), "each is another");
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    assert!(!printed.contains(token.trim()), "no token in an address");
+}

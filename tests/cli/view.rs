@@ -1,0 +1,352 @@
+//! What a chat view asks of the daemon, and what the program says that has the vault open.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::door::Client;
+use crate::support::{Daemon, Home};
+
+struct Place {
+    home: Home,
+    vault: PathBuf,
+    daemon: Daemon,
+}
+
+impl Place {
+    fn new(app: &str) -> Self {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        std::fs::write(vault.join(".obsidian/app.json"), app).unwrap();
+        std::fs::create_dir(vault.join("Garden")).unwrap();
+        std::fs::write(vault.join("Garden/Compost.md"), "turn it\n").unwrap();
+        std::fs::write(vault.join("Garden/Compost heap.png"), "x").unwrap();
+        let daemon = home.serve(&vault);
+        Self { home, vault, daemon }
+    }
+
+    fn token(&self) -> String {
+        self.home.run_in(&self.vault, &["token"]).expect(0).stdout.trim().to_owned()
+    }
+
+    fn connect(&self) -> Client {
+        let port = u16::try_from(self.daemon.ready["port"].as_u64().unwrap()).unwrap();
+        Client::connect(port, &self.token()).unwrap()
+    }
+
+    fn client(&self) -> Client {
+        let mut client = self.connect();
+        client.initialize();
+        client
+    }
+}
+
+fn done(client: &mut Client, method: &str, params: Value) -> Value {
+    let mut answer = client.call(method, params);
+    assert!(answer["result"].is_object(), "{method}: {answer}");
+    answer["result"].take()
+}
+
+fn kind(client: &mut Client, method: &str, params: Value) -> String {
+    let answer = client.call(method, params);
+    let kind = answer["error"]["data"]["kind"].as_str();
+    kind.unwrap_or_else(|| panic!("{method}: {answer}")).to_owned()
+}
+
+#[test]
+fn a_conversation_is_paged_named_and_written_into_the_vault() {
+    let place = Place::new(r#"{"trashOption": "local"}"#);
+    let mut client = place.client();
+    // Without a model the answer says how to come by one: a conversation all the same.
+    for number in 1..=6 {
+        let text = format!("question {number}");
+        done(
+            &mut client,
+            "session/prompt",
+            json!({"prompt": [{"type": "text", "text": text}], "_meta": {"vault": {
+                "clientMessageId": format!("m{number}")}}}),
+        );
+    }
+    let whole = done(&mut client, "_vault/conversation", json!({}));
+    let id = whole["conversation"]["sessionId"].as_str().unwrap().to_owned();
+    let all: Vec<u64> =
+        whole["items"].as_array().unwrap().iter().map(|i| i["item"].as_u64().unwrap()).collect();
+    assert!(all.len() >= 12, "{all:?}");
+    assert_eq!((&whole["earlier"], &whole["more"]), (&json!(false), &json!(false)));
+
+    // Backwards from its end, page by page, it is the same, each item told as it was live.
+    let (mut paged, mut before) = (Vec::new(), Value::Null);
+    loop {
+        let mut params = json!({"sessionId": id, "last": 5, "updates": true});
+        if !before.is_null() {
+            params["before"] = before.clone();
+        }
+        let page = done(&mut client, "_vault/conversation", params);
+        let items = page["items"].as_array().unwrap();
+        assert!((1..=5).contains(&items.len()));
+        for item in items.iter().rev() {
+            paged.push(item["item"].as_u64().unwrap());
+            if item["kind"] == "user" {
+                let update = &item["updates"][0];
+                assert_eq!(update["sessionUpdate"], "user_message_chunk", "{item}");
+                assert_eq!(update["_meta"]["vault"]["source"], "chat");
+            }
+        }
+        before = items[0]["item"].clone();
+        if page["earlier"] == false {
+            break;
+        }
+    }
+    paged.reverse();
+    assert_eq!(paged, all);
+
+    // A name of one's own stays through the end, and is heard of.
+    done(&mut client, "_vault/subscribe", json!({}));
+    let params = json!({"sessionId": id, "title": " What  we\nplanned "});
+    let named = done(&mut client, "_vault/rename_conversation", params);
+    assert_eq!(named["title"], "What we planned");
+    done(&mut client, "_vault/end", json!({"sessionId": id}));
+    let listed = done(&mut client, "session/list", json!({}));
+    assert_eq!(listed["sessions"][0]["title"], "What we planned");
+    assert_eq!(listed["sessions"][0]["_meta"]["vault"]["titledBy"], "person");
+    assert!(listed["sessions"][0]["_meta"]["vault"]["summary"].is_string());
+    let long = "x".repeat(201);
+    let refused = json!({"sessionId": id, "title": long});
+    assert_eq!(kind(&mut client, "_vault/rename_conversation", refused), "invalid_params");
+    let found = done(&mut client, "_vault/search_conversations", json!({"text": "planned"}));
+    assert_eq!(found["found"][0]["conversation"]["sessionId"], json!(id));
+
+    // As a note it is a change like any other.
+    let params = json!({"sessionId": id});
+    let first = done(&mut client, "_vault/export_conversation", params.clone());
+    let path = first["path"].as_str().unwrap().to_owned();
+    assert!(path.starts_with("Conversations/") && path.ends_with(" What we planned.md"), "{path}");
+    let note = std::fs::read_to_string(place.vault.join(&path)).unwrap();
+    assert!(note.contains("question 6") && note.contains("# What we planned"), "{note}");
+    let second = done(&mut client, "_vault/export_conversation", params);
+    assert!(second["path"].as_str().unwrap().ends_with(" What we planned 2.md"), "{second}");
+    let taken = json!({"sessionId": id, "path": path});
+    assert_eq!(kind(&mut client, "_vault/export_conversation", taken), "invalid_params");
+    let protected = json!({"sessionId": id, "path": ".obsidian/plugins/x.md"});
+    assert_eq!(kind(&mut client, "_vault/export_conversation", protected), "invalid_params");
+    let undo = json!({"name": "undo", "arguments": {"change_set": first["changeSet"]}});
+    let undone = done(&mut client, "tools/call", undo);
+    assert_eq!(undone["isError"], false, "{undone}");
+    assert!(!place.vault.join(&path).exists());
+}
+
+#[test]
+fn what_changed_is_shown_and_names_are_completed() {
+    let place = Place::new("{}");
+    let mut client = place.client();
+    let edit = json!({"name": "edit_file", "arguments": {
+        "path": "Garden/Compost.md", "old_text": "turn it", "new_text": "turn it\nwater it"}});
+    let set = done(&mut client, "tools/call", edit)["structuredContent"]["change_set"].clone();
+    let diff = done(&mut client, "_vault/diff", json!({"changeSet": set}));
+    assert_eq!(diff["total"], 1);
+    let change = &diff["changes"][0];
+    assert_eq!(
+        (&change["action"], &change["path"]),
+        (&json!("modified"), &json!("Garden/Compost.md"))
+    );
+    assert_eq!((&change["added"], &change["removed"]), (&json!(1), &json!(0)), "{change}");
+    assert!(change["diff"].as_str().unwrap().contains("+water it"), "{change}");
+    assert_eq!(kind(&mut client, "_vault/diff", json!({"changeSet": 999})), "not_found");
+
+    let found = done(&mut client, "_vault/complete", json!({"text": "compost"}));
+    let paths: Vec<&str> = found["found"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["Garden/Compost.md", "Garden/Compost heap.png"]);
+    let found = done(&mut client, "_vault/complete", json!({"text": "gard", "limit": 1}));
+    let garden = json!({"path": "Garden", "name": "Garden", "folder": "", "kind": "folder"});
+    assert_eq!(found["found"], json!([garden]));
+    let hidden = done(&mut client, "_vault/complete", json!({"text": "app.json"}));
+    assert_eq!(hidden["found"], json!([]), "what is protected is never told");
+}
+
+#[test]
+fn a_person_chooses_among_models_that_are_set_up() {
+    let place = Place::new("{}");
+    let mut client = place.client();
+    let choose = |name: &str| json!({"choose": name});
+    assert_eq!(kind(&mut client, "_vault/models", choose("no model")), "invalid_params");
+    let no_key = client.call("_vault/models", choose("anthropic/claude-sonnet-4-5"));
+    assert!(no_key["error"]["message"].as_str().unwrap().contains("no key"), "{no_key}");
+    assert_eq!(done(&mut client, "_vault/models", json!({}))["chain"], json!([]));
+
+    let first = done(&mut client, "_vault/models", choose("ollama/one"));
+    assert_eq!(first["chain"], json!(["ollama/one"]));
+    let second = done(&mut client, "_vault/models", choose("ollama/two"));
+    assert_eq!(second["chain"], json!(["ollama/two", "ollama/one"]));
+    assert_eq!(second["models"][0]["name"], "ollama/two");
+    assert_eq!(
+        (&second["models"][0]["current"], &second["models"][1]["chosen"]),
+        (&json!(true), &json!(true))
+    );
+    let file = std::fs::read_to_string(place.home.config_file()).unwrap();
+    assert!(file.contains("ollama/two"), "{file}");
+    // By the way that is open to every client it cannot be changed.
+    let set = json!({"key": "models.chain", "value": ["ollama/three"]});
+    assert_eq!(kind(&mut client, "_vault/settings/set", set), "not_permitted");
+}
+
+/// A client that has the vault open, introduced.
+fn obsidian(place: &Place) -> Client {
+    let mut host = place.connect();
+    let operations = json!(["active_note", "open", "notice", "trash", "rename"]);
+    let answer = host.call(
+        "initialize",
+        json!({"protocolVersion": 1, "clientInfo": {"name": "obsidian"}, "clientCapabilities": {
+            "_meta": {"vault": {"host": operations, "focused": true}}}}),
+    );
+    assert!(answer["result"].is_object(), "{answer}");
+    host
+}
+
+fn says(host: &mut Client, question: &Value, result: &Value) {
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    host.send(&answer.to_string());
+}
+
+fn offered(client: &mut Client) -> bool {
+    let listed = done(client, "tools/list", json!({}));
+    listed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "open_note")
+}
+
+#[test]
+fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
+    let place = Place::new("{}");
+    let mut client = place.client();
+    assert!(!offered(&mut client));
+    let open = json!({"name": "open_note", "arguments": {"path": "garden/compost", "line": 3}});
+    let nobody = done(&mut client, "tools/call", open.clone());
+    assert_eq!(nobody["structuredContent"]["code"], "host_unavailable");
+
+    let mut host = obsidian(&place);
+    // It is one as soon as it has its answer, or an instant later.
+    while !offered(&mut client) {
+        std::thread::yield_now();
+    }
+    let id = client.ask("tools/call", open);
+    let question = host.read();
+    assert_eq!(question["method"], "_vault/host/open");
+    assert_eq!(question["params"]["path"], "Garden/Compost.md", "the real path");
+    assert_eq!(question["params"]["line"], 3);
+    says(&mut host, &question, &json!({"path": "Garden/Compost.md"}));
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["open"], "Garden/Compost.md", "{answer}");
+
+    let active = json!({"name": "get_active_note", "arguments": {}});
+    let id = client.ask("tools/call", active.clone());
+    let question = host.read();
+    assert_eq!(question["method"], "_vault/host/active_note");
+    let selection = json!({"text": "turn it", "startLine": 1, "endLine": 1});
+    let note = json!({"path": "Garden/Compost.md", "line": 1, "selection": selection});
+    says(&mut host, &question, &json!({ "note": note }));
+    let told = client.answer(id)["result"]["structuredContent"].take();
+    assert_eq!(told["source"], "obsidian");
+    assert_eq!(told["selection"]["text"], "turn it");
+
+    // What is protected is not told, whatever the other program says.
+    let id = client.ask("tools/call", active);
+    let question = host.read();
+    let secret = json!({"text": "secret", "startLine": 1, "endLine": 1});
+    says(
+        &mut host,
+        &question,
+        &json!({"note": {
+        "path": ".obsidian/app.json", "selection": secret}}),
+    );
+    let told = client.answer(id);
+    assert_eq!(told["result"]["isError"], true, "{told}");
+    assert!(!told.to_string().contains("secret"), "{told}");
+
+    let event = json!({"jsonrpc": "2.0", "method": "_vault/host/active_note_changed",
+        "params": {"path": "Garden/Compost.md"}});
+    host.send(&event.to_string());
+    done(&mut host, "_vault/ping", json!({}));
+    let status = done(&mut client, "_vault/status", json!({}));
+    assert_eq!(status["host"]["client"], "obsidian");
+    assert_eq!(status["host"]["activeNote"], "Garden/Compost.md");
+    drop(host);
+    // A connection that is gone is noticed at its end.
+    while offered(&mut client) {
+        std::thread::yield_now();
+    }
+}
+
+/// Asks Obsidian to do something, which does `deed` and answers `says_so`, or not at all.
+fn asked(place: &Place, params: Value, deed: impl FnOnce(&Path), says_so: Option<Value>) -> Value {
+    let (mut host, mut client) = (obsidian(place), place.client());
+    let id = client.ask("_vault/host/request", params);
+    let question = host.read();
+    deed(&place.vault);
+    match says_so {
+        Some(result) => says(&mut host, &question, &result),
+        None => drop(host),
+    }
+    client.answer(id)
+}
+
+#[test]
+fn of_a_change_by_obsidian_the_disk_decides() {
+    let place = Place::new(r#"{"trashOption": "local", "alwaysUpdateLinks": true}"#);
+    let rename =
+        json!({"operation": "rename", "path": "Garden/Compost.md", "to": "Garden/Heap.md"});
+    let done = |vault: &Path| {
+        std::fs::rename(vault.join("Garden/Compost.md"), vault.join("Garden/Heap.md")).unwrap();
+    };
+    let said = json!({"exists": false, "toExists": true});
+    // It says that it is done, and nothing is: an error, whatever it said.
+    let lie = asked(&place, rename.clone(), |_| (), Some(said));
+    assert_eq!(lie["error"]["data"]["kind"], "failed", "{lie}");
+    // It goes away without doing it: nobody can say, and nothing is asked again.
+    let lost = asked(&place, rename.clone(), |_| (), None);
+    assert_eq!(lost["error"]["data"]["kind"], "timeout", "{lost}");
+    // It does it and goes away before it can say so: done.
+    let lost = asked(&place, rename.clone(), done, None);
+    assert_eq!(lost["result"]["done"], true, "{lost}");
+
+    let mut client = place.client();
+    let _host = obsidian(&place);
+    for (params, why) in [
+        (rename, "Garden/Compost.md"),
+        (json!({"operation": "rename", "path": "Garden/Heap.md", "to": "../x.md"}), ".."),
+        (json!({"operation": "trash", "path": ".obsidian"}), ".obsidian"),
+        (json!({"operation": "trash", "path": "heap"}), "Garden/Heap.md"),
+    ] {
+        let refused = client.call("_vault/host/request", params);
+        assert_eq!(refused["error"]["data"]["kind"], "invalid_params", "{refused}");
+        assert!(refused["error"].to_string().contains(why), "{refused}");
+    }
+    let trash = json!({"operation": "trash", "path": "Garden/Heap.md"});
+    place.home.run_in(&place.vault, &["mode", "read-only"]).expect(0);
+    assert_eq!(kind(&mut client, "_vault/host/request", trash.clone()), "failed");
+    place.home.run_in(&place.vault, &["mode", "auto"]).expect(0);
+    let gone = asked(
+        &place,
+        trash,
+        |vault| std::fs::remove_file(vault.join("Garden/Heap.md")).unwrap(),
+        Some(json!({"exists": false})),
+    );
+    assert_eq!(gone["result"]["done"], true, "{gone}");
+}
+
+#[test]
+fn obsidian_is_not_asked_for_what_would_ask_its_user_or_lose_something() {
+    let place = Place::new(r#"{"trashOption": "none"}"#);
+    let mut client = place.client();
+    let _host = obsidian(&place);
+    let rename =
+        json!({"operation": "rename", "path": "Garden/Compost.md", "to": "Garden/Heap.md"});
+    let trash = json!({"operation": "trash", "path": "Garden/Compost.md"});
+    for (params, tool) in [(rename, "`move`"), (trash, "`delete`")] {
+        let refused = client.call("_vault/host/request", params);
+        assert_eq!(refused["error"]["data"]["kind"], "invalid_params", "{refused}");
+        assert!(refused["error"]["data"]["hint"].as_str().unwrap().contains(tool), "{refused}");
+    }
+}
