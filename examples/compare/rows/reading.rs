@@ -56,11 +56,12 @@ pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let vault = Vault::open(&ground.vault, state.path(), Settings::default(), &|_| {})?;
     let path = {
         let catalogue = vault.catalogue();
-        let mut notes = catalogue.files().filter(|path| path.as_str().ends_with(".md"));
-        notes.nth(ground.notes / 2).context("the vault has no note")?.clone()
+        let names = catalogue.files().map(|path| path.as_str().to_owned());
+        let mut notes = names.filter(|path| path.ends_with(".md"));
+        notes.nth(ground.notes / 2).context("the vault has no note")?
     };
-    let spoken = path.as_str().to_uppercase();
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let spoken = path.to_uppercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
     let link = name.trim_end_matches(".md").to_owned();
     let home = VaultPath::root();
     let each = |times: &mut Times, find: &dyn Fn() -> bool| -> Result<()> {
