@@ -203,7 +203,7 @@ fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
         return;
     }
     let vault = vault(&[]);
-    vaultgen::generate(&vault.place, 300, 7).expect("the vault can be written");
+    vaultgen::generate(&vault.place.join("Generated"), 300, 7).expect("the vault can be written");
     vault.context.vault.rescan().expect("rescanned");
     let text = &vault.context.index.text;
     text.refresh();
