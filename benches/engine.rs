@@ -6,6 +6,8 @@
 #[allow(clippy::unwrap_used, reason = "shared with the tests, which fail by panicking")]
 #[path = "../tests/support/fake.rs"]
 mod fake;
+#[path = "support/parts.rs"]
+mod parts;
 #[allow(clippy::unwrap_used, reason = "shared with the tests, which fail by panicking")]
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -27,6 +29,7 @@ use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
+use vault_steward::index::links::resolver;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::path::VaultPath;
 use vault_steward::policy::{self, Caller, Scope};
@@ -35,7 +38,7 @@ use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
-/// From the rarest word to patterns without any literal; `benches/compare` asks the same.
+/// From the rarest word to patterns without any literal; `examples/compare` asks the same.
 const PATTERNS: [&str; 15] = [
     "Zyxqua Needle",
     "(?i)zyxqua needle",
@@ -128,6 +131,12 @@ fn engine(criterion: &mut Criterion) {
                 .iter(|| vault.resolve(black_box(asked), Want::File).expect("the note is there"));
         });
     }
+    let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(".md"));
+    let (name, home) = (name.expect("a note ends in `.md`"), VaultPath::root());
+    group.bench_function("a wikilink, among the names alone", |bencher| {
+        let catalogue = vault.catalogue();
+        bencher.iter(|| resolver::resolve(&catalogue, &home, black_box(name)));
+    });
     group.finish();
 
     let mut group = criterion.benchmark_group(format!("list/{size}"));
@@ -302,5 +311,14 @@ fn conversations(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, engine, conversations, turns::turns, turns::pieces);
+criterion_group!(
+    benches,
+    parts::globs,
+    parts::framing,
+    engine,
+    conversations,
+    turns::turns,
+    turns::cancels,
+    turns::pieces
+);
 criterion_main!(benches);

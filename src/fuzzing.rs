@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::index::search::Pattern;
+use crate::index::text::signature;
 use crate::llm::reading::Reading;
 use crate::llm::{Origin, TurnEvent, Wire};
 use crate::note::edit::{Edit, apply_edit};
@@ -220,6 +222,22 @@ pub fn fuzz_relink(data: &[u8]) {
         old.iter().zip(&now).filter(|(old, now)| old.linkpath(&text) != now.linkpath(&new));
     assert!(turned.clone().all(|(_, now)| now.linkpath(&new) == path), "with the new path");
     assert_eq!(turned.count(), rewritten.links);
+}
+
+/// The planner of the text index: a pattern, then a text. Where a line matches, the signature of its
+/// piece of the text allows it.
+pub fn fuzz_planner(data: &[u8]) {
+    let mut fields = data.splitn(2, |&byte| byte == SEPARATOR);
+    let pattern = String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned();
+    let text = fields.next().unwrap_or_default();
+    let Ok(pattern) = Pattern::compile(&pattern, None) else { return };
+    let pieces: Vec<&[u8]> = signature::chunks(text).collect();
+    assert_eq!(pieces.concat(), text, "the pieces are the text");
+    for piece in pieces {
+        let allowed = pattern.plan().allows(&signature::sign(piece));
+        let mut lines = piece.split(|byte| *byte == b'\n');
+        assert!(allowed || !lines.any(|line| pattern.is_match(line)), "{:?}", pattern.plan());
+    }
 }
 
 /// Properties: a name, a value as JSON (`-` takes it away), a note. What was set is read again, and

@@ -47,6 +47,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("landlock", &["daemon"]),
     ("notify", &["vault"]),
     ("qrcode", &["cli"]),
+    ("regex_automata", &["index"]),
     ("rusqlite", &["store"]),
     ("reqwest", &["llm"]),
     ("rpassword", &["cli"]),

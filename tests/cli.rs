@@ -59,6 +59,9 @@ mod history;
 #[cfg(unix)]
 #[path = "cli/hooks.rs"]
 mod hooks;
+#[cfg(target_os = "linux")]
+#[path = "cli/keyring.rs"]
+mod keyring;
 #[path = "cli/links.rs"]
 mod links;
 #[path = "cli/live.rs"]

@@ -14,7 +14,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 10] = [
+const TARGETS: [(&str, Target); 11] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
@@ -25,6 +25,7 @@ const TARGETS: [(&str, Target); 10] = [
     ("properties", fuzzing::fuzz_properties),
     ("stream", fuzzing::fuzz_stream),
     ("smarthole", fuzzing::fuzz_smarthole),
+    ("planner", fuzzing::fuzz_planner),
 ];
 
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {

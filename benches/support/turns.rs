@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::entry::Said;
 use vault_steward::agent::memory::StoredMemory;
@@ -13,7 +15,7 @@ use vault_steward::agent::ports::{
     Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
 };
 use vault_steward::agent::prompt::Moment;
-use vault_steward::agent::turn::{Called, Changes};
+use vault_steward::agent::turn::{Called, Changes, Reason};
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::conversation::ConversationId;
 use vault_steward::llm::{
@@ -142,6 +144,7 @@ fn said() -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
+        attached: vault_steward::agent::attached::Attached::default(),
         note: None,
     }
 }
@@ -185,6 +188,84 @@ pub fn turns(c: &mut Criterion) {
         });
     }
     group.finish();
+}
+
+/// A model that says something and then nothing more, and tells when it is waited for.
+struct Silent(mpsc::UnboundedSender<()>);
+
+impl Provider for Silent {
+    fn id(&self) -> &str {
+        "bench/m"
+    }
+
+    fn stream(&self, _: Arc<TurnRequest>) -> TurnStream {
+        let waits = self.0.clone();
+        let said = TurnEvent::Text { block: 0, delta: "one moment".to_owned() };
+        let silence = stream::once(async move {
+            let _ = waits.send(());
+            std::future::pending().await
+        });
+        Box::pin(stream::iter([Ok(Item::Event(said))]).chain(silence))
+    }
+}
+
+struct ChosenSilent(mpsc::UnboundedSender<()>);
+
+impl Models for ChosenSilent {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(Silent(self.0.clone())), window: 200_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        Box::pin(std::future::ready(String::new()))
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        ("bench/m".to_owned(), None)
+    }
+}
+
+/// From the wish that a turn stops, in the middle of an answer, to its end, which is kept by then.
+pub fn cancels(c: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("the machine has room for two threads");
+    let state = tempfile::tempdir().expect("the machine has room for temporary files");
+    let kept = Conversations::new(
+        Store::at(state.path()),
+        ConversationSettings::default(),
+        Arc::new(SystemClock::default()),
+    );
+    let (waits, mut is_waited_for) = mpsc::unbounded_channel();
+    let ports = Ports {
+        memory: Box::new(StoredMemory::new(kept.clone())),
+        models: Box::new(ChosenSilent(waits)),
+        toolbox: Box::new(Tools),
+        audience: Box::new(Nobody),
+        place: Box::new(Nowhere),
+    };
+    let agent = Agent::new(ports, TurnSettings::default());
+    c.bench_function("a turn is stopped", |bencher| {
+        bencher.iter_custom(|times| {
+            let mut taken = Duration::ZERO;
+            for _ in 0..times {
+                let conversation = kept.open_new("bench").expect("it begins").id;
+                taken += runtime.block_on(async {
+                    let answered = agent.say(said(), Some(conversation)).await;
+                    let answered = answered.expect("it is taken");
+                    is_waited_for.recv().await.expect("the model is asked");
+                    let begun = Instant::now();
+                    agent.cancel(conversation);
+                    let answered = answered.await.expect("it ends");
+                    assert_eq!(answered.reason, Some(Reason::Cancelled));
+                    begun.elapsed()
+                });
+            }
+            taken
+        });
+    });
 }
 
 fn publish(events: &Events) {

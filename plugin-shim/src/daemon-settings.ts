@@ -71,6 +71,12 @@ export class DaemonSettings {
     await this.load();
   }
 
+  /** Has another model asked first. The daemon takes only those that it names itself. */
+  async chooseModel(name: string): Promise<void> {
+    await this.#connection.call("_vault/models", { choose: name });
+    await this.load();
+  }
+
   /** Asks the daemon for all of it. */
   async load(): Promise<void> {
     const loading = ++this.#loading;

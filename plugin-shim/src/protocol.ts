@@ -27,6 +27,8 @@ export type ActiveNoteChangedParams = {
 export type AgentCapabilities = {
   /** Whether `session/load` is there. */
   loadSession: boolean,
+  /** What a message may hold beside text. */
+  promptCapabilities: PromptCapabilities,
   /** Extensions. */
   _meta: AgentMeta,
 };
@@ -518,14 +520,11 @@ export type DiffResult = {
   next?: number,
 };
 
-/** A text that goes with a message, in ACP's shape. */
+/** A part of a note. */
 export type EmbeddedResource = {
-  /**
-   * Where it is from: a path in the vault, or a `file:` address of one, perhaps with the lines
-   * as `#L3-L9`.
-   */
+  /** The note's address: a path in the vault, or a `file:` address of one. */
   uri: string,
-  /** The text. */
+  /** The part. */
   text: string,
 };
 
@@ -1017,6 +1016,24 @@ export type Limits = {
   requestSeconds: number,
 };
 
+/** Bytes of memory by part. What a part says of itself leaves the allocator's losses out. */
+export type MemoryState = {
+  /** All that the process holds; null where the system does not say. */
+  total: number | null,
+  /** What is known of each file: its path, size and times. */
+  catalogue: number,
+  /** Links and tags of all notes; nothing before they are first asked for. */
+  links: number,
+  /** What the search knows of each note's text. */
+  textIndex: number,
+  /** Texts of notes that are kept to be searched sooner. */
+  residentText: number,
+  /** Pages of the database that are kept, at most. */
+  store: number,
+  /** The rest of it all; null where that is not known. */
+  other: number | null,
+};
+
 /** Which kind of message. */
 export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
 
@@ -1199,6 +1216,16 @@ export type PingResult = {
   seq: number,
 };
 
+/** What a message may hold beside text. */
+export type PromptCapabilities = {
+  /** Pictures. */
+  image: boolean,
+  /** Sound. */
+  audio: boolean,
+  /** Parts of notes. */
+  embeddedContext: boolean,
+};
+
 /** A piece of a message. */
 export type PromptContent = { "type": "text",
 /** The text. */
@@ -1206,13 +1233,13 @@ text: string, } | { "type": "resource_link",
 /** The address: a path in the vault, or a `file:` address of one. */
 uri: string,
 /** How it is called. */
-name: string, } | { "type": "image",
+name: string, } | { "type": "resource",
+/** The part. */
+resource: EmbeddedResource, } | { "type": "image",
+/** Its kind, such as `image/png`. */
+mimeType: string,
 /** Its bytes in base64. */
-data: string,
-/** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
-mimeType: string, } | { "type": "resource",
-/** It, and where it is from. */
-resource: EmbeddedResource, } | { "type": "other" };
+data: string, } | { "type": "other" };
 
 /** What goes with a message. */
 export type PromptMeta = {
@@ -1644,6 +1671,8 @@ export type StatusResult = {
    * connected.
    */
   host: HostState | null,
+  /** Where the daemon's memory goes. */
+  memory: MemoryState,
   /** The vault. */
   vault: VaultState,
 };

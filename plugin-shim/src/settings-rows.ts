@@ -58,7 +58,7 @@ export function errorText(error: unknown): string {
 }
 
 /** That a setting cannot be changed from here. */
-export function onlyInFile(key: string, file: string): string {
+function onlyInFile(key: string, file: string): string {
   return `Can be changed in the settings file alone: ${key} in ${file}.`;
 }
 

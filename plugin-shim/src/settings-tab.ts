@@ -15,7 +15,7 @@ import type { Connection, ConnectionState } from "./connection";
 import type { DaemonSettings } from "./daemon-settings";
 import type { Host } from "./host";
 import { parseToken, type Pairing } from "./pairing";
-import { errorText, onlyInFile, rowDefinition, type Row } from "./settings-rows";
+import { errorText, rowDefinition, type Row } from "./settings-rows";
 
 const CONVERSATION_ROWS: Row[] = [
   { key: "agent.information_architecture", name: "How this vault is arranged", kind: "lines" },
@@ -168,24 +168,19 @@ export class StewardSettingTab extends PluginSettingTab {
   #model(setting: Setting): () => void {
     const { daemon } = this.#options;
     const show = (dropdown: DropdownComponent): string => {
-      const chain = daemon.loaded?.settings.get("models.chain");
       const models = daemon.loaded?.models ?? null;
       const first = models?.chain[0] ?? "";
       if (first === "") dropdown.addOption("", models === null ? "Unknown" : "None");
       for (const { name, ready } of models?.models ?? []) {
         dropdown.addOption(name, ready ? name : `${name} (not set up)`);
       }
-      dropdown.setDisabled(chain?.settable !== true || models === null);
+      dropdown.setDisabled(models === null);
       const parts = ["Which language model is asked first."];
       if ((models?.chain.length ?? 0) > 1) parts.push("Where it fails, the others of the chain follow.");
-      if (chain?.settable === false) parts.push(onlyInFile(chain.key, daemon.loaded?.file ?? ""));
       setting.setDesc(parts.join(" "));
       return first;
     };
-    return this.#dropdown(setting, "Model", show, async (chosen) => {
-      const rest = (daemon.loaded?.models?.chain ?? []).filter((name) => name !== chosen);
-      await daemon.set("models.chain", [chosen, ...rest]);
-    });
+    return this.#dropdown(setting, "Model", show, (chosen) => daemon.chooseModel(chosen));
   }
 
   #mode(setting: Setting): () => void {

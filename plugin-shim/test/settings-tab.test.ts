@@ -21,6 +21,7 @@ let clock: FakeClock;
 let connection: Connection;
 let settings: Map<string, Setting>;
 let models: string[];
+let chain: string[];
 let mode: { mode: string; setLive: boolean };
 let rows: Map<string, HTMLElement>;
 let shown: Shown[];
@@ -54,7 +55,7 @@ beforeEach(async () => {
   setting("smarthole.enabled", false);
   setting("smarthole.name", "obsidian");
   setting("journal.days", 90, { settable: false });
-  setting("models.chain", ["anthropic/claude", "local/llama"]);
+  chain = ["anthropic/claude", "local/llama"];
   models = ["anthropic/claude", "local/llama", "openai/gpt"];
   mode = { mode: "auto", setLive: false };
   daemon.answers.set("_vault/settings/get", () => ({
@@ -73,8 +74,8 @@ beforeEach(async () => {
     else if (typeof wanted === "string") mode = { mode: wanted, setLive: true };
     return mode;
   });
-  daemon.answers.set("_vault/models", () => ({
-    chain: settings.get("models.chain")?.value,
+  daemon.answers.set("_vault/models", ({ choose: chosen }) => ({
+    chain: (chain = typeof chosen === "string" ? [chosen, ...chain.filter((name) => name !== chosen)] : chain),
     models: models.map((name, at) => ({ name, ready: at < 2, chosen: at < 2, current: at === 0 })),
     problems: [],
   }));
@@ -275,7 +276,7 @@ describe("model and approvals", () => {
     const options = [...row("Model").querySelectorAll("option")].map(({ text }) => text);
     expect(options).toEqual(["anthropic/claude", "local/llama", "openai/gpt (not set up)"]);
     await choose("Model", "local/llama");
-    expect(sets()).toEqual([{ key: "models.chain", value: ["local/llama", "anthropic/claude"] }]);
+    expect(chain).toEqual(["local/llama", "anthropic/claude"]);
     expect(row("Model").querySelector("select")?.value).toBe("local/llama");
   });
 

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::attached::Attached;
 use super::entry::{Entry, result_text};
 use super::wrap;
 use crate::llm::{Block, BlockKind, Message, ToolArgs, ToolCall, ToolResult, ToolSpec};
@@ -102,13 +103,16 @@ impl Context {
                 (self.system, self.tools) = (system.into(), tools.into());
                 self.has_opening = true;
             }
-            Entry::Message { mut message, scope, .. } => {
+            Entry::Message { mut message, scope, attached, .. } => {
                 // Whoever keeps entries fills them first; this keeps the history valid in any case.
                 for call in self.missing() {
                     self.take(unknown(&call));
                 }
                 if let Message::Assistant { content, .. } = &message {
                     self.open = content.iter().filter_map(Block::call).cloned().collect();
+                }
+                if let Message::User { content } = &mut message {
+                    content.extend(attached.blocks());
                 }
                 if let (Some(scope), Message::User { content }) = (scope, &mut message) {
                     self.scope = self.scope.max(scope);
@@ -124,7 +128,10 @@ impl Context {
                 let told = self.messages.split_off(from);
                 self.messages.clear();
                 self.messages.push(Message::Notice { text: in_its_place(&summary, &asked) });
-                self.messages.extend(told.into_iter().filter_map(without_thinking));
+                // Where something between is damaged, results may have lost their calls.
+                let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
+                let told = told.into_iter().skip_while(is_result);
+                self.messages.extend(told.filter_map(without_thinking));
                 self.asked = asked;
             }
         }
@@ -363,7 +370,14 @@ fn arguments(call: &ToolCall) -> String {
 }
 
 fn message_text(message: &Message) -> String {
-    Entry::Message { message: message.clone(), id: None, source: None, scope: None }.text()
+    Entry::Message {
+        message: message.clone(),
+        id: None,
+        source: None,
+        scope: None,
+        attached: Attached::default(),
+    }
+    .text()
 }
 
 /// A message as a line or two of plain text.
@@ -460,11 +474,23 @@ mod tests {
     fn answer(content: Vec<Block>) -> Entry {
         let origin = Origin { wire: Wire::Anthropic, endpoint: "e".into(), model: "m".into() };
         let message = Message::Assistant { content, origin: Some(origin) };
-        Entry::Message { message, id: None, source: None, scope: None }
+        Entry::Message {
+            message,
+            id: None,
+            source: None,
+            scope: None,
+            attached: Attached::default(),
+        }
     }
 
     fn user(text: &str) -> Entry {
-        Entry::Message { message: Message::user(text), id: None, source: None, scope: None }
+        Entry::Message {
+            message: Message::user(text),
+            id: None,
+            source: None,
+            scope: None,
+            attached: Attached::default(),
+        }
     }
 
     fn result(id: &str) -> Entry {

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::attached::Attached;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
 
@@ -32,6 +33,9 @@ pub enum Entry {
         /// What whoever said it may do, where that is less than what the person's own words may.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<Scope>,
+        /// What goes with the person's words.
+        #[serde(default, skip_serializing_if = "Attached::is_empty")]
+        attached: Attached,
     },
     /// What one call came to.
     Result {
@@ -60,7 +64,21 @@ pub enum Entry {
     },
 }
 
+/// What the model is told where something was kept and can no longer be read.
+const DAMAGED: &str = "Something that was said or done before this can no longer be read, since what \
+    was kept of it is damaged. Go on without it, and tell the user where it matters.";
+
 impl Entry {
+    /// The notice that something before it is damaged.
+    pub fn damaged() -> Self {
+        Self::notice(DAMAGED)
+    }
+
+    /// Whether it is [`Entry::damaged`].
+    pub fn is_of_damage(&self) -> bool {
+        matches!(self, Self::Message { message: Message::Notice { text }, .. } if text == DAMAGED)
+    }
+
     /// A notice of ours to the model.
     pub fn notice(text: impl Into<String>) -> Self {
         Self::Message {
@@ -68,6 +86,7 @@ impl Entry {
             id: None,
             source: None,
             scope: None,
+            attached: Attached::default(),
         }
     }
 
@@ -114,6 +133,8 @@ pub struct Said {
     pub id: String,
     /// The words.
     pub text: String,
+    /// What goes with them.
+    pub attached: Attached,
     /// Where they came from: `chat`, `voice`, `cli`.
     pub source: String,
     /// What the sender may do; what is called for its words may do no more.

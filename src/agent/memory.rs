@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::attached::Attached;
 use super::conversations::{ConversationError, Conversations, Message, Taken, TurnEnd};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
@@ -35,6 +36,8 @@ struct Envelope {
     source: String,
     scope: Scope,
     client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Attached::is_empty")]
+    attached: Attached,
 }
 
 impl StoredMemory {
@@ -66,6 +69,7 @@ impl Memory for StoredMemory {
             source: said.source.clone(),
             scope: said.scope,
             client_id: said.client_id.clone(),
+            attached: said.attached.clone(),
         };
         let name = match &said.client_id {
             Some(id) => id.clone(),
@@ -151,9 +155,25 @@ impl Memory for StoredMemory {
         if let Some(opening) = self.0.context(conversation)? {
             entries.push(read(&opening)?);
         }
-        for item in self.0.history(conversation)? {
-            entries.extend(entry(&item)?);
+        let mut is_damaged = false;
+        for item in self.0.history_with_gaps(conversation)? {
+            let Some(item) = item else {
+                is_damaged = true;
+                continue;
+            };
+            let kept = entry(&item).unwrap_or_else(|error| {
+                tracing::error!(%error, %conversation, item = %item.number, "it goes on without it");
+                is_damaged = true;
+                None
+            });
+            // Not between a call and its results; and always at the same place, since what a model
+            // was told before must not change.
+            if item.kind == ItemKind::User && std::mem::take(&mut is_damaged) {
+                entries.push(Entry::damaged());
+            }
+            entries.extend(kept);
         }
+        entries.extend(is_damaged.then(Entry::damaged));
         Ok(entries)
     }
 
@@ -234,7 +254,8 @@ impl Memory for StoredMemory {
             let message = format!("the turn {turn} was deleted");
             return Err(MemoryError::Broken { message, hint: None });
         };
-        let mut items = self.0.history(found.conversation)?;
+        let items = self.0.history_with_gaps(found.conversation)?;
+        let mut items: Vec<Item> = items.into_iter().flatten().collect();
         items.retain(|item| item.turn == Some(turn) && !item.text.is_empty());
         let says = [ItemKind::Assistant, ItemKind::Message, ItemKind::Question];
         let answer = items.into_iter().rfind(|item| says.contains(&item.kind));
@@ -261,6 +282,7 @@ impl Memory for StoredMemory {
                     scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
                     from: None,
                     client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
+                    attached: envelope.as_ref().map(|one| one.attached.clone()).unwrap_or_default(),
                     note: None,
                 };
                 let to = envelope.and_then(|one| one.to).map(ConversationId);
@@ -331,6 +353,7 @@ pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
             id: None,
             source: None,
             scope: None,
+            attached: Attached::default(),
         })),
         (None, _) => Ok(None),
     }

@@ -11,10 +11,13 @@
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
-//! (what the agent keeps), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! (what the agent keeps), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
-//! with), `driver`, [`handle`] (how it is spoken to), [`memory`] and [`toolbox`] (the real ones).
+//! with), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
+//! `shortening`), [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
+//! `turns` (how they begin and end), [`memory`] and [`toolbox`] (the real ones).
 
+pub mod attached;
 pub mod clock;
 pub mod context;
 pub mod conversations;
@@ -24,13 +27,18 @@ pub mod entry;
 pub mod handle;
 pub mod memory;
 pub mod own_tools;
+mod pieces;
 pub mod ports;
 pub mod prompt;
+pub mod saying;
+mod scene;
 pub mod settings;
+mod shortening;
 pub mod summary;
 pub mod toolbox;
 pub mod turn;
 pub mod turn_settings;
+mod turns;
 pub mod view;
 pub mod wrap;
 
@@ -40,6 +48,7 @@ pub use conversations::{
     TurnEnd, foreign_source, is_foreign,
 };
 pub use handle::{Agent, Answered, Left, Ports, PromptError};
+pub use saying::Received;
 pub use settings::ConversationSettings;
 pub use summary::Summaries;
 pub use turn_settings::TurnSettings;

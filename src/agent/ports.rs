@@ -242,6 +242,12 @@ pub trait Models: Send + Sync + 'static {
     /// The one to ask from the next turn on; none where none is chosen.
     fn current(&self) -> Option<Model>;
 
+    /// Whether there is one to ask, as far as that is known at once: a key that has to be waited for
+    /// is not.
+    fn is_any(&self) -> bool {
+        self.current().is_some()
+    }
+
     /// One sentence on how to choose one.
     fn advice(&self) -> Later<String>;
 

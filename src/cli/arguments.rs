@@ -363,11 +363,17 @@ pub enum KeyAction {
         /// Store it without the test call
         #[arg(long)]
         no_check: bool,
+        /// Store it in the system's keyring instead of a file
+        #[arg(long)]
+        keyring: bool,
     },
     /// Remove the stored key
     Remove {
         /// The provider
         provider: String,
+        /// Remove it from the system's keyring instead of the file
+        #[arg(long)]
+        keyring: bool,
     },
     /// Say whether there is a key, and where it comes from
     Status {

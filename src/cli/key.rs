@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::arguments::{KeyAction, KeyArguments};
 use super::failure::Failure;
-use super::models::place;
+use super::models::{self, place};
 use super::output::Output;
 use super::session::Session;
 use crate::config::vendor_keys::{self, KeyError};
@@ -25,8 +25,10 @@ pub fn run(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match &arguments.action {
-        KeyAction::Set { provider, no_check } => set(session, provider, *no_check, output),
-        KeyAction::Remove { provider } => remove(session, provider, output),
+        KeyAction::Set { provider, no_check, keyring } => {
+            set(session, provider, *no_check, *keyring, output)
+        }
+        KeyAction::Remove { provider, keyring } => remove(session, provider, *keyring, output),
         KeyAction::Status { provider } => status(session, provider, output),
     }
 }
@@ -35,6 +37,7 @@ fn set(
     session: &Session,
     name: &str,
     no_check: bool,
+    into_keyring: bool,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let settings = &session.settings.config.models;
@@ -55,42 +58,68 @@ fn set(
             return Err(Failure::other("key_check", error.to_string(), hint));
         }
     }
-    let path = vendor_keys::store(&session.folders, name, &key)?;
+    let path = match into_keyring {
+        true => {
+            models::keyring(session).store(name, &key).map_err(KeyError::from)?;
+            None
+        }
+        false => Some(vendor_keys::store(&session.folders, name, &key)?),
+    };
     // A stronger place would go on to win, which the user would not see.
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
-        && !matches!(source, vendor_keys::Source::File { .. })
+        && (into_keyring || !matches!(source, vendor_keys::Source::File { .. }))
     {
         output.notice(&format!("the key from {} is stronger than the stored one", place(&source)));
     }
+    if into_keyring && !settings.keyring {
+        output.notice("the keyring is not asked yet: put `keyring = true` into `[models]`");
+    }
     if output.json() {
-        output.json_value(&json!({ "provider": name, "path": path, "checked": !no_check }))?;
+        output.json_value(&json!({
+            "provider": name, "path": path, "keyring": into_keyring, "checked": !no_check,
+        }))?;
     } else {
         let checked = if no_check { "stored, not checked" } else { "checked and stored" };
-        output.text(&format!("{checked}: {}", path.display()))?;
+        let place = path.map_or("the keyring".to_owned(), |path| path.display().to_string());
+        output.text(&format!("{checked}: {place}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn remove(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
+fn remove(
+    session: &Session,
+    name: &str,
+    from_keyring: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     // Also for a provider that the settings no longer know.
     if !crate::llm::settings::is_name(name) {
         let unknown = setup::SetupError::Unknown { name: name.to_owned() };
         return Err(KeyError::from(unknown).into());
     }
-    let removed = vendor_keys::remove(&session.folders, name)?;
+    let removed = match from_keyring {
+        true => models::keyring(session).remove(name).map_err(KeyError::from)?,
+        false => vendor_keys::remove(&session.folders, name)?,
+    };
     if output.json() {
         output.json_value(&json!({ "provider": name, "removed": removed }))?;
     } else {
         let path = vendor_keys::file(&session.folders, name);
-        let said = if removed { "removed" } else { "there was no" };
-        output.text(&format!("{said} {}", path.display()))?;
+        output.text(&match (from_keyring, removed) {
+            (true, true) => format!("removed the key of {name} from the keyring"),
+            (true, false) => format!("the keyring has no key of {name}"),
+            (false, true) => format!("removed {}", path.display()),
+            (false, false) => format!("there was no {}", path.display()),
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
     let known = setup::provider(&session.settings.config.models, name).map_err(KeyError::from)?;
-    let found = vendor_keys::find(&known, &session.environment, &session.folders)?;
+    let keyring = session.settings.config.models.keyring.then(|| models::keyring(session));
+    let (environment, folders) = (&session.environment, &session.folders);
+    let found = vendor_keys::find_anywhere(&known, environment, folders, keyring.as_ref())?;
     let source = found.map(|(_, source)| source);
     if output.json() {
         output.json_value(&json!({ "provider": name, "key": source }))?;

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use super::session::Session;
+use crate::config::keyring::Keyring;
 use crate::config::vendor_keys;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, parted};
@@ -136,9 +137,17 @@ type Looked = (setup::Known, Option<(crate::llm::Key, vendor_keys::Source)>);
 
 fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked, (String, String)> {
     let known = setup::provider(settings, name).map_err(|e| (e.to_string(), e.hint()))?;
-    let found = vendor_keys::find(&known, &session.environment, &session.folders)
+    let keyring = settings.keyring.then(|| keyring(session));
+    let (environment, folders) = (&session.environment, &session.folders);
+    let found = vendor_keys::find_anywhere(&known, environment, folders, keyring.as_ref())
         .map_err(|e| (e.to_string(), e.hint()))?;
     Ok((known, found))
+}
+
+/// The keyring of this user, from which nothing in the vault is run.
+pub(super) fn keyring(session: &Session) -> Keyring {
+    let vault = session.choose().ok().map(|choice| choice.root);
+    Keyring::new(&session.environment, vault.as_deref())
 }
 
 /// Looks for Ollama where it listens when nobody says otherwise, or where its own variable says, on
@@ -242,5 +251,6 @@ pub(super) fn place(source: &vendor_keys::Source) -> String {
         vendor_keys::Source::Credential { path } | vendor_keys::Source::File { path } => {
             path.display().to_string()
         }
+        vendor_keys::Source::Keyring => "the keyring".to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::ModeResult;
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
-    Confinement, ConfinementState, StatusParams, StatusResult, Watching,
+    Confinement, ConfinementState, MemoryState, StatusParams, StatusResult, Watching,
 };
 use crate::server::token::Token;
 
@@ -63,6 +63,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
         ),
         format!("watching  {watching}; last scan {} ms", vault.scanned_ms),
         format!("clients   {}", status.connections),
+        format!("memory    {}", memory(&status.memory)),
         format!("confined  {}", confined(&status.confinement)),
         format!("smarthole {}", smarthole(&status.smarthole)),
         format!("mode      {}", mode(status.mode.as_ref())),
@@ -85,6 +86,29 @@ fn text(running: &Running, status: &StatusResult) -> String {
     }
     lines.extend(vault.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.join("\n")
+}
+
+/// Where the memory goes, in words; what takes none is left out.
+fn memory(memory: &MemoryState) -> String {
+    let parts = [
+        ("catalogue", memory.catalogue),
+        ("links", memory.links),
+        ("text index", memory.text_index),
+        ("texts", memory.resident_text),
+        ("database", memory.store),
+        ("other", memory.other.unwrap_or(0)),
+    ];
+    let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
+    let parts: Vec<String> =
+        parts.map(|(name, bytes)| format!("{name} {}", megabytes(*bytes))).collect();
+    match memory.total {
+        Some(total) => format!("{}: {}", megabytes(total), parts.join(", ")),
+        None => parts.join(", "),
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// How the connection to SmartHole stands, in words.

@@ -67,6 +67,7 @@ pub const KEYS: &[Key] = &[
     key("server.request_seconds", Takes::Connection, Setter::Client),
     key("server.ping_seconds", Takes::Connection, Setter::Client),
     key("search.deadline_milliseconds", Takes::Call, Setter::Client),
+    key("search.resident_megabytes", Takes::Call, Setter::Client),
     // How much may go before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::Person),
     key("journal.max_moved", Takes::Call, Setter::Person),
@@ -124,6 +125,8 @@ pub const KEYS: &[Key] = &[
     key("models.first_byte_seconds", Takes::Call, Setter::Client),
     key("models.stall_seconds", Takes::Call, Setter::Client),
     key("models.max_answer_bytes", Takes::Call, Setter::Client),
+    // A program is run for it.
+    key("models.keyring", Takes::Call, Setter::Person),
     key("models.facts", Takes::Call, Setter::Client),
     // Who is let in as a person's voice; the confined daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),

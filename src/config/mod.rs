@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`environment`] (what the process was given), [`folders`] (where our own files
 //! lie), [`file`](mod@file) (the TOML), [`layers`] (file, then environment, then flags), [`init`]
-//! (the commented file), [`vendor_keys`] (of models' vendors), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
+//! (the commented file), [`vendor_keys`] and [`keyring`] (of models' vendors), [`keys`] (what is decided about each setting), [`live`] and [`watch`] (new
 //! values while the daemon runs), [`edit`] and [`change`] (one setting in the file), [`obsidian`] and [`vaults`] (which vault), [`running`] and [`instance`]
 //! (the one daemon of a vault).
 
@@ -21,6 +21,7 @@ pub mod file;
 pub mod folders;
 pub mod init;
 pub mod instance;
+pub mod keyring;
 pub mod keys;
 pub mod layers;
 pub mod live;

@@ -45,7 +45,9 @@ impl Running {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&beside)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.sync_all()?;
+        // Not made durable, which can take as long as all else at a start: after a crash of the system
+        // it would name a process that is gone.
+        drop(file);
         std::fs::rename(&beside, &path)?;
         Ok(Published { path })
     }

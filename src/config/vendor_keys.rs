@@ -1,7 +1,8 @@
 //! Where a vendor's key is found, and the file it is kept in.
 //!
 //! The first that has one: the environment, the service manager's credentials, a file of this user
-//! alone beside the settings. Never the settings themselves, never a vault.
+//! alone beside the settings; where the user wants that, the system's keyring. Never the settings
+//! themselves, never a vault.
 
 #![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use crate::config::Environment;
 use crate::config::folders::Folders;
+use crate::config::keyring::{Keyring, KeyringError};
 use crate::llm::key::{Key, MAX_BYTES, NoKey};
 use crate::llm::setup::{Known, SetupError};
 use crate::server::private::{self, NotPrivate};
@@ -36,6 +38,8 @@ pub enum Source {
         /// The file.
         path: PathBuf,
     },
+    /// The system's keyring.
+    Keyring,
 }
 
 /// Why a key cannot be had. Never shows one.
@@ -67,6 +71,9 @@ pub enum KeyError {
         /// Why not.
         source: io::Error,
     },
+    /// The keyring cannot be used.
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
     /// There is no such provider, or its settings are wrong.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -83,6 +90,7 @@ impl KeyError {
                 path.display()
             ),
             Self::Io { .. } => "`steward config path` says where settings are kept".to_owned(),
+            Self::Keyring(error) => error.hint(),
             Self::Setup(error) => error.hint(),
         }
     }
@@ -98,7 +106,24 @@ pub fn file(folders: &Folders, provider: &str) -> PathBuf {
     folders.config.join("keys").join(provider)
 }
 
-/// Looks for a provider's key.
+/// Looks for a provider's key everywhere, last of all in `keyring` where one is given. Blocks.
+///
+/// # Errors
+/// As [`find`], and what the keyring says.
+pub fn find_anywhere(
+    known: &Known,
+    environment: &Environment,
+    folders: &Folders,
+    keyring: Option<&Keyring>,
+) -> Result<Option<(Key, Source)>, KeyError> {
+    if let Some(found) = find(known, environment, folders)? {
+        return Ok(Some(found));
+    }
+    let Some(keyring) = keyring else { return Ok(None) };
+    Ok(keyring.get(&known.name)?.map(|key| (key, Source::Keyring)))
+}
+
+/// Looks for a provider's key, but in the keyring.
 ///
 /// # Errors
 /// [`KeyError`] where something is there that cannot be used: the next place is not tried then,

@@ -9,7 +9,7 @@ use super::conversations::KeptConversations;
 use super::models::ChosenModels;
 use super::talk::Talk;
 use super::voice::Voice;
-use super::{asking, complete, diff, export, host, inbox, keeping, model_list, settings};
+use super::{asking, complete, diff, export, host, inbox, keeping, memory, model_list, settings};
 use crate::agent::toolbox::turn_name;
 use crate::calls::{Calls, Request};
 use crate::config::live::Live;
@@ -38,7 +38,9 @@ use crate::protocol::session::{
     SessionPromptResult,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use crate::protocol::status::{Confinement, SettingsState, VaultState, Watching as Shown};
+use crate::protocol::status::{
+    Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
+};
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
 use crate::server::backend::{
     Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
@@ -245,6 +247,10 @@ impl Backend for VaultBackend {
 
     fn free_journal(&self, params: JournalGcParams) -> Result<JournalGcResult, ErrorObject> {
         keeping::free_journal(self.calls.context(), &params)
+    }
+
+    fn memory(&self) -> MemoryState {
+        memory::of(self.calls.context(), self.talk.conversations().store())
     }
 
     fn vault(&self) -> VaultState {

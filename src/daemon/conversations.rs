@@ -100,8 +100,9 @@ impl ConversationsBackend for KeptConversations {
         talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
         let id = numbered(&params.session_id)?;
         let conversation = self.conversations.get(id).map_err(failed)?;
-        let history = self.conversations.history(id).map_err(failed)?;
-        let updates = replay::updates(&history, root)?;
+        let history = self.conversations.history_with_gaps(id).map_err(failed)?;
+        let history: Vec<Item> = history.into_iter().flatten().collect();
+        let updates = replay::updates(&history, root);
         let meta = SessionMeta { vault: info(&conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }
@@ -118,11 +119,12 @@ impl ConversationsBackend for KeptConversations {
         let conversation = self.conversations.get(id).map_err(failed)?;
         let branches = self.conversations.branches(id).map_err(failed)?;
         let items = match params.branch {
-            None => self.conversations.history(id),
-            Some(branch) => self.conversations.history_of(id, BranchId(signed(branch))),
+            None => self.conversations.history_with_gaps(id),
+            Some(branch) => self.conversations.branch_with_gaps(id, BranchId(signed(branch))),
         };
+        let items: Vec<Item> = items.map_err(failed)?.into_iter().flatten().collect();
         let root = Path::new(&self.folder);
-        let page = history::page(items.map_err(failed)?, &params, most, root);
+        let page = history::page(items, &params, most, root);
         let changes = match &self.journal {
             Some(journal) if params.updates => {
                 history::changes(journal, &id.to_string(), &page.turns)

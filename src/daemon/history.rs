@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::backend::set_info;
-use super::{conversations, replay, talk};
+use super::{conversations, replay, told};
 use crate::agent::toolbox::turn_name;
 use crate::conversation::{Item, TurnId};
 use crate::journal::Journal;
@@ -111,7 +111,7 @@ fn updates(item: &Item, root: &Path) -> Vec<SessionUpdate> {
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Some((end, _)) = text.char_indices().nth(talk::SHOWN) {
+            if let Some((end, _)) = text.char_indices().nth(told::SHOWN) {
                 text.truncate(end);
                 text.push('…');
             }
@@ -183,6 +183,6 @@ mod tests {
         shorten(&mut value);
         assert_eq!(value["path"], "a.md");
         let cut = value["content"][0].as_str().unwrap();
-        assert!(cut.ends_with("x…") && cut.chars().count() == talk::SHOWN + 1);
+        assert!(cut.ends_with("x…") && cut.chars().count() == told::SHOWN + 1);
     }
 }

@@ -18,13 +18,18 @@ pub mod hooked;
 pub mod host;
 pub mod inbox;
 pub mod keeping;
+mod keyring;
 pub mod model_list;
+mod memory;
 pub mod models;
+mod prompt;
 pub mod replay;
 pub mod settings;
 mod signals;
 mod spoken;
+pub mod surroundings;
 pub mod talk;
+pub mod told;
 pub mod voice;
 
 use std::io;
@@ -39,7 +44,9 @@ use fresh::Fresh;
 use hooked::Hooked;
 use host::HostDoor;
 use models::ChosenModels;
-use talk::{Doors, Surroundings, Talk};
+use surroundings::Surroundings;
+use talk::Talk;
+use told::Doors;
 use voice::Voice;
 
 use crate::agent::clock::SystemClock;
@@ -57,6 +64,7 @@ use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
 use crate::hooks::Hooks;
 use crate::index::Index;
+use crate::index::text::Loading;
 use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
@@ -64,16 +72,11 @@ use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
-use crate::server::{Server, ServerError};
+use crate::server::{self, Server, ServerError};
 use crate::smarthole::SmartHole;
 use crate::store::Store;
 use crate::tools::{self, Context};
 use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
-
-/// Threads for quick work that blocks, beside one for each search that may run and the one for
-/// changes: enough that a few slow disks do not hold up the quick calls, and bounded, so that a
-/// flood of calls is a queue and not a flood of threads.
-const QUICK_THREADS: usize = 32;
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -317,13 +320,15 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
+    let loading = Loading::begin(&state);
     let mut context = open(root, &state, &config, progress)?;
+    context.index.text.expect(loading);
     let conversations = kept_conversations(&state, &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
     let recovered = recover(&context)?;
-    let vault = context.vault.clone();
+    let (vault, text) = (context.vault.clone(), context.index.text.clone());
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
     if let Err(error) = calls.begin() {
@@ -340,11 +345,10 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
-        .max_blocking_threads(QUICK_THREADS + cores + 1)
+        .max_blocking_threads(server::blocking_threads())
         .build()
         .context("could not start the threads")?;
     let stopping = Arc::default();
@@ -355,6 +359,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
+    text.stop();
     calls.end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
     // gone.
@@ -408,7 +413,7 @@ fn agent(
     host: Arc<HostDoor>,
 ) -> AgentParts {
     let root = calls.context().vault.root();
-    let models = ChosenModels::new(&config.models, environment, folders.clone(), tape);
+    let models = ChosenModels::new(&config.models, environment, folders.clone(), root, tape);
     let doors = Arc::new(Doors::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
@@ -449,6 +454,7 @@ fn take(
         let context = calls.context();
         context.vault.set_settings(config.vault.clone());
         context.journal.set_settings(config.journal.clone());
+        context.index.text.set_resident(config.search.resident_megabytes);
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
         calls.policy().guard(instructions(config));
@@ -481,7 +487,7 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let settings = config.server;
+    let (settings, live_search) = (config.server, config.search);
     let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
@@ -510,6 +516,9 @@ async fn serve(
     let seen = agent.surroundings;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
     // Clients need not wait for it: until then every call looks at the disk by itself.
+    let text = calls.context().index.text.clone();
+    text.set_resident(live_search.resident_megabytes);
+    text.start(state);
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()

@@ -1,19 +1,20 @@
 //! The models that the user has chosen, as the agent asks them: made from the settings and the keys,
 //! and made anew when either changes.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::keyring::HeardKeys;
 use crate::agent::ports::{Later, Model, Models};
 use crate::config::Environment;
 use crate::config::folders::Folders;
+use crate::config::keyring::Keyring;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::{Address, Connections};
-use crate::llm::settings::parted;
+use crate::llm::settings::{KeyNeed, parted};
 use crate::llm::tape::Tape;
-use crate::llm::{
-    Chain, Endpoint, Facts, Key, Origin, Provider, Settings, Usage, Wire, facts, setup,
-};
+use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Settings, Usage, Wire, facts, setup};
 
 /// The window of a model of which nobody has said it, in tokens: what local servers have at least
 /// where somebody has set it up for work like this.
@@ -36,6 +37,7 @@ struct Inner {
     environment: Environment,
     folders: Folders,
     tape: Tape,
+    heard: HeardKeys,
     state: Mutex<State>,
 }
 
@@ -51,21 +53,28 @@ struct State {
 }
 
 impl ChosenModels {
-    /// Those of `settings`, recorded where that is wanted, or what was recorded in their place.
+    /// Those of `settings`, recorded where that is wanted, or what was recorded in their place. The
+    /// keyring is asked where they say so; nothing below `vault` is run for it.
     pub fn new(
         settings: &Settings,
         environment: Environment,
         folders: Folders,
+        vault: &Path,
         tape: Tape,
     ) -> Self {
         let state = Mutex::default();
-        let models = Self(Arc::new(Inner { environment, folders, tape, state }));
+        let heard = HeardKeys::new(Keyring::new(&environment, Some(vault)));
+        let models = Self(Arc::new(Inner { environment, folders, tape, heard, state }));
         models.set_settings(settings);
         models
     }
 
     /// Takes other settings, from the next turn on.
     pub fn set_settings(&self, settings: &Settings) {
+        match settings.keyring {
+            true => self.0.heard.ask(self.without_key(settings, |_| true)),
+            false => self.0.heard.forget(),
+        }
         let mut state = self.state();
         if state.settings != *settings || (state.chosen.is_none() && state.problem.is_none()) {
             state.settings = settings.clone();
@@ -79,7 +88,50 @@ impl ChosenModels {
 
     fn key(&self, known: &setup::Known) -> Result<Option<Key>, KeyError> {
         let found = vendor_keys::find(known, &self.0.environment, &self.0.folders)?;
-        Ok(found.map(|(key, _)| key))
+        Ok(found.map(|(key, _)| key).or_else(|| self.0.heard.get(&known.name)))
+    }
+
+    /// The providers of the chain that are `wanted` and of which a key is in no place but, perhaps, the
+    /// keyring.
+    fn without_key(
+        &self,
+        settings: &Settings,
+        wanted: impl Fn(&setup::Known) -> bool,
+    ) -> Vec<String> {
+        let named = settings.chain.iter().filter_map(|reference| parted(reference));
+        let known = named.filter_map(|(name, _)| setup::provider(settings, name).ok());
+        let (environment, folders) = (&self.0.environment, &self.0.folders);
+        known
+            .filter(|known| {
+                wanted(known) && matches!(vendor_keys::find(known, environment, folders), Ok(None))
+            })
+            .map(|known| known.name)
+            .collect()
+    }
+
+    /// The one that is chosen, with the keys that are known now.
+    fn chosen(&self) -> Option<Model> {
+        if let Some(provider) = self.0.tape.player() {
+            return Some(Model { provider, window: REPLAYED_WINDOW });
+        }
+        let mut state = self.state();
+        // `steward key set` holds from the next turn on.
+        let keys = self.keys(&state.settings);
+        if keys != state.keys || state.problem.is_some() {
+            self.make(&mut state);
+        }
+        state.chosen.clone()
+    }
+
+    /// Asks the keyring for the keys without which a model cannot be asked, and waits for it, but not
+    /// longer than its limit.
+    fn ask_keyring(&self, settings: &Settings) {
+        let lacks = |known: &setup::Known| {
+            known.need == KeyNeed::Required && self.0.heard.get(&known.name).is_none()
+        };
+        let lacking = self.without_key(settings, lacks);
+        self.0.heard.ask(lacking.clone());
+        self.0.heard.wait(&lacking);
     }
 
     /// The key of a provider, where one can be found.
@@ -117,25 +169,19 @@ impl ChosenModels {
             }
         };
     }
-
-    /// A provider that asks whichever is chosen at the time: for work beside the turns.
-    pub fn provider(&self) -> Option<Arc<dyn Provider>> {
-        self.current().map(|model| model.provider)
-    }
 }
 
 impl Models for ChosenModels {
     fn current(&self) -> Option<Model> {
-        if let Some(provider) = self.0.tape.player() {
-            return Some(Model { provider, window: REPLAYED_WINDOW });
+        let settings = self.state().settings.clone();
+        if settings.keyring && self.0.tape.player().is_none() {
+            self.ask_keyring(&settings);
         }
-        let mut state = self.state();
-        // `steward key set` holds from the next turn on.
-        let keys = self.keys(&state.settings);
-        if keys != state.keys || state.problem.is_some() {
-            self.make(&mut state);
-        }
-        state.chosen.clone()
+        self.chosen()
+    }
+
+    fn is_any(&self) -> bool {
+        self.chosen().is_some()
     }
 
     fn advice(&self) -> Later<String> {

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use super::talk;
+use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::agent::ports::MemoryError;
 use crate::conversation::{Item, TurnId};
 use crate::llm::{BlockKind, Message, ToolResult};
-use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     SessionEventMeta, SessionEventVaultMeta, SessionUpdate, SessionUpdateParams, ToolCallContent,
     ToolCallStatus,
@@ -20,12 +19,10 @@ const MOST: usize = 8 << 20;
 /// Bytes that stand around each text.
 const AROUND: usize = 300;
 
-/// The updates that tell these items again, the oldest first.
-///
-/// # Errors
-/// Kind `failed`: what is kept cannot be read.
-pub fn updates(items: &[Item], root: &Path) -> Result<Vec<SessionUpdateParams>, ErrorObject> {
-    let Some(last) = items.last() else { return Ok(Vec::new()) };
+/// The updates that tell these items again, the oldest first. What is kept and cannot be read is left
+/// out.
+pub fn updates(items: &[Item], root: &Path) -> Vec<SessionUpdateParams> {
+    let Some(last) = items.last() else { return Vec::new() };
     let session = last.conversation.to_string();
     let mut room = MOST;
     let mut first = items.len();
@@ -54,13 +51,13 @@ pub fn updates(items: &[Item], root: &Path) -> Result<Vec<SessionUpdateParams>, 
         );
     }
     for item in &items[first..] {
-        let updates = of_item(item, root).map_err(|error| {
-            ErrorObject::new(Kind::Failed, error.to_string())
-                .hint("`_vault/conversation` shows it as plain text")
-        })?;
+        let updates = of_item(item, root).unwrap_or_else(|error| {
+            tracing::error!(%error, item = %item.number, "it is told again without what is damaged");
+            Vec::new()
+        });
         updates.into_iter().for_each(|update| tell(item.turn, update));
     }
-    Ok(told)
+    told
 }
 
 /// The updates that tell one item again.
@@ -83,7 +80,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
         Entry::Message { message: Message::User { .. }, id, source, .. } => {
             let source = source.unwrap_or_else(|| "chat".to_owned());
             let id = id.unwrap_or_else(unnamed);
-            vec![talk::user_message(id, item.text.clone(), source, None)]
+            vec![told::user_message(id, item.text.clone(), source, None)]
         }
         Entry::Message { message: Message::Assistant { content, .. }, id, .. } => {
             let mut updates = Vec::new();
@@ -102,7 +99,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
                 updates.push(chunk(item.text.clone(), id.unwrap_or_else(unnamed)));
             }
             let calls = content.iter().filter_map(|block| block.call());
-            updates.extend(calls.map(|call| talk::tool_call(named(&call.id), call, root)));
+            updates.extend(calls.map(|call| told::tool_call(named(&call.id), call, root)));
             updates
         }
         // Said in the model's place.
@@ -123,7 +120,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
 
 /// The end of a call.
 fn over(tool_call_id: String, result: &ToolResult) -> SessionUpdate {
-    let text: String = result_text(result).chars().take(talk::SHOWN).collect();
+    let text: String = result_text(result).chars().take(told::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
         status: match result.is_error {

@@ -371,6 +371,7 @@ impl Voice {
             scope: Scope::Voice,
             from: None,
             client_id: None,
+            attached: crate::agent::attached::Attached::default(),
             note: Some(spoken::note(&how)),
         };
         if let Some(conversation) = resumed {

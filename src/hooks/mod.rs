@@ -11,13 +11,14 @@
 //! caller says.
 //!
 //! In reading order: [`settings`], [`event`] (what is shown), `answer` (what may be said), `run`
-//! (one command, once), `children` (how it is ended), `queue` (those that nobody waits for).
+//! (one command, once), [`program`] (any program, once), `children` (how it is ended), `queue` (those that nobody waits for).
 
 mod answer;
 #[cfg_attr(unix, path = "children/unix.rs")]
 #[cfg_attr(not(unix), path = "children/elsewhere.rs")]
 mod children;
 pub mod event;
+pub mod program;
 mod queue;
 mod run;
 pub mod settings;

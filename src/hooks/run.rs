@@ -1,34 +1,18 @@
-//! One command, run once.
+//! One hook's command, run once.
 
 #![expect(clippy::disallowed_methods, reason = "programs and a folder that are never in a vault")]
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
-use super::children;
+use super::program::{Program, Unended};
 use super::settings::Hook;
 
 /// The longest answer taken, in bytes; as much as the largest message of a client.
 const MAX_ANSWER: u64 = 4 << 20;
-
-/// Bytes of what it says on standard error that are kept.
-const MAX_SAID: u64 = 4 << 10;
-
-/// Characters of that which are told.
-const SHOWN: usize = 200;
-
-/// How often it is looked whether it is still wanted.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// How long the pipes of a command that has ended may stay open: something that got away holds them.
-const LAST_BYTES: Duration = Duration::from_millis(500);
-
-/// The variable that tells every process of one run from all others.
-pub(super) const MARK: &str = "STEWARD_HOOK_RUN";
 
 /// The variables of the steward's own environment that every hook gets.
 #[cfg(not(windows))]
@@ -74,87 +58,48 @@ pub(super) struct Run<'a> {
     pub place: &'a Path,
     /// What it reads.
     pub input: Vec<u8>,
-    /// The value of [`MARK`].
+    /// By which all that it starts is known.
     pub mark: String,
-}
-
-enum Heard {
-    Ended,
-    Said { bytes: Vec<u8>, all: bool },
-    Complained(Vec<u8>),
 }
 
 impl Run<'_> {
     /// Runs it to its end, or to the end of its time; what it said.
     pub fn go(self, withdrawn: &dyn Fn() -> bool) -> Result<Vec<u8>, Fault> {
-        let until = Instant::now() + Duration::from_secs(u64::from(self.hook.seconds));
-        let mut child = self.start()?;
-        let (tell, hear) = mpsc::channel();
-        self.listen(&mut child, &tell);
-        let (mut output, mut complaint) = (None, None);
-        let ended = loop {
-            let now = Instant::now();
-            if now >= until {
-                break Err(Fault::Late(self.hook.seconds));
-            }
-            if withdrawn() {
-                break Err(Fault::Withdrawn);
-            }
-            match hear.recv_timeout(LOOK.min(until - now)) {
-                Ok(Heard::Ended) => break Ok(()),
-                Ok(Heard::Said { all: false, .. }) => break Err(Fault::TooMuch),
-                Ok(Heard::Said { bytes, all: true }) => output = Some(bytes),
-                Ok(Heard::Complained(bytes)) => complaint = Some(bytes),
-                Err(RecvTimeoutError::Timeout) if children::has_ended(&mut child) => break Ok(()),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break Ok(()),
-            }
+        let command = self.command()?;
+        let program = Program {
+            command,
+            time: Duration::from_secs(u64::from(self.hook.seconds)),
+            most: MAX_ANSWER,
+            mark: Some(self.mark.clone()),
+            input: self.input.clone(),
         };
-        // What it left running goes with it: nobody would end it later.
-        children::end(&child, ended.is_err().then_some(self.mark.as_str()));
-        let status = child.wait();
-        ended?;
-        let status = status.map_err(|source| Fault::Start { program: self.program(), source })?;
-        let closed = Instant::now() + LAST_BYTES;
-        while output.is_none() || complaint.is_none() {
-            match hear.recv_timeout(closed.saturating_duration_since(Instant::now())) {
-                Ok(Heard::Said { all: false, .. }) => return Err(Fault::TooMuch),
-                Ok(Heard::Said { bytes, all: true }) => output = Some(bytes),
-                Ok(Heard::Complained(bytes)) => complaint = Some(bytes),
-                Ok(Heard::Ended) => {}
-                Err(_) => break,
-            }
+        let ended = program.run(withdrawn).map_err(|unended| match unended {
+            Unended::Start(source) => Fault::Start { program: self.program(), source },
+            Unended::Late => Fault::Late(self.hook.seconds),
+            Unended::TooMuch => Fault::TooMuch,
+            Unended::Withdrawn => Fault::Withdrawn,
+        })?;
+        match ended.status.success() {
+            true => Ok(ended.output),
+            false => Err(Fault::Failed { status: ended.status, said: ended.complaint }),
         }
-        if !status.success() {
-            let said = String::from_utf8_lossy(&complaint.unwrap_or_default()).into_owned();
-            let line = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            let said = line.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-            return Err(Fault::Failed { status, said });
-        }
-        // One that closed its output and goes on elsewhere has said nothing.
-        Ok(output.unwrap_or_default())
     }
 
     fn program(&self) -> PathBuf {
         at_home(self.hook.command.first().map_or("", String::as_str))
     }
 
-    fn start(&self) -> Result<Child, Fault> {
+    fn command(&self) -> Result<Command, Fault> {
         self.check_places()?;
         std::fs::create_dir_all(self.place)
             .map_err(|source| Fault::Place { place: self.place.to_path_buf(), source })?;
-        let program = self.program();
-        let mut command = Command::new(&program);
+        let mut command = Command::new(self.program());
         command
             .args(self.hook.command.iter().skip(1).map(|part| at_home(part)))
             .env_clear()
             .envs(self.environment())
-            .current_dir(self.place)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        children::prepare(&mut command);
-        command.spawn().map_err(|source| Fault::Start { program, source })
+            .current_dir(self.place);
+        Ok(command)
     }
 
     /// Refuses what lies in the vault: the program, whatever links lead to it, and every file that
@@ -189,48 +134,9 @@ impl Run<'_> {
             (temporary.into(), self.place.into()),
             ("STEWARD_VAULT".into(), self.vault.into()),
             (super::VARIABLE.into(), self.name.into()),
-            (MARK.into(), self.mark.clone().into()),
         ]);
         environment
     }
-
-    /// Feeds it, and hears what it says and when it ends, each on a thread that ends with it.
-    fn listen(&self, child: &mut Child, tell: &mpsc::Sender<Heard>) {
-        let input = self.input.clone();
-        if let Some(mut pipe) = child.stdin.take() {
-            // Who does not read what it is told need not.
-            std::thread::spawn(move || drop(pipe.write_all(&input)));
-        }
-        if let Some(pipe) = child.stdout.take() {
-            let tell = tell.clone();
-            std::thread::spawn(move || {
-                let bytes = taken(pipe, MAX_ANSWER + 1);
-                let all = bytes.len() as u64 <= MAX_ANSWER;
-                let _ = tell.send(Heard::Said { bytes, all });
-            });
-        }
-        if let Some(mut pipe) = child.stderr.take() {
-            let tell = tell.clone();
-            std::thread::spawn(move || {
-                let bytes = taken(&mut pipe, MAX_SAID);
-                // Read on, so that it is not held up.
-                let _ = io::copy(&mut pipe, &mut io::sink());
-                let _ = tell.send(Heard::Complained(bytes));
-            });
-        }
-        let (id, tell) = (child.id(), tell.clone());
-        std::thread::spawn(move || {
-            if children::wait(id) {
-                let _ = tell.send(Heard::Ended);
-            }
-        });
-    }
-}
-
-fn taken(pipe: impl Read, most: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let _ = pipe.take(most).read_to_end(&mut bytes);
-    bytes
 }
 
 /// `~/x` as in the user's home folder, everything else as it stands.

@@ -1,25 +1,30 @@
 //! Finding things by what is in them. Derived from the vault and safe to lose.
 //!
-//! May import `note` and `vault`. [`search`] reads the files each time; [`links`] keeps what every
-//! note links to and its tags, built at first use and kept true from then on. An [`Index`] is the
-//! handle to what is kept; clones share it.
+//! May import `note` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
+//! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, built
+//! at first use and kept true from then on. An [`Index`] is the handle to what is kept; clones share
+//! it.
 
 pub mod links;
 pub mod search;
+pub mod text;
 
 use crate::vault::Vault;
 use links::Links;
+use text::Text;
 
 /// Everything that is kept about a vault beside its catalogue. A cheap clone.
 #[derive(Debug, Clone)]
 pub struct Index {
     /// The link graph.
     pub links: Links,
+    /// What finds text.
+    pub text: Text,
 }
 
 impl Index {
     /// An index of `vault`. Nothing is read before something is asked.
     pub fn new(vault: Vault) -> Self {
-        Self { links: Links::new(vault) }
+        Self { links: Links::new(vault.clone()), text: Text::new(vault) }
     }
 }

@@ -134,13 +134,14 @@ impl Undoing<'_> {
         let catalogue = self.journal.vault().catalogue();
         // Numbers are given again, so a file has to have its size and time too.
         let root = VaultPath::root();
-        let found = catalogue.within(&root).find(|entry| {
+        let mut all = catalogue.within(&root);
+        let found = all.find(|entry| {
             thing.id() != FileId::UNKNOWN
                 && entry.id == thing.id()
                 && entry.kind == thing.kind()
                 && (entry.kind != Kind::File || thing.is_unchanged(entry.size, entry.modified))
         });
-        found.map(|entry| entry.path().clone())
+        found.map(|entry| entry.path().to_path())
     }
 
     /// Whether the thing that had this path lies in a trash: somebody else has deleted it.

@@ -130,7 +130,7 @@ impl<'a> Picture<'a> {
         {
             let catalogue = self.journal.vault().catalogue();
             let alike = catalogue.folded(&key).into_iter();
-            twins.extend(alike.map(|entry| entry.path().clone()));
+            twins.extend(alike.map(|entry| entry.path().to_path()));
         }
         twins.retain(|twin| twin != path && !self.is_free(twin));
         twins

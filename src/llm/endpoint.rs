@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -21,6 +21,7 @@ use super::key::Key;
 use super::message::Origin;
 use super::reading::Reading;
 use super::settings::Limits;
+use super::tape::Hearing;
 use super::turn::{Item, TurnEvent, TurnRequest, TurnStream};
 use super::wire::{Target, Wire};
 
@@ -159,6 +160,7 @@ enum Phase {
 struct Open {
     response: Response,
     reading: Reading,
+    hearing: Hearing,
     request_id: Option<String>,
     /// Until the first byte; the limit between two pieces counts after it.
     first: Option<Instant>,
@@ -172,10 +174,20 @@ impl Running {
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
-                Phase::Begin(request) => match self.inner.open(&request).await {
-                    Ok(open) => self.phase = Phase::Read(Box::new(open)),
-                    Err(error) => self.fail(error),
-                },
+                Phase::Begin(request) => {
+                    let inner = &self.inner;
+                    let origin = &inner.target.origin;
+                    let hearing = request.tap.begin(&inner.id, origin, inner.key.as_ref());
+                    match inner.open(&request, &hearing).await {
+                        Ok((response, request_id, first)) => {
+                            let reading = Reading::new(origin.clone(), inner.limits.answer);
+                            let first = Some(first);
+                            let open = Open { response, reading, hearing, request_id, first };
+                            self.phase = Phase::Read(Box::new(open));
+                        }
+                        Err(error) => self.fail(error, &hearing),
+                    }
+                }
                 Phase::Read(open) => self.read(open).await,
             }
         }
@@ -196,6 +208,7 @@ impl Running {
             Ok(Err(error)) => Err(open.reading.with_partial(http::failed(error))),
             Ok(Ok(Some(bytes))) => {
                 open.first = None;
+                open.hearing.hears(&bytes);
                 open.reading.feed(&bytes, &mut events)
             }
             Ok(Ok(None)) => Ok(true),
@@ -211,18 +224,21 @@ impl Running {
             None => self.phase = Phase::Read(open),
             Some(Ok(mut turn)) => {
                 turn.request_id = open.request_id.take();
+                open.hearing.is_whole();
                 self.ready.push_back(Ok(Item::Done(Box::new(turn))));
                 drain(open.response);
             }
             Some(Err(mut error)) => {
                 error.detail.request_id = error.detail.request_id.or(open.request_id.take());
-                self.fail(error);
+                self.fail(error, &open.hearing);
             }
         }
     }
 
-    fn fail(&mut self, error: LlmError) {
-        self.ready.push_back(Err(self.inner.named(error)));
+    fn fail(&mut self, error: LlmError, hearing: &Hearing) {
+        let error = self.inner.named(error);
+        hearing.fails(&error);
+        self.ready.push_back(Err(error));
     }
 }
 
@@ -238,8 +254,15 @@ impl Inner {
         error.without(self.key.as_ref().map_or("", Key::reveal))
     }
 
-    async fn open(&self, request: &TurnRequest) -> Result<Open, LlmError> {
+    /// Asks, and opens the answer, with the vendor's number for it and the time by which its first byte
+    /// has to come.
+    async fn open(
+        &self,
+        request: &TurnRequest,
+        hearing: &Hearing,
+    ) -> Result<(Response, Option<String>, Instant), LlmError> {
         let call = self.target.encode(request)?;
+        hearing.sends(&call);
         let first = Instant::now() + self.limits.first_byte;
         let client = self.http.client(&self.address)?;
         let post = client
@@ -252,24 +275,20 @@ impl Inner {
         let response = sent
             .map_err(|_| late("the first byte", self.limits.first_byte))?
             .map_err(http::failed)?;
-        let head = http::head(&response);
+        let status = response.status().as_u16();
+        hearing.begins(status, response.headers());
+        let head = http::head(status, response.headers());
         if let Some(error) = http::redirected(&response) {
             return Err(error);
         }
-        let kind = http::media_type(&response);
-        let is_stream = response.status().is_success()
-            && !matches!(
-                kind.as_str(),
-                "application/json" | "application/problem+json" | "text/html"
-            );
-        if !is_stream {
+        if !is_stream(status, response.headers()) {
             let body = timeout(self.limits.stall, bounded(response, MAX_ERROR)).await;
             let body = body.map_err(|_| late("an error's text", self.limits.stall))??;
+            hearing.hears(&body);
             return Err(not_a_stream(&head, &body));
         }
-        tracing::debug!(model = self.id, status = head.status, "a model answers");
-        let reading = Reading::new(self.target.origin.clone(), self.limits.answer);
-        Ok(Open { response, reading, request_id: head.request_id, first: Some(first) })
+        tracing::debug!(model = self.id, status, "a model answers");
+        Ok((response, head.request_id, first))
     }
 
     async fn listing(&self) -> Result<Vec<String>, LlmError> {
@@ -277,7 +296,7 @@ impl Inner {
         let client = self.http.client(&self.address)?;
         let get = with_headers(client.get(format!("{}{path}", self.address.as_str())), headers);
         let response = self.with_key(get)?.send().await.map_err(http::failed)?;
-        let head = http::head(&response);
+        let head = http::head(response.status().as_u16(), response.headers());
         if let Some(error) = http::redirected(&response) {
             return Err(error);
         }
@@ -324,7 +343,16 @@ fn with_headers(
     headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
-fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
+/// Whether an answer that begins so is a stream.
+pub(super) fn is_stream(status: u16, headers: &HeaderMap) -> bool {
+    let kind = http::media_type(headers);
+    let is_whole =
+        matches!(kind.as_str(), "application/json" | "application/problem+json" | "text/html");
+    (200..300).contains(&status) && !is_whole
+}
+
+/// What an answer that is no stream says.
+pub(super) fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
     let mut error = classify::body(head, body);
     if head.status == Some(200) && error.message.is_empty() {
         "the server did not answer with a stream".clone_into(&mut error.message);

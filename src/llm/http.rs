@@ -133,10 +133,9 @@ pub(super) fn failed(error: reqwest::Error) -> LlmError {
 }
 
 /// What an answer says beside its body.
-pub(super) fn head(response: &Response) -> Head {
-    let headers = response.headers();
+pub(super) fn head(status: u16, headers: &HeaderMap) -> Head {
     Head {
-        status: Some(response.status().as_u16()),
+        status: Some(status),
         retry_after: delay::of_headers(
             text(headers, "retry-after-ms"),
             text(headers, "retry-after"),
@@ -166,8 +165,8 @@ pub(super) fn redirected(response: &Response) -> Option<LlmError> {
 }
 
 /// The media type, in lower case and without its parameters.
-pub(super) fn media_type(response: &Response) -> String {
-    let whole = text(response.headers(), "content-type").unwrap_or_default();
+pub(super) fn media_type(headers: &HeaderMap) -> String {
+    let whole = text(headers, "content-type").unwrap_or_default();
     whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 

@@ -41,6 +41,8 @@ pub struct Settings {
     /// The largest answer taken, in bytes of its stream.
     #[serde(deserialize_with = "at_least_one")]
     pub max_answer_bytes: u32,
+    /// Whether the system's keyring is asked for a key that is nowhere else.
+    pub keyring: bool,
     /// Providers by name, beside or over the built-in ones.
     #[serde(deserialize_with = "named")]
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -89,6 +91,7 @@ impl Default for Settings {
             first_byte_seconds: 300,
             stall_seconds: 120,
             max_answer_bytes: 8 << 20,
+            keyring: false,
             providers: BTreeMap::new(),
             facts: BTreeMap::new(),
         }

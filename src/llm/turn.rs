@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::error::{ErrorKind, LlmError};
 use super::message::{Block, Message, Origin};
+use super::tape::Tap;
 
 /// One request. There are no sampling settings: current models refuse them.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct TurnRequest {
     pub cache: Cache,
     /// The conversation's id, by which some vendors find their cache.
     pub conversation: String,
+    /// Who hears its bytes.
+    pub tap: Tap,
 }
 
 impl TurnRequest {
@@ -44,6 +47,7 @@ impl TurnRequest {
             effort: None,
             cache: Cache::Off,
             conversation: String::new(),
+            tap: Tap::default(),
         }
     }
 }

@@ -18,6 +18,8 @@
 pub mod fold;
 pub mod path;
 
+mod path_ref;
+
 pub mod names;
 
 pub mod glob;

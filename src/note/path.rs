@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::note::fold;
+pub use crate::note::path_ref::PathRef;
 
 /// The longest name a file system here can hold, in bytes of UTF-8 (ext4, APFS and NTFS agree).
 pub const MAX_NAME_BYTES: usize = 255;
@@ -131,6 +132,16 @@ impl VaultPath {
         (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
     }
 
+    /// The same by reference.
+    pub fn borrowed(&self) -> PathRef<'_> {
+        PathRef::from(self)
+    }
+
+    /// A path of one's own of one by reference.
+    pub(super) fn of_ref(path: PathRef<'_>) -> Self {
+        Self(Arc::from(path.as_str()))
+    }
+
     /// The path as text; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -143,74 +154,58 @@ impl VaultPath {
 
     /// The last component; empty for the root.
     pub fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or_default()
+        self.borrowed().name()
     }
 
     /// The last component without its extension: `a/b.c.md` gives `b.c`.
     pub fn stem(&self) -> &str {
-        let name = self.name();
-        match name.rfind('.') {
-            Some(dot) if dot > 0 => &name[..dot],
-            _ => name,
-        }
+        self.borrowed().stem()
     }
 
     /// The last component's extension without the dot, as spelt; `None` for `a`, `.a` and `a.`.
     pub fn extension(&self) -> Option<&str> {
-        let name = self.name();
-        match name.rfind('.') {
-            Some(dot) if dot > 0 && dot + 1 < name.len() => Some(&name[dot + 1..]),
-            _ => None,
-        }
+        self.borrowed().extension()
     }
 
     /// Whether this names a Markdown note (`.md` in any case).
     pub fn is_note(&self) -> bool {
-        self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+        self.borrowed().is_note()
     }
 
     /// The folder this lies in; `None` for the root itself.
     pub fn parent(&self) -> Option<Self> {
-        match self.0.rfind('/') {
-            Some(slash) => Some(Self(Arc::from(&self.0[..slash]))),
-            None if self.is_root() => None,
-            None => Some(Self::root()),
-        }
+        self.borrowed().parent().map(|parent| Self(Arc::from(parent.as_str())))
     }
 
     /// The components from the root down.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.0.split('/').filter(|name| !name.is_empty())
+        self.borrowed().components()
     }
 
     /// This path with one more component. `None` if `name` is not a single component.
     pub fn join(&self, name: &str) -> Option<Self> {
-        if name.contains('/') {
+        if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
             return None;
         }
-        match self.is_root() {
-            true => Self::from_disk(name).filter(|path| !path.is_root()),
-            false => Self::from_disk(&format!("{}/{name}", self.0)),
+        if self.is_root() {
+            return Some(Self(Arc::from(name)));
         }
+        let mut path = String::with_capacity(self.0.len() + 1 + name.len());
+        path.push_str(&self.0);
+        path.push('/');
+        path.push_str(name);
+        Some(Self(Arc::from(path)))
     }
 
     /// Whether this is `folder` or lies in it, by whole components.
-    pub fn is_within(&self, folder: &VaultPath) -> bool {
+    pub fn is_within<'f>(&self, folder: impl Into<PathRef<'f>>) -> bool {
         self.relative_to(folder).is_some()
     }
 
     /// What is left of this path below `folder`; empty if they are equal, `None` if this lies
     /// elsewhere.
-    pub fn relative_to(&self, folder: &VaultPath) -> Option<&str> {
-        if folder.is_root() {
-            return Some(&self.0);
-        }
-        let rest = self.0.strip_prefix(&*folder.0)?;
-        match rest.strip_prefix('/') {
-            Some(below) => Some(below),
-            None if rest.is_empty() => Some(rest),
-            None => None,
-        }
+    pub fn relative_to<'f>(&self, folder: impl Into<PathRef<'f>>) -> Option<&str> {
+        self.borrowed().relative_to(folder)
     }
 
     /// The key under which all spellings of this path are equal; see [`fold::fold_key`].
@@ -222,10 +217,7 @@ impl VaultPath {
 impl fmt::Display for VaultPath {
     /// The path with control and invisible characters escaped, `/` for the root.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_root() {
-            return f.write_str("/");
-        }
-        self.0.chars().flat_map(show).try_for_each(|c| fmt::Write::write_char(f, c))
+        self.borrowed().fmt(f)
     }
 }
 

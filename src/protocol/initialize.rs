@@ -99,9 +99,23 @@ pub struct InitializeResult {
 pub struct AgentCapabilities {
     /// Whether `session/load` is there.
     pub load_session: bool,
+    /// What a message may hold beside text.
+    pub prompt_capabilities: PromptCapabilities,
     /// Extensions.
     #[serde(rename = "_meta")]
     pub meta: AgentMeta,
+}
+
+/// What a message may hold beside text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptCapabilities {
+    /// Pictures.
+    pub image: bool,
+    /// Sound.
+    pub audio: bool,
+    /// Parts of notes.
+    pub embedded_context: bool,
 }
 
 /// The daemon's extensions.

@@ -65,31 +65,31 @@ pub enum PromptContent {
         #[serde(default)]
         name: String,
     },
-    /// An image.
+    /// A part of a note that is meant, such as what is selected; the model is given it as data.
+    Resource {
+        /// The part.
+        resource: EmbeddedResource,
+    },
+    /// A picture: PNG, JPEG, GIF or WebP, at most 5 MiB. A model that cannot see is told that there
+    /// is one.
     #[serde(rename_all = "camelCase")]
     Image {
+        /// Its kind, such as `image/png`.
+        mime_type: String,
         /// Its bytes in base64.
         data: String,
-        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
-        mime_type: String,
-    },
-    /// A text that goes with the message, such as what is selected in a note.
-    Resource {
-        /// It, and where it is from.
-        resource: EmbeddedResource,
     },
     /// Anything else is refused.
     #[serde(other)]
     Other,
 }
 
-/// A text that goes with a message, in ACP's shape.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+/// A part of a note.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct EmbeddedResource {
-    /// Where it is from: a path in the vault, or a `file:` address of one, perhaps with the lines
-    /// as `#L3-L9`.
+    /// The note's address: a path in the vault, or a `file:` address of one.
     pub uri: String,
-    /// The text.
+    /// The part.
     pub text: String,
 }
 

@@ -40,8 +40,30 @@ pub struct StatusResult {
     /// The client that has the vault open, which is asked to open notes; null where none is
     /// connected.
     pub host: Option<HostState>,
+    /// Where the daemon's memory goes.
+    pub memory: MemoryState,
     /// The vault.
     pub vault: VaultState,
+}
+
+/// Bytes of memory by part. What a part says of itself leaves the allocator's losses out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryState {
+    /// All that the process holds; null where the system does not say.
+    pub total: Option<u64>,
+    /// What is known of each file: its path, size and times.
+    pub catalogue: u64,
+    /// Links and tags of all notes; nothing before they are first asked for.
+    pub links: u64,
+    /// What the search knows of each note's text.
+    pub text_index: u64,
+    /// Texts of notes that are kept to be searched sooner.
+    pub resident_text: u64,
+    /// Pages of the database that are kept, at most.
+    pub store: u64,
+    /// The rest of it all; null where that is not known.
+    pub other: Option<u64>,
 }
 
 /// How the settings file stands.

@@ -39,7 +39,7 @@ use crate::protocol::session::{
     SessionPromptResult, SessionUpdateParams,
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use crate::protocol::status::{Confinement, SettingsState, VaultState};
+use crate::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
 use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
 use crate::vault::Cancel;
 
@@ -284,6 +284,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// What is known of the vault, on a thread that may block.
     fn vault(&self) -> VaultState;
+
+    /// Where the daemon's memory goes, on a thread that may block.
+    fn memory(&self) -> MemoryState;
 
     /// Every setting, on a thread that may block.
     fn settings(&self) -> SettingsGetResult;

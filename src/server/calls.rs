@@ -157,8 +157,8 @@ impl Calls {
             };
             in_flight.insert(id.clone(), entry);
         }
-        // Only what is heavy or must be alone waits: what is light must not queue behind it. The
-        // place is taken now, so that changes are made in the order in which they were asked for.
+        // What is light has turns of its own, so that it never queues behind what is heavy or must be
+        // alone. The place is taken now, so that changes are made in the order they were asked for.
         let turn = self.queue(work);
         let calls = self.clone();
         let unanswered = self.unanswered.begin();
@@ -251,7 +251,7 @@ impl Calls {
     /// A place in the queue for work of this kind.
     fn queue(&self, work: Work) -> Option<Turn> {
         match work {
-            Work::Read | Work::Setting => None,
+            Work::Read | Work::Setting => Some(queue(&self.shared.reads)),
             Work::Search => Some(queue(&self.shared.searches)),
             Work::Change => Some(queue(&self.shared.changes)),
         }
@@ -329,16 +329,28 @@ impl Calls {
         let running = shared.running.begin();
         let flag = cancel.clone();
         let answer_to = id.clone();
-        let task = tokio::task::spawn_blocking(move || {
+        // Only with a turn, of which there are no more than threads.
+        let place = match (&turn, work) {
+            (Some(_), Work::Read) => Arc::clone(&self.shared.in_place).try_acquire_owned().ok(),
+            _ => None,
+        };
+        let in_place = place.is_some();
+        let job = move || {
             // A client may give up before a thread is free.
             let step = match flag.is_cancelled() {
                 true => Step::Answer(cancelled(&answer_to)),
                 false => job(&shared, &flag),
             };
             // The turn and the place among the running end with the work, not with the waiting.
-            drop((turn, running));
+            drop((place, turn, running));
             step
-        });
+        };
+        // What is quick is done where it was asked for: to wake another thread, and to be woken by it,
+        // takes longer than to read a note. Another one serves what else there is meanwhile.
+        let task = match in_place {
+            true => tokio::spawn(async { tokio::task::block_in_place(job) }),
+            false => tokio::task::spawn_blocking(job),
+        };
         let given_up = async {
             if work.is_finished() {
                 std::future::pending::<()>().await;

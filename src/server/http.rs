@@ -313,10 +313,11 @@ impl Entered {
         work: impl FnOnce(&Shared) -> Result<T, ErrorObject> + Send + 'static,
     ) -> Result<T, Refusal> {
         let shared = Arc::clone(&self.shared);
+        let turn = Arc::clone(&self.shared.reads).acquire_owned().await.ok();
         let running = self.shared.running.begin();
         let done = tokio::task::spawn_blocking(move || {
             let done = work(&shared);
-            drop(running);
+            drop((turn, running));
             done
         });
         match done.await {

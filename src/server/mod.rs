@@ -56,6 +56,16 @@ pub use settings::Settings;
 use token::TokenKeeper;
 use tracker::Tracker;
 
+/// Quick calls that may be at it at a time: enough that a few slow disks do not hold up the others, and
+/// bounded, so that a flood of calls is a queue and not a flood of threads.
+const READS: usize = 32;
+
+/// Changes at a time: they are made one after another in any case.
+const CHANGES: usize = 1;
+
+/// Threads for what else blocks in the process: what the agent and the other doors keep and look up.
+const OTHERS: usize = 16;
+
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -94,10 +104,14 @@ pub struct Shared {
     next_connection: AtomicU64,
     /// Connections that have not finished their handshake.
     handshakes: Tracker,
+    /// Turns for quick work that blocks, first come first served; never more than there are threads
+    /// for.
+    reads: Arc<Semaphore>,
+    /// Of those, the ones that may be done where they were asked for.
+    in_place: Arc<Semaphore>,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
-    /// The one turn for changes, first come first served: they are made one after another in any
-    /// case, and one that waits here costs no thread.
+    /// The one turn for changes, first come first served: one that waits here costs no thread.
     changes: Arc<Semaphore>,
     /// How fast HTTP requests may come, of all callers together: each has a connection of its own.
     requests: Mutex<Bucket>,
@@ -136,7 +150,7 @@ impl Server {
         let port = listener.local_addr().map_err(failed)?.port();
         let mut epoch = [0; 8];
         getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cores();
         let shared = Shared {
             token,
             backend: Box::new(backend),
@@ -149,8 +163,10 @@ impl Server {
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
+            reads: Arc::new(Semaphore::new(READS)),
+            in_place: Arc::new(Semaphore::new(cores)),
             searches: Arc::new(Semaphore::new(cores)),
-            changes: Arc::new(Semaphore::new(1)),
+            changes: Arc::new(Semaphore::new(CHANGES)),
             approvals: Approvals::default(),
             hosts: Hosts::default(),
             connections: Tracker::default(),
@@ -211,6 +227,19 @@ impl Server {
             tracing::warn!(running = shared.running.count(), "stopped with calls still running");
         }
     }
+}
+
+/// How many threads for work that blocks a runtime with a [`Server`] in it has to have at the least.
+///
+/// Quick work may be done where it was asked for, and its worker's place is then taken by one of
+/// these threads: were all of them busy, nothing would be served until one is free.
+#[must_use]
+pub fn blocking_threads() -> usize {
+    READS + cores() + CHANGES + OTHERS
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Locks what no panic can leave half changed: every critical section in this room is a few moves

@@ -27,7 +27,7 @@ use crate::protocol::host::HostRequestParams;
 use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxRetryParams};
 use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
-    InitializeResult,
+    InitializeResult, PromptCapabilities,
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
 use crate::protocol::models::ModelsParams;
@@ -420,6 +420,11 @@ impl Session {
             },
             agent_capabilities: AgentCapabilities {
                 load_session: true,
+                prompt_capabilities: PromptCapabilities {
+                    image: true,
+                    audio: false,
+                    embedded_context: true,
+                },
                 meta: AgentMeta {
                     vault: AgentVaultMeta {
                         name: self.shared.backend.name().to_owned(),
@@ -492,6 +497,7 @@ fn status(shared: &Shared) -> StatusResult {
         smarthole: shared.backend.smarthole(),
         mode: shared.backend.mode(ModeParams::default()).ok(),
         host: shared.hosts.state(),
+        memory: shared.backend.memory(),
         vault: shared.backend.vault(),
     }
 }

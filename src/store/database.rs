@@ -41,6 +41,20 @@ pub(super) struct Database {
 }
 
 impl Database {
+    /// Bytes of pages that are kept in memory, at most.
+    pub fn cache_bytes(&self) -> Result<u64, rusqlite::Error> {
+        let number =
+            |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let page = number("page_size")?;
+        // Below zero it counts kilobytes, else pages.
+        let most = match number("cache_size")? {
+            kilobytes @ ..0 => kilobytes.saturating_neg().saturating_mul(1024),
+            pages => pages.saturating_mul(page),
+        };
+        let all = number("page_count")?.saturating_mul(page);
+        Ok(u64::try_from(all.min(most)).unwrap_or(0))
+    }
+
     /// Opens the database in this folder, made if there is none: for whoever writes.
     ///
     /// # Errors

@@ -114,6 +114,13 @@ impl Store {
         repair::has_moved_aside(&self.0.folder)
     }
 
+    /// Bytes of the database's pages that SQLite keeps in memory, at most; 0 while it is closed, or
+    /// while it is being written, which is not waited for.
+    pub fn cache_bytes(&self) -> u64 {
+        let Ok(open) = self.0.database.try_lock() else { return 0 };
+        open.as_ref().and_then(|database| database.cache_bytes().ok()).unwrap_or(0)
+    }
+
     fn database(&self) -> MutexGuard<'_, Option<Database>> {
         self.0.database.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -171,7 +171,7 @@ mod tests {
         let one = store.usage(None, Some(ConversationId(1))).unwrap();
         assert_eq!((one.len(), one[0].used.output, one[0].used.requests), (1, 11, 2));
         for id in [1, 2] {
-            store.delete_conversation(ConversationId(id)).unwrap();
+            store.delete_conversation(ConversationId(id), " token").unwrap();
         }
         let days = store.usage(None, None).unwrap();
         let said: Vec<_> =

@@ -11,7 +11,7 @@ use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Entry, Kind, Want};
 
 pub(super) struct DirectoryTree;
@@ -100,12 +100,12 @@ impl Tool for DirectoryTree {
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
         let catalogue = context.vault.catalogue();
         let tree = Tree::build(catalogue.within(&folder), &exclude);
-        let shown = tree.choose(&folder, input.max_depth, input.max_entries);
+        let shown = tree.choose(folder.borrowed(), input.max_depth, input.max_entries);
         let mut entries = Vec::new();
-        tree.flatten(&folder, 1, &shown, &mut entries);
+        tree.flatten(folder.borrowed(), 1, &shown, &mut entries);
         let omitted = tree.total - entries.len();
-        let at_top =
-            tree.children(&folder).len() - entries.iter().filter(|node| node.depth == 1).count();
+        let at_top = tree.children(folder.borrowed()).len()
+            - entries.iter().filter(|node| node.depth == 1).count();
         let text = text(&folder, &entries, at_top, omitted);
         let path = folder.as_str().to_owned();
         Ok(Answer { text, data: Output { path, entries, omitted } })
@@ -114,14 +114,14 @@ impl Tool for DirectoryTree {
 
 /// The entries by the folder they are in, folders first.
 struct Tree<'a> {
-    below: HashMap<VaultPath, Vec<&'a Entry>>,
+    below: HashMap<&'a str, Vec<Entry<'a>>>,
     total: usize,
 }
 
 impl<'a> Tree<'a> {
-    fn build(entries: impl Iterator<Item = &'a Entry>, exclude: &[Glob]) -> Self {
-        let mut below: HashMap<VaultPath, Vec<&Entry>> = HashMap::new();
-        let mut left_out: Option<&VaultPath> = None;
+    fn build(entries: impl Iterator<Item = Entry<'a>>, exclude: &[Glob]) -> Self {
+        let mut below: HashMap<&'a str, Vec<Entry<'a>>> = HashMap::new();
+        let mut left_out: Option<PathRef<'a>> = None;
         let mut total = 0;
         for entry in entries {
             if left_out.is_some_and(|folder| entry.path().is_within(folder)) {
@@ -134,7 +134,7 @@ impl<'a> Tree<'a> {
             }
             total += 1;
             let parent = entry.path().parent().expect("an entry lies in a folder");
-            below.entry(parent).or_default().push(entry);
+            below.entry(parent.as_str()).or_default().push(entry);
         }
         for children in below.values_mut() {
             children.sort_by_key(|entry| entry.kind != Kind::Folder);
@@ -142,19 +142,24 @@ impl<'a> Tree<'a> {
         Self { below, total }
     }
 
-    fn children(&self, folder: &VaultPath) -> &[&'a Entry] {
-        self.below.get(folder).map_or(&[], Vec::as_slice)
+    fn children(&self, folder: PathRef<'_>) -> &[Entry<'a>] {
+        self.below.get(folder.as_str()).map_or(&[], Vec::as_slice)
     }
 
     /// How many children of each folder are shown: level by level, until there are enough.
-    fn choose(&self, folder: &VaultPath, depth: usize, most: usize) -> HashMap<VaultPath, usize> {
+    fn choose<'f>(
+        &'f self,
+        folder: PathRef<'f>,
+        depth: usize,
+        most: usize,
+    ) -> HashMap<PathRef<'f>, usize> {
         let mut shown = HashMap::new();
         let (mut room, mut bytes) = (most, MAX_PATH_BYTES);
-        let mut level = vec![folder.clone()];
+        let mut level = vec![folder];
         for _ in 0..depth {
             let mut next = Vec::new();
             for folder in level {
-                let children = self.children(&folder);
+                let children = self.children(folder);
                 let fits = children.iter().take(room).take_while(|entry| {
                     let cost = entry.path().as_str().len();
                     let fits = cost <= bytes;
@@ -164,7 +169,7 @@ impl<'a> Tree<'a> {
                 let taken = fits.count();
                 room -= taken;
                 let folders = children[..taken].iter().filter(|entry| entry.kind == Kind::Folder);
-                next.extend(folders.map(|entry| entry.path().clone()));
+                next.extend(folders.map(|entry| entry.path()));
                 shown.insert(folder, taken);
             }
             level = next;
@@ -174,15 +179,15 @@ impl<'a> Tree<'a> {
 
     fn flatten(
         &self,
-        folder: &VaultPath,
+        folder: PathRef<'_>,
         depth: usize,
-        shown: &HashMap<VaultPath, usize>,
+        shown: &HashMap<PathRef<'_>, usize>,
         nodes: &mut Vec<Node>,
     ) {
-        let taken = shown.get(folder).copied().unwrap_or(0);
+        let taken = shown.get(&folder).copied().unwrap_or(0);
         for entry in &self.children(folder)[..taken] {
             let children = self.children(entry.path()).len();
-            let below = shown.get(entry.path()).copied().unwrap_or(0);
+            let below = shown.get(&entry.path()).copied().unwrap_or(0);
             nodes.push(Node {
                 path: entry.path().as_str().to_owned(),
                 kind: entry.kind.word(),

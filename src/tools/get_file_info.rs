@@ -127,7 +127,7 @@ fn children(context: &Context, found: &Found) -> (Children, u64) {
     let mut children = Children { files: 0, folders: 0, total_files: 0 };
     let mut bytes = 0;
     for entry in catalogue.within(&found.path) {
-        let direct = entry.path().parent().as_ref() == Some(&found.path);
+        let direct = entry.path().parent() == Some(found.path.borrowed());
         match entry.kind {
             Kind::Folder => children.folders += usize::from(direct),
             Kind::File => {

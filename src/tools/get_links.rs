@@ -125,7 +125,7 @@ impl Tool for GetLinks {
         // The graph is of the whole vault; of what cannot be seen nothing is said.
         let view = context.vault.view();
         for lead in &mut leads {
-            lead.resolution.target.take_if(|target| !view.shows(target));
+            lead.resolution.target.take_if(|target| !view.shows(&*target));
             lead.resolution.others.retain(|other| view.shows(other));
         }
         found.retain(|one| view.shows(&one.source));
@@ -214,7 +214,7 @@ fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
             let extension = entry.path().extension();
             entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
         });
-        files.take(200).map(|entry| entry.path().clone()).collect()
+        files.take(200).map(|entry| entry.path().to_path()).collect()
     };
     let mut mentions = Vec::new();
     for file in bases {

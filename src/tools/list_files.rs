@@ -8,7 +8,7 @@ use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::{Entry, Kind, Want};
+use crate::vault::{Entry, Kind, Order, Want, Wanted};
 
 pub(super) struct ListFiles;
 
@@ -60,6 +60,16 @@ enum WantedKind {
     Folder,
 }
 
+impl WantedKind {
+    fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Any => None,
+            Self::File => Some(Kind::File),
+            Self::Folder => Some(Kind::Folder),
+        }
+    }
+}
+
 /// The order of a listing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,6 +81,16 @@ enum SortBy {
     Name,
     /// The largest first.
     Size,
+}
+
+impl SortBy {
+    fn order(self) -> Order {
+        match self {
+            Self::Modified => Order::Modified,
+            Self::Name => Order::Name,
+            Self::Size => Order::Size,
+        }
+    }
 }
 
 /// What is there.
@@ -123,108 +143,94 @@ impl Tool for ListFiles {
         }
         let glob = parse_glob(&input.pattern)?;
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
-        let found = matching(context, &folder, &glob, input.kind, input.sort_by);
-        let below = |glob: &Glob| matching(context, &folder, glob, input.kind, SortBy::Name).len();
-        let total_below = (found.is_empty() && !glob.has_slash())
+        let wanted = Wanted { folder: &folder, glob: &glob, kind: input.kind.kind() };
+        let (entries, total) = listed(context, &wanted, input.sort_by.order(), limit);
+        let below = |glob: &Glob| {
+            let wanted = Wanted { glob, ..wanted };
+            context.vault.catalogue().list(&wanted, Order::Name, 0).total
+        };
+        let total_below = (total == 0 && !glob.has_slash())
             .then(|| below(&glob.anywhere()))
             .filter(|below| *below > 0);
-        let (entries, gone) = confirmed(context, &found, limit);
-        let total = found.len() - gone;
         let text = text(&input.pattern, &folder, &entries, total, total_below);
         let path = folder.as_str().to_owned();
         Ok(Answer { text, data: Output { path, entries, total, total_below } })
     }
 }
 
-/// An entry that fits: enough to put it in order, without a copy of its texts.
-struct Fit {
-    path: VaultPath,
-    size: u64,
-    modified: i64,
-    unnameable: bool,
-}
+/// Times a listing is made again because something in it was gone.
+const ATTEMPTS: usize = 8;
 
-/// The first `limit` entries as they are on the disk now; those that are gone are left out.
-fn confirmed(context: &Context, found: &[Fit], limit: usize) -> (Vec<Listed>, usize) {
-    let (mut entries, mut gone) = (Vec::new(), 0);
-    for fit in found {
-        if entries.len() == limit {
-            break;
-        }
-        let (kind, modified, bytes) = if fit.unnameable {
-            ("special file", fit.modified, fit.size)
-        } else {
-            match context.vault.recheck(&fit.path) {
-                Some(meta) => (meta.kind.word(), meta.modified, meta.size),
-                None => {
-                    gone += 1;
-                    continue;
-                }
-            }
+/// The first `limit` entries as they are on the disk now, and how many there are. Where the system
+/// tells of every change the catalogue has taken it in by now; else each is looked at, and those
+/// that are gone make room for others.
+fn listed(
+    context: &Context,
+    wanted: &Wanted<'_>,
+    order: Order,
+    limit: usize,
+) -> (Vec<Listed>, usize) {
+    let told = context.vault.is_told_of_changes();
+    let mut attempt = 0;
+    loop {
+        let (found, total): (Vec<(bool, Listed)>, usize) = {
+            let catalogue = context.vault.catalogue();
+            let listing = catalogue.list(wanted, order, limit);
+            let conflict_of = |entry: &Entry<'_>| {
+                let original = catalogue.conflict_of(entry.path());
+                original.map(|original| original.as_str().to_owned())
+            };
+            let found = listing.first.iter().map(|entry| {
+                let conflict_of = (entry.kind == Kind::File).then(|| conflict_of(entry)).flatten();
+                (entry.unnameable, Listed::of(entry, conflict_of))
+            });
+            (found.collect(), listing.total)
         };
-        entries.push(Listed {
-            path: fit.path.as_str().to_owned(),
-            kind,
-            modified: local(modified),
-            size: (kind != Kind::Folder.word()).then_some(bytes),
-            conflict_of: None,
-        });
+        if told {
+            return (found.into_iter().map(|(_, listed)| listed).collect(), total);
+        }
+        let shown = found.len();
+        let there: Vec<Listed> = found
+            .into_iter()
+            .filter_map(
+                |(is_unnameable, listed)| {
+                    if is_unnameable { Some(listed) } else { listed.looked_at(context) }
+                },
+            )
+            .collect();
+        attempt += 1;
+        let gone = shown - there.len();
+        if gone == 0 || attempt == ATTEMPTS {
+            return (there, total - gone);
+        }
     }
-    mark_conflicts(context, &mut entries);
-    (entries, gone)
 }
 
-fn mark_conflicts(context: &Context, entries: &mut [Listed]) {
-    let catalogue = context.vault.catalogue();
-    for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::File.word()) {
-        let path = catalogue.get(&entry.path).map(|known| known.path());
-        let original = path.and_then(|path| catalogue.conflict_of(path));
-        entry.conflict_of = original.map(|original| original.as_str().to_owned());
+impl Listed {
+    fn of(entry: &Entry<'_>, conflict_of: Option<String>) -> Self {
+        let kind = if entry.unnameable { Kind::Other } else { entry.kind };
+        Self {
+            path: entry.path().as_str().to_owned(),
+            kind: kind.word(),
+            modified: local(entry.modified),
+            size: (kind != Kind::Folder).then_some(entry.size),
+            conflict_of,
+        }
+    }
+
+    /// The same as the disk has it; `None` if it is gone.
+    fn looked_at(mut self, context: &Context) -> Option<Self> {
+        let meta = context.vault.recheck(&VaultPath::from_disk(&self.path)?)?;
+        self.kind = meta.kind.word();
+        self.modified = local(meta.modified);
+        self.size = (meta.kind != Kind::Folder).then_some(meta.size);
+        Some(self)
     }
 }
 
 pub(super) fn parse_glob(pattern: &str) -> Result<Glob, ToolError> {
     Glob::parse(pattern)
         .map_err(|error| ToolError::new(error.code(), error.to_string(), error.hint()))
-}
-
-/// What fits, in order.
-fn matching(
-    context: &Context,
-    folder: &VaultPath,
-    glob: &Glob,
-    kind: WantedKind,
-    by: SortBy,
-) -> Vec<Fit> {
-    let base = folder.fold_key().len() + usize::from(!folder.is_root());
-    let fits = |entry: &&Entry| {
-        let wanted = match kind {
-            WantedKind::Any => true,
-            WantedKind::File => entry.kind == Kind::File,
-            WantedKind::Folder => entry.kind == Kind::Folder,
-        };
-        wanted && entry.key().get(base..).is_some_and(|below| glob.matches(below))
-    };
-    let fit = |entry: &Entry| Fit {
-        path: entry.path().clone(),
-        size: entry.size,
-        modified: entry.modified,
-        unnameable: entry.unnameable,
-    };
-    let catalogue = context.vault.catalogue();
-    match by {
-        // The catalogue keeps both orders.
-        SortBy::Modified => {
-            let below = catalogue.recent().filter(|entry| entry.path().is_within(folder));
-            below.filter(fits).map(fit).collect()
-        }
-        SortBy::Name => catalogue.within(folder).filter(fits).map(fit).collect(),
-        SortBy::Size => {
-            let mut found: Vec<Fit> = catalogue.within(folder).filter(fits).map(fit).collect();
-            found.sort_by_key(|fit| std::cmp::Reverse(fit.size));
-            found
-        }
-    }
 }
 
 fn text(

@@ -362,7 +362,7 @@ pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]
             let extension = entry.path().extension();
             entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
         });
-        bases.take(200).map(|entry| entry.path().clone()).collect()
+        bases.take(200).map(|entry| entry.path().to_path()).collect()
     };
     let mut found: Vec<BaseLine> = Vec::new();
     for file in bases {

@@ -7,7 +7,7 @@ use super::list_files::parse_glob;
 use super::registry::cancelled;
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::index::search::{self, FileMatches, Mode, Query, Results};
+use crate::index::search::{FileMatches, Mode, Query, Results};
 use crate::note::code::ErrorCode;
 use crate::vault::Want;
 
@@ -142,8 +142,9 @@ impl Tool for SearchFiles {
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let query = query(context, &input)?;
         let settings = &context.settings.search;
+        let index = &context.index.text;
         let results =
-            search::search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
+            index.search(&context.vault, &query, settings, &context.cancel).map_err(|error| {
                 ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
             })?;
         if context.cancel.is_cancelled() {

@@ -13,11 +13,12 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `save`, `trash`, [`abilities`], [`plugin`].
+//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `trash`, [`abilities`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
 pub mod abilities;
+mod absorb;
 pub mod catalogue;
 mod conflicts;
 pub mod dir;
@@ -27,6 +28,7 @@ pub mod plugin;
 pub mod protect;
 mod real;
 mod refresh;
+mod remembered;
 mod renames;
 mod resolve;
 mod revision;
@@ -49,7 +51,7 @@ use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
 
 pub use abilities::Abilities;
-pub use catalogue::{Catalogue, Counts, Entry};
+pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Wanted};
 pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
 pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
@@ -137,6 +139,8 @@ struct Inner {
     changing: Mutex<()>,
     /// One full scan at a time.
     scanning: Mutex<()>,
+    /// Whether the catalogue was whole after the watch was set: what is told keeps it so.
+    whole: AtomicBool,
     /// Set when everything is to end: a scan under way gives up.
     stopping: AtomicBool,
     /// While a full scan runs: what else was looked at or changed meanwhile.
@@ -225,6 +229,7 @@ impl Vault {
             scanned: AtomicU64::new(refresh::NEVER),
             changing: Mutex::default(),
             scanning: Mutex::default(),
+            whole: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             touched: Mutex::default(),
             late: save::LateWrites::default(),
@@ -475,6 +480,8 @@ impl Vault {
         let watcher = lock(&self.0.watch).stop();
         if let Some(thread) = watcher {
             let _ = thread.join();
+            // Only who was told of every change knows what the next start would find.
+            self.remember();
         }
         self.0.late.finish(self);
     }

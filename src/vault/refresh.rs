@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
-use super::catalogue::{Catalogue, Entry};
+use super::catalogue::{Catalogue, Counts, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name};
 use super::error::VaultError;
 use super::protect::is_hidden;
+use super::remembered;
 use super::scan::{self, Scan};
 use super::{Vault, lock};
-use crate::note::path::VaultPath;
+use crate::note::path::{MAX_DEPTH, VaultPath};
 
 /// What happened to a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +74,11 @@ impl Vault {
     /// [`VaultError::Gone`] if the vault's folder is not the one that was opened; the catalogue
     /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
     pub fn rescan(&self) -> Result<(), VaultError> {
+        self.0.whole.store(false, Ordering::Release);
         self.check_root()?;
         self.rescan_with(&|_| ())?;
         self.rewatch();
+        self.0.whole.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -86,13 +89,15 @@ impl Vault {
         let root = VaultPath::root();
         // What changes while the walk is under way may lie behind it: looked at again at the end.
         *lock(&self.0.touched) = Some(Vec::new());
-        let found = scan::scan(&self.0.root, &root, &self.0.stopping, progress);
+        let load = || if first { remembered::load(&self.0.state) } else { None };
+        let walk = || scan::scan(&self.0.root, &root, &self.0.stopping, progress);
+        let (saved, found) = rayon::join(load, walk);
         let scan = found.map_err(|source| VaultError::io("list", &root, source))?;
         if self.0.stopping.load(Ordering::Relaxed) {
             return Ok(());
         }
         let turn = lock(&self.0.changing);
-        let changes = self.replace_catalogue(scan, first);
+        let changes = self.take_scan(scan, saved.unwrap_or_default(), first);
         let touched = lock(&self.0.touched).take().unwrap_or_default();
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.scanned.store(milliseconds, Ordering::Relaxed);
@@ -104,24 +109,46 @@ impl Vault {
         Ok(())
     }
 
-    fn replace_catalogue(&self, scan: Scan, first: bool) -> Vec<VaultChange> {
+    /// Brings the catalogue to what a scan has found; `saved` is what there is of it at the first.
+    fn take_scan(&self, scan: Scan, mut saved: Catalogue, first: bool) -> Vec<VaultChange> {
         let Scan { mut entries, unreadable, unfinished, hidden } = scan;
         if first {
             *lock(&self.0.unfinished) = unfinished;
         }
         // A folder that cannot be listed for a moment is not empty: what was known of it stays.
         for (folder, _) in &unreadable {
-            entries.extend(self.catalogue().within(folder).cloned());
+            entries.extend(self.catalogue().within(folder).map(Entry::to_new));
         }
         let protected = hidden.into_iter().filter(|path| self.0.protection.check(path).is_some());
         *write(&self.0.protected_folders) = protected.collect();
         *write(&self.0.unreadable) = unreadable;
-        let fresh = Catalogue::build(entries);
-        self.edit_catalogue(|catalogue| {
-            let changes = if first { Vec::new() } else { differences(catalogue, &fresh) };
-            *catalogue = fresh;
-            changes
-        })
+        if first {
+            if saved.counts() == Counts::default() {
+                saved = Catalogue::build(entries);
+            } else {
+                let difference = saved.difference(entries);
+                saved.apply(difference.edits());
+            }
+            self.edit_catalogue(|catalogue| *catalogue = saved);
+            return Vec::new();
+        }
+        let difference = self.catalogue().difference(entries);
+        let changes = self.changes(&difference);
+        self.edit_catalogue(|catalogue| catalogue.apply(difference.edits()));
+        changes
+    }
+
+    /// What a difference tells.
+    fn changes(&self, difference: &Difference) -> Vec<VaultChange> {
+        let catalogue = self.catalogue();
+        let gone = difference.gone.iter().map(|entry| change(ChangeKind::Removed, entry));
+        let come =
+            difference.put.iter().filter_map(|entry| match catalogue.get(entry.path.as_str()) {
+                None => Some(change(ChangeKind::Created, entry)),
+                Some(before) if before.same_state(entry) => None,
+                Some(_) => Some(change(ChangeKind::Modified, entry)),
+            });
+        gone.chain(come).collect()
     }
 
     /// Looks at `path` and tells the catalogue; gives what is there, links not followed. A new
@@ -169,7 +196,8 @@ impl Vault {
                 self.put(spelt.as_ref().unwrap_or(path), &meta);
             }
             Err(error) if is_absence(&error) => {
-                let gone = self.edit_catalogue(|catalogue| catalogue.remove_tree(path));
+                let edits = vec![Edit::Remove(path.clone())];
+                let gone = self.edit_catalogue(|catalogue| catalogue.apply(edits));
                 let gone: Vec<_> =
                     gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
                 self.emit(&gone);
@@ -179,7 +207,7 @@ impl Vault {
         self.touch(path);
     }
 
-    fn touch(&self, path: &VaultPath) {
+    pub(super) fn touch(&self, path: &VaultPath) {
         if let Some(touched) = lock(&self.0.touched).as_mut() {
             touched.push(path.clone());
         }
@@ -188,6 +216,10 @@ impl Vault {
     /// Puts what is at `path` into the catalogue, with the folders on the way and, for a new
     /// folder, all that is in it, and tells what changed by that. Only in one's turn.
     fn put(&self, path: &VaultPath, meta: &Meta) {
+        // Deeper folders are not listed either.
+        if path.components().count() > MAX_DEPTH {
+            return;
+        }
         let Some(entry) = self.entry(path, meta) else { return };
         let known =
             self.catalogue().get(path.as_str()).map(|known| (known.kind, known.agrees(meta)));
@@ -206,21 +238,18 @@ impl Vault {
         };
         let mut changes = self.missing_parents(path);
         changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
-        self.edit_catalogue(|catalogue| {
-            if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
-                catalogue.remove_tree(path);
-            }
-            catalogue.insert(entry);
-            for entry in below {
-                changes.push(change(ChangeKind::Created, &entry));
-                catalogue.insert(entry);
-            }
-        });
+        let mut edits = Vec::with_capacity(below.len() + 2);
+        if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
+            edits.push(Edit::Remove(path.clone()));
+        }
+        changes.extend(below.iter().map(|entry| change(ChangeKind::Created, entry)));
+        edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
+        self.edit_catalogue(|catalogue| catalogue.apply(edits));
         self.emit(&changes);
     }
 
     /// The catalogue's entry for what is at `path`.
-    fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<Entry> {
+    fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<NewEntry> {
         let parent = path.parent()?;
         let folder = self.0.root.open_folder_at(&parent).ok()?;
         let listed = super::dir::Listed { name: path.name().into(), meta: *meta };
@@ -241,9 +270,9 @@ impl Vault {
         let mut changes = Vec::new();
         for folder in missing.into_iter().rev() {
             if let Ok(meta) = self.0.root.stat_at(&folder) {
-                let entry = Entry::new(folder, &meta);
+                let entry = NewEntry::new(folder, &meta);
                 changes.push(change(ChangeKind::Created, &entry));
-                self.edit_catalogue(|catalogue| catalogue.insert(entry));
+                self.edit_catalogue(|catalogue| catalogue.apply(vec![Edit::Put(entry)]));
             }
         }
         changes
@@ -279,13 +308,13 @@ impl Vault {
             .collect();
         let mut gone = Vec::new();
         for entry in self.catalogue().within(path) {
-            if entry.path().parent().as_ref() != Some(path) || entry.unnameable {
+            if entry.path().parent() != Some(path.borrowed()) || entry.unnameable {
                 continue;
             }
-            match on_disk.get(entry.path()) {
-                None => gone.push(entry.path().clone()),
+            match on_disk.get(entry.path().as_str()) {
+                None => gone.push(entry.path().to_path()),
                 Some(meta) if entry.agrees(meta) => {
-                    on_disk.remove(entry.path());
+                    on_disk.remove(entry.path().as_str());
                 }
                 Some(_) => {}
             }
@@ -318,14 +347,10 @@ impl Vault {
         };
         let Some(entry) = self.entry(to, &meta) else { return false };
         let mut changes = self.missing_parents(to);
-        self.edit_catalogue(|catalogue| {
-            catalogue.remove_tree(from);
-            catalogue.remove_tree(to);
-            catalogue.insert(entry);
-            below.into_iter().flat_map(|scan| scan.entries).for_each(|entry| {
-                catalogue.insert(entry);
-            });
-        });
+        let mut edits = vec![Edit::Remove(from.clone()), Edit::Remove(to.clone())];
+        let below = below.into_iter().flat_map(|scan| scan.entries);
+        edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
+        self.edit_catalogue(|catalogue| catalogue.apply(edits));
         let kind = ChangeKind::Renamed { from: from.clone() };
         changes.push(VaultChange { kind, path: to.clone(), entry: meta.kind });
         self.emit(&changes);
@@ -338,27 +363,13 @@ impl Vault {
     }
 }
 
-fn is_absence(error: &io::Error) -> bool {
+pub(super) fn is_absence(error: &io::Error) -> bool {
     // A folder on the way became a file: what lay in it is gone as well.
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn change(kind: ChangeKind, entry: &Entry) -> VaultChange {
-    VaultChange { kind, path: entry.path().clone(), entry: entry.kind }
-}
-
-fn differences(old: &Catalogue, new: &Catalogue) -> Vec<VaultChange> {
-    let root = VaultPath::root();
-    let gone = old
-        .within(&root)
-        .filter(|entry| new.get(entry.path().as_str()).is_none())
-        .map(|entry| change(ChangeKind::Removed, entry));
-    let come = new.within(&root).filter_map(|entry| match old.get(entry.path().as_str()) {
-        None => Some(change(ChangeKind::Created, entry)),
-        Some(before) if before.same_state(entry) => None,
-        Some(_) => Some(change(ChangeKind::Modified, entry)),
-    });
-    gone.chain(come).collect()
+pub(super) fn change(kind: ChangeKind, entry: &NewEntry) -> VaultChange {
+    VaultChange { kind, path: entry.path.clone(), entry: entry.kind }
 }
 
 fn write<T>(guarded: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {

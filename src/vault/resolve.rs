@@ -10,7 +10,8 @@
 //! The catalogue answers; the disk confirms. Where the catalogue knows nothing, the folders on the
 //! way are listed before "not found" is said.
 
-use super::catalogue::{Catalogue, Entry, LinkTarget};
+use super::catalogue::LinkTarget;
+use super::catalogue::{Catalogue, Entry};
 use super::dir::{Kind, Meta};
 use super::error::VaultError;
 use super::protect::{is_hidden, is_hidden_name};
@@ -173,11 +174,11 @@ impl Vault {
     fn confirm(
         &self,
         asked: &VaultPath,
-        entry: &Entry,
+        entry: &Picked,
         want: Want,
         links: usize,
     ) -> Result<Option<Found>, VaultError> {
-        let path = entry.path();
+        let path = &entry.path;
         if entry.unnameable {
             let reason = "its name on disk is not UTF-8; rename it with the system's own tools";
             let path = path.to_string();
@@ -247,10 +248,10 @@ impl Vault {
         }
         if let Some((folder, entry)) = link {
             if links >= 40 {
-                let (path, link) = (asked.clone(), entry.path().clone());
+                let (path, link) = (asked.clone(), entry.path.clone());
                 return Err(VaultError::BrokenLink { path, link, fault: "leads in a circle" });
             }
-            let target = self.follow(asked, entry.path())?;
+            let target = self.follow(asked, &entry.path)?;
             let rest = asked.relative_to(&folder).expect("a parent is on the way");
             let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
             let joined = joined.expect("components of a path are names");
@@ -261,7 +262,7 @@ impl Vault {
 
     /// What the catalogue knows of the folders on the way to `asked`, from the root down, as far as
     /// it knows any: a path of two thousand components costs no more than its known part.
-    fn known_above(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Entry)> {
+    fn known_above(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Picked)> {
         let mut known = Vec::new();
         let mut folder = VaultPath::root();
         let parent = asked.parent().expect("the root was answered before");
@@ -282,7 +283,7 @@ impl Vault {
     fn look_for(&self, asked: &VaultPath) -> bool {
         let known = self.known_above(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
         let deepest = known.filter(|entry| entry.kind == Kind::Folder).last();
-        let known = deepest.map_or_else(VaultPath::root, |entry| entry.path().clone());
+        let known = deepest.map_or_else(VaultPath::root, |entry| entry.path);
         self.refresh_folder(&known)
     }
 
@@ -344,7 +345,7 @@ impl Vault {
     /// Where the link at a path leads, in words; `None` if it is no link.
     pub fn link_target(&self, path: &VaultPath) -> Option<String> {
         let catalogue = self.catalogue();
-        Some(match catalogue.get(path.as_str())?.target.as_deref()? {
+        Some(match catalogue.get(path.as_str())?.target? {
             LinkTarget::Inside(target) if !self.view().shows(target) => {
                 "a place that cannot be seen from here".to_owned()
             }
@@ -364,14 +365,27 @@ impl Vault {
     }
 }
 
+/// What the catalogue answered, kept for after it is let go.
+struct Picked {
+    path: VaultPath,
+    kind: Kind,
+    unnameable: bool,
+}
+
+impl Picked {
+    fn of(entry: &Entry<'_>) -> Self {
+        Self { path: entry.path().to_path(), kind: entry.kind, unnameable: entry.unnameable }
+    }
+}
+
 /// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
 fn pick(
     catalogue: &Catalogue,
     asked: &VaultPath,
     want: Want,
     view: &View,
-) -> Result<Option<Entry>, VaultError> {
-    let suits = |entry: &&Entry| match want {
+) -> Result<Option<Picked>, VaultError> {
+    let suits = |entry: &Entry<'_>| match want {
         Want::File => matches!(entry.kind, Kind::File | Kind::Link),
         Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),
         Want::Any | Want::Entry => true,
@@ -391,17 +405,17 @@ fn pick(
     ];
     for suitable in [true, false] {
         for (candidates, spelt, exact) in tries {
-            let fits = |entry: &&&Entry| {
+            let fits = |entry: &&Entry<'_>| {
                 view.shows(entry.path())
                     && (!suitable || suits(entry))
                     && (!exact || fold::normal(entry.path().as_str()) == spelt)
             };
-            let fitting: Vec<&Entry> = candidates.iter().filter(fits).copied().collect();
+            let fitting: Vec<Entry<'_>> = candidates.iter().filter(fits).copied().collect();
             match prefer_exact(&fitting, spelt)[..] {
                 [] => {}
-                [one] => return Ok(Some(one.clone())),
+                [one] => return Ok(Some(Picked::of(&one))),
                 ref several => {
-                    let candidates = several.iter().map(|entry| entry.path().clone()).collect();
+                    let candidates = several.iter().map(|entry| entry.path().to_path()).collect();
                     return Err(VaultError::Ambiguous { path: asked.clone(), candidates });
                 }
             }
@@ -410,17 +424,20 @@ fn pick(
     Ok(None)
 }
 
-fn leads_on(entry: &Entry) -> bool {
-    matches!(entry.target.as_deref(), Some(LinkTarget::Inside(_) | LinkTarget::Outside))
+fn leads_on(entry: &Entry<'_>) -> bool {
+    matches!(entry.target, Some(LinkTarget::Inside(_) | LinkTarget::Outside))
 }
 
 /// Those of the candidates whose components, from the left, are most exactly as asked.
-fn prefer_exact<'a>(candidates: &[&'a Entry], spelt: &str) -> Vec<&'a Entry> {
-    let exactness = |entry: &Entry| -> Vec<bool> {
+fn prefer_exact<'a>(candidates: &[Entry<'a>], spelt: &str) -> Vec<Entry<'a>> {
+    if candidates.len() < 2 {
+        return candidates.to_vec();
+    }
+    let exactness = |entry: &Entry<'_>| -> Vec<bool> {
         let components = entry.path().components().zip(spelt.split('/'));
         components.map(|(real, asked)| fold::normal(real) == asked).collect()
     };
-    let best = candidates.iter().map(|entry| exactness(entry)).max();
+    let best = candidates.iter().map(exactness).max();
     candidates.iter().filter(|entry| Some(exactness(entry)) == best).copied().collect()
 }
 

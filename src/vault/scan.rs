@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::Scope;
 
-use super::catalogue::{Entry, LinkTarget};
+use super::catalogue::{LinkTarget, NewEntry};
 use super::dir::{Folder, Kind, Listed, Name};
 use super::protect::is_hidden_name;
 use super::save::is_temp_name;
@@ -16,7 +16,7 @@ use crate::note::path::{MAX_DEPTH, VaultPath};
 /// What a walk found.
 #[derive(Default)]
 pub(super) struct Scan {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<NewEntry>,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
     /// Hidden files of our own saves; see `save`.
@@ -56,7 +56,7 @@ impl Shared<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return;
         }
-        let listing = self.root.open_folder_at(&path).and_then(|f| Ok((f.list()?, f)));
+        let listing = self.root.open_folder_at(&path).and_then(|f| Ok((f.list_once()?, f)));
         match listing {
             Ok((listed, folder)) => self.take(scope, &folder, &path, listed),
             // Gone between listing and opening: it is not in the vault any more.
@@ -80,7 +80,7 @@ impl Shared<'_> {
                 continue;
             };
             if entry.kind == Kind::Folder && !entry.unnameable {
-                let below = entry.path().clone();
+                let below = entry.path.clone();
                 if depth >= MAX_DEPTH {
                     let reason = format!("it lies more than {MAX_DEPTH} folders deep");
                     self.lock().unreadable.push((below, reason));
@@ -111,16 +111,16 @@ impl Shared<'_> {
 }
 
 /// The catalogue's entry for one listed name; `None` for what is invisible in a vault.
-pub(super) fn entry(folder: &Folder, path: &VaultPath, listed: &Listed) -> Option<Entry> {
+pub(super) fn entry(folder: &Folder, path: &VaultPath, listed: &Listed) -> Option<NewEntry> {
     let Some(name) = listed.name.to_str() else {
-        let mut entry = Entry::new(path.join(&escaped(&listed.name))?, &listed.meta);
+        let mut entry = NewEntry::new(path.join(&escaped(&listed.name))?, &listed.meta);
         entry.unnameable = true;
         return Some(entry);
     };
     if is_hidden_name(name) {
         return None;
     }
-    let mut entry = Entry::new(path.join(name)?, &listed.meta);
+    let mut entry = NewEntry::new(path.join(name)?, &listed.meta);
     if entry.kind == Kind::Link {
         let target = Name::new(name).and_then(|name| folder.read_link(name)).ok();
         let inside = target.and_then(|target| link_target(path, target.to_str()?));

@@ -7,8 +7,8 @@
 use std::ops::Deref;
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::catalogue::{Catalogue, Entry};
-use crate::note::path::VaultPath;
+use super::catalogue::{Catalogue, Entry, Listing, Order, Wanted};
+use crate::note::path::{PathRef, VaultPath};
 
 /// Some folders of the vault, or all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,9 +24,15 @@ impl View {
         Self(Some(folders.into()))
     }
 
+    /// Whether all of the vault can be seen.
+    pub fn is_all(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether this can be seen, as part of a folder or on the way to one.
-    pub fn shows(&self, path: &VaultPath) -> bool {
+    pub fn shows<'p>(&self, path: impl Into<PathRef<'p>>) -> bool {
         let Some(folders) = &self.0 else { return true };
+        let path = path.into();
         folders.iter().any(|folder| path.is_within(folder) || folder.is_within(path))
     }
 
@@ -60,32 +66,40 @@ impl<'v> Seen<'v> {
     }
 
     /// As [`Catalogue::get`].
-    pub fn get(&self, path: &str) -> Option<&Entry> {
+    pub fn get(&self, path: &str) -> Option<Entry<'_>> {
         self.catalogue.get(path).filter(|entry| self.view.shows(entry.path()))
     }
 
     /// As [`Catalogue::folded`].
-    pub fn folded(&self, key: &str) -> Vec<&Entry> {
+    pub fn folded(&self, key: &str) -> Vec<Entry<'_>> {
         let mut found = self.catalogue.folded(key);
         found.retain(|entry| self.view.shows(entry.path()));
         found
     }
 
     /// As [`Catalogue::named`].
-    pub fn named(&self, name_key: &str) -> Vec<&Entry> {
+    pub fn named(&self, name_key: &str) -> Vec<Entry<'_>> {
         let mut found = self.catalogue.named(name_key);
         found.retain(|entry| self.view.shows(entry.path()));
         found
     }
 
     /// As [`Catalogue::recent`].
-    pub fn recent(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
         self.catalogue.recent().filter(|entry| self.view.shows(entry.path()))
     }
 
     /// As [`Catalogue::within`].
-    pub fn within<'a>(&'a self, folder: &'a VaultPath) -> impl Iterator<Item = &'a Entry> {
+    pub fn within<'a>(
+        &'a self,
+        folder: &VaultPath,
+    ) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a, 'v> {
         self.catalogue.within(folder).filter(|entry| self.view.shows(entry.path()))
+    }
+
+    /// The first `limit` of what is wanted, in order, and how much there is.
+    pub fn list(&self, wanted: &Wanted<'_>, order: Order, limit: usize) -> Listing<'_> {
+        self.catalogue.list(wanted, order, limit, self.view)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
 use tokio::sync::{Semaphore, mpsc};
 use vault_steward::agent::clock::SystemClock;
@@ -10,7 +11,7 @@ use vault_steward::agent::context::Context;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
-    Answer, Audience, Later, Memory as _, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
+    Answer, Audience, Later, Memory, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
 };
 use vault_steward::agent::turn::{Called, Changes, Reason, Show};
 use vault_steward::agent::{
@@ -30,10 +31,12 @@ use crate::world::Nowhere;
 
 /// A model that answers once it may, and calls `look` where the last message says so.
 #[derive(Clone)]
-struct Holds(Arc<Semaphore>);
+struct Holds(Arc<Semaphore>, ThreadId);
 
 impl Models for Holds {
     fn current(&self) -> Option<Model> {
+        // Keys are read from files for it.
+        assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         Some(Model { provider: Arc::new(self.clone()), window: 100_000 })
     }
 
@@ -42,6 +45,7 @@ impl Models for Holds {
     }
 
     fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         ("m".to_owned(), None)
     }
 }
@@ -72,7 +76,8 @@ impl Provider for Holds {
             let (endpoint, model) = ("e".to_owned(), "m".to_owned());
             let origin = Origin { wire: Wire::Anthropic, endpoint, model };
             let content = vec![block];
-            Ok(Item::Done(Box::new(Turn { content, stop, usage: None, origin, request_id: None })))
+            let usage = Some(Usage::default());
+            Ok(Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None })))
         }))
     }
 }
@@ -97,31 +102,37 @@ impl Toolbox for Looks {
     }
 }
 
-struct Tells(mpsc::UnboundedSender<What>);
+struct Tells(mpsc::UnboundedSender<Told>);
 
 impl Audience for Tells {
     fn tell(&self, told: Told) {
-        let _ = self.0.send(told.what);
+        let _ = self.0.send(told);
     }
 }
 
-struct Life {
-    agent: Agent,
-    conversations: Conversations,
-    may: Arc<Semaphore>,
+pub struct Life {
+    pub agent: Agent,
+    pub conversations: Conversations,
+    pub may: Arc<Semaphore>,
     looks: Looks,
-    told: mpsc::UnboundedReceiver<What>,
+    pub told: mpsc::UnboundedReceiver<Told>,
 }
 
 impl Life {
-    fn begin(folder: &Path) -> Self {
+    pub fn begin(folder: &Path) -> Self {
         let (settings, clock) = (ConversationSettings::default(), Arc::new(SystemClock::default()));
         let conversations = Conversations::new(Store::at(folder), settings, clock);
+        let memory = Box::new(StoredMemory::new(conversations.clone()));
+        Self::with(conversations, memory)
+    }
+
+    /// With another memory in the place of what these conversations keep.
+    pub fn with(conversations: Conversations, memory: Box<dyn Memory>) -> Self {
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
         let (tell, told) = mpsc::unbounded_channel();
         let ports = Ports {
-            memory: Box::new(StoredMemory::new(conversations.clone())),
-            models: Box::new(Holds(Arc::clone(&may))),
+            memory,
+            models: Box::new(Holds(Arc::clone(&may), thread::current().id())),
             toolbox: Box::new(looks.clone()),
             audience: Box::new(Tells(tell)),
             place: Box::new(Nowhere),
@@ -131,21 +142,21 @@ impl Life {
     }
 
     async fn until_heard(&mut self, text: &str) {
-        while let Some(what) = self.told.recv().await {
-            if matches!(&what, What::Show(Show::User(said)) if said.text == text) {
+        while let Some(told) = self.told.recv().await {
+            if matches!(&told.what, What::Show(Show::User(said)) if said.text == text) {
                 return;
             }
         }
     }
 
     /// What is said and answered: the number of its conversation.
-    async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
+    pub async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
         self.agent.say(said, to).await.unwrap().await.unwrap().conversation
     }
 
     /// Every message of a person that is kept, of all conversations.
-    fn heard(&self) -> Vec<String> {
+    pub fn heard(&self) -> Vec<String> {
         let memory = StoredMemory::new(self.conversations.clone());
         let mut heard = Vec::new();
         for conversation in self.conversations.recent(1_000).unwrap() {
@@ -159,7 +170,7 @@ impl Life {
     }
 }
 
-fn said(text: &str) -> Said {
+pub fn said(text: &str) -> Said {
     Said {
         id: String::new(),
         text: text.to_owned(),
@@ -167,6 +178,7 @@ fn said(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: Some(text.to_owned()),
+        attached: vault_steward::agent::attached::Attached::default(),
         note: None,
     }
 }
@@ -399,4 +411,48 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     assert_eq!(third.conversation, other);
     store.settle_message(row.id, InboxState::Done, None, "").unwrap();
     assert_eq!(store.heard_in(row.id).unwrap(), Some(third.turn));
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_without_what_is_damaged_in_it() {
+    // The message, the answer, the next message, its call, the result, the answer.
+    for damaged in 1..=6 {
+        let folder = tempfile::tempdir().unwrap();
+        let life = Life::begin(folder.path());
+        let conversation = life.answered(said("first"), None).await;
+        life.answered(said("look at this"), None).await;
+        drop(life);
+        let database = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
+        let flip = "UPDATE item SET text = text || '!' WHERE number = ?1";
+        assert_eq!(database.execute(flip, [damaged]).unwrap(), 1);
+        drop(database);
+        let mut life = Life::begin(folder.path());
+        assert_eq!(life.answered(said("and now"), None).await, conversation);
+        life.answered(said("and then"), None).await;
+        let memory = StoredMemory::new(life.conversations.clone());
+        let entries = memory.entries(conversation).unwrap();
+        assert_eq!(entries.iter().filter(|entry| entry.is_of_damage()).count(), 1, "{damaged}");
+        let context = Context::of(entries);
+        for (at, message) in context.messages().iter().enumerate() {
+            let calls = match message {
+                Message::Assistant { content, .. } => {
+                    content.iter().filter(|block| block.call().is_some()).count()
+                }
+                _ => 0,
+            };
+            let results = match context.messages().get(at + 1) {
+                Some(Message::ToolResults { results }) => results.len(),
+                _ => 0,
+            };
+            assert_eq!(calls, results, "{damaged}: {:?}", context.messages());
+        }
+        let mut told = 0;
+        while let Ok(heard) = life.told.try_recv() {
+            told += usize::from(matches!(
+                heard.what,
+                What::Show(Show::Notice { title, .. }) if title.contains("damaged")
+            ));
+        }
+        assert_eq!(told, 2, "each turn says so");
+    }
 }

@@ -101,6 +101,37 @@ fn a_message_can_be_refused_or_replaced_before_anybody_hears_it() {
 }
 
 #[test]
+fn a_slow_hook_holds_up_its_own_client_alone() {
+    let wire = Wire::Chat;
+    let place = Place::new(wire, ["One.", "Two.", "Three."].map(|text| says(wire, text)).into());
+    let script = r#"read line; echo "$line" >> "$TMPDIR/asked"
+        case "$line" in *slow*) until [ -e "$TMPDIR/go" ]; do sleep 0.02; done;; esac"#;
+    let settings = "on = [\"message_received\"]\nsees = \"texts\"\nseconds = 60";
+    add(&place, "guard", settings, script);
+    let daemon = place.serve();
+    let (mut one, mut other) = (place.client(&daemon), place.client(&daemon));
+    let session = |client: &mut crate::serve::Watcher| {
+        let begun = client.client.call("session/new", json!({}));
+        begun["result"]["sessionId"].clone()
+    };
+    let (mine, theirs) = (session(&mut one), session(&mut other));
+    let prompt = |text: &str, to: &Value| json!({"sessionId": to, "prompt": [{"type": "text", "text": text}]});
+    let slow = one.say(prompt("something slow", &mine));
+    let behind = one.say(prompt("what comes behind it", &mine));
+    let hooks = || place.home.state().join("hooks");
+    until("the hook is asked", || hooks().join("asked").exists());
+    let quick = other.say(prompt("something quick", &theirs));
+    assert_eq!(other.answer(quick)["result"]["_meta"]["vault"]["answer"], "One.");
+    std::fs::write(hooks().join("go"), "").unwrap();
+    one.answer(slow);
+    one.answer(behind);
+    let loaded = one.client.call("_vault/conversation", json!({"sessionId": mine}));
+    let text = loaded.to_string();
+    let (first, second) = (text.find("something slow"), text.find("what comes behind it"));
+    assert!(first.is_some() && first < second, "{loaded}");
+}
+
+#[test]
 fn turns_and_conversations_are_told_with_what_may_be_seen() {
     let wire = Wire::Chat;
     let write = json!({"path": "New.md", "content": "text"});

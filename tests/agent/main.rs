@@ -17,11 +17,16 @@ mod manual;
 mod models;
 
 mod arrivals;
+#[cfg(unix)]
+mod asked;
+mod attached;
 mod crash;
+mod endings;
 #[cfg(unix)]
 mod hooks;
 mod injection;
 mod kept;
+mod reconnect;
 mod script;
 mod serve;
 mod simulation;

@@ -110,6 +110,7 @@ fn run(
                 scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
                 from: None,
                 client_id: Some(name.clone()),
+                attached: vault_steward::agent::attached::Attached::default(),
                 note: None,
             };
             let kept = world.kept.lock().unwrap().conversations.len() as i64;

@@ -84,6 +84,7 @@ fn run(
                 scope: Scope::Person,
                 from: None,
                 client_id: Some(name.clone()),
+                attached: vault_steward::agent::attached::Attached::default(),
                 note: None,
             };
             waiting.push(agent.say(said, None).await.unwrap());

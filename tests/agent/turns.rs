@@ -255,3 +255,25 @@ fn a_recording_is_played_back_without_a_model() {
     assert_eq!(ask(&played), first);
     assert_eq!(place.server.requests().len(), 2, "nobody was asked");
 }
+
+#[test]
+fn the_request_for_a_summary_is_counted_too() {
+    let wire = Wire::Chat;
+    let place = Place::with(
+        wire,
+        ["One.", "What was said before.", "Two."].map(|text| says(wire, text)).into(),
+        "[conversation]\ntitles_by_model = false\n[agent]\nmax_context_tokens = 4000",
+    );
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let first = client.prompt(&"word ".repeat(2_000));
+    client.answer(first);
+    let second = client.prompt("And now something short");
+    let answered = client.answer(second);
+    let vault = &answered["result"]["_meta"]["vault"];
+    assert_eq!(vault["answer"], "Two.", "{answered}");
+    assert_eq!(place.server.requests().len(), 3, "two turns and a summary");
+    let of = json!({"sessionId": vault["sessionId"]});
+    let usage = client.client.call("_vault/usage", of);
+    assert_eq!(usage["result"]["total"]["requests"], 3, "{usage}");
+}

@@ -262,7 +262,7 @@ fn a_tool_that_takes_too_long_is_ended() {
     let slow = Settings { call_seconds: 1, ..Settings::default() };
     let calls = calls(&vault, slow);
     calls.set_tool_settings(tools::Settings {
-        search: search::Settings { deadline_milliseconds: 60_000 },
+        search: search::Settings { deadline_milliseconds: 60_000, ..Default::default() },
     });
     let search = json!({"pattern": "[ab]*a[ab]{60}a[ab]{60}c"});
     let begun = std::time::Instant::now();

@@ -183,6 +183,31 @@ fn commands_do_what_they_say() {
 }
 
 #[test]
+fn the_first_message_after_new_goes_to_the_new_conversation_whatever_others_say() {
+    let place = Place::new(["One.", "Elsewhere.", "Three."].map(|text| says(WIRE, text)).into());
+    let mut terminal = open(&place, &[]);
+    terminal.press("the first thing\r");
+    terminal.expect("One.");
+    terminal.expect("> ");
+    terminal.press("/new\r");
+    terminal.expect("> ");
+    // Another client speaks in the first one, which is the current one from then on.
+    let mut other = place.client(false);
+    let listed = other.call("session/list", json!({}));
+    let sessions = listed["result"]["sessions"].as_array().unwrap();
+    let is_first = |one: &&serde_json::Value| one["_meta"]["vault"]["items"] != 0;
+    let first = sessions.iter().find(is_first).unwrap()["sessionId"].clone();
+    let text = json!([{"type": "text", "text": "something else"}]);
+    other.call("session/prompt", json!({"sessionId": first, "prompt": text}));
+    terminal.press("the new thing\r");
+    terminal.expect("Three.");
+    let asked = place.asked();
+    assert!(asked.contains("the new thing") && !asked.contains("the first thing"), "{asked}");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
 fn a_connection_that_broke_is_made_again() {
     let slow = vec![
         Step::Pause(std::time::Duration::from_millis(100)),

@@ -272,3 +272,53 @@ fn a_file_system_that_protects_less_is_said_in_status() {
     let left = std::fs::read_dir(&vault).unwrap().count();
     assert_eq!(left, 1, "what was tried is tidied up");
 }
+
+#[test]
+#[cfg(unix)]
+fn the_text_index_is_saved_and_no_end_makes_it_wrong() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    // Long before: what changed within the last moments is not known by its time.
+    for (name, text) in [("needle.md", "the needle lies here\n"), ("hay.md", "nothing but hay\n")] {
+        std::fs::write(vault.join(name), text).unwrap();
+        let file = std::fs::File::options().append(true).open(vault.join(name)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+    }
+    let found = |pattern: &str| {
+        let run = home.run_in(&vault, &["call", "search_files", "--pattern", pattern, "--json"]);
+        let answer = run.expect(0).json();
+        let files = answer["files"].as_array().unwrap().iter();
+        files.map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    type Damage = Box<dyn Fn(&std::path::Path)>;
+    let mut damage: Vec<Damage> = vec![
+        Box::new(|_| ()),
+        Box::new(|folder| std::fs::write(folder.join("table"), b"no table").unwrap()),
+        Box::new(|folder| std::fs::remove_file(folder.join("signatures")).unwrap()),
+        Box::new(|folder| std::fs::remove_dir_all(folder).unwrap()),
+    ];
+    let mut number = 0;
+    while let Some(damage) = damage.pop() {
+        number += 1;
+        let mut daemon = home.serve(&vault);
+        let folder = home.state().join("text");
+        assert_eq!(found("needle"), ["needle.md"], "whether or not it is ready");
+        let started = std::time::Instant::now();
+        while !(folder.join("table").exists() && folder.join("signatures").exists()) {
+            assert!(started.elapsed() < Duration::from_secs(60), "it is saved when it is made");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for file in ["table", "signatures"] {
+            let mode = std::fs::metadata(folder.join(file)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{file}");
+        }
+        assert_eq!(found("needle"), ["needle.md"]);
+        let marker = format!("marker {number}");
+        std::fs::write(vault.join("hay.md"), &marker).unwrap();
+        assert_eq!(found(&marker), ["hay.md"], "a change is found at once");
+        assert_eq!(found("nothing but"), [] as [&str; 0]);
+        daemon.kill();
+        damage(&folder);
+    }
+}

@@ -111,7 +111,7 @@ fn a_message_goes_where_it_is_sent_and_one_turn_is_at_work() {
     assert!(open.get(old).unwrap().ended.is_none(), "it goes on");
     let busy = open.arrive(&to(old, "and?")).unwrap_err();
     assert!(matches!(busy, ConversationError::TurnRuns { id } if id == old), "{busy}");
-    assert_eq!(open.history(old).unwrap().len(), 3, "nothing was recorded");
+    assert_eq!(open.store().history(old, None).unwrap().len(), 3, "nothing was recorded");
     assert!(matches!(open.end(old, EndKind::Person, ""), Err(ConversationError::TurnRuns { .. })));
     assert!(matches!(open.delete(old), Err(ConversationError::TurnRuns { .. })));
     let end = TurnEnd::plain(TurnState::Cancelled, "withdrawn");
@@ -158,6 +158,9 @@ fn after_the_end_of_the_current_one_the_next_message_falls_back_to_no_other() {
         let second = exchange(&open, &message("b"), "ok").conversation;
         assert_ne!(first, second);
         gone(&open, second);
+        assert_eq!(open.current().unwrap(), None);
+        // Nor does a start.
+        open = conversations(folder.path(), &clock);
         assert_eq!(open.current().unwrap(), None);
         let third = exchange(&open, &message("c"), "ok").conversation;
         assert!(third != first && third != second);

@@ -6,11 +6,11 @@ use vault_steward::conversation::{BranchId, ConversationId, EndKind, ItemNumber}
 use crate::clock::{NOON, Set, conversations, exchange, message, to};
 
 fn said(open: &Conversations, id: ConversationId) -> Vec<String> {
-    open.history(id).unwrap().into_iter().map(|item| item.text).collect()
+    open.store().history(id, None).unwrap().into_iter().map(|item| item.text).collect()
 }
 
 fn said_in(open: &Conversations, id: ConversationId, branch: i64) -> Vec<String> {
-    let items = open.history_of(id, BranchId(branch)).unwrap();
+    let items = open.store().history(id, Some(BranchId(branch))).unwrap();
     items.into_iter().map(|item| item.text).collect()
 }
 
@@ -58,7 +58,10 @@ fn a_branch_goes_on_from_before_the_message_and_the_old_one_is_kept() {
     open.switch(id, BranchId(1)).unwrap();
     assert_eq!(said(&open, id), ["a", "1", "b", "2", "c", "3"]);
     assert!(matches!(open.switch(id, BranchId(9)), Err(ConversationError::NoBranch { .. })));
-    assert!(matches!(open.history_of(id, BranchId(9)), Err(ConversationError::NoBranch { .. })));
+    assert!(matches!(
+        open.branch_with_gaps(id, BranchId(9)),
+        Err(ConversationError::NoBranch { .. })
+    ));
 }
 
 #[test]

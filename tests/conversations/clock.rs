@@ -67,7 +67,7 @@ pub fn conversations(folder: &Path, clock: &Arc<Set>) -> Conversations {
 pub fn with(folder: &Path, clock: &Arc<Set>, settings: ConversationSettings) -> Conversations {
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     let made = Conversations::new(Store::at(folder), settings, clock);
-    made.begin().unwrap();
+    made.trim().unwrap();
     made
 }
 

@@ -49,7 +49,7 @@ fn all_that_was_said_is_there_after_a_crash() {
         body: Some("{\"kept\": \"as it is \u{1f980}\", \"n\": 1.50}".into()),
     };
     open.append(arrived.conversation, Some(arrived.turn), std::slice::from_ref(&call)).unwrap();
-    let history = open.history(arrived.conversation).unwrap();
+    let history = open.store().history(arrived.conversation, None).unwrap();
     // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
     std::mem::forget(open);
     let store = Store::at(folder.path());
@@ -59,9 +59,13 @@ fn all_that_was_said_is_there_after_a_crash() {
         ConversationSettings::default(),
         clock.clone() as Arc<dyn vault_steward::agent::Clock>,
     );
-    assert_eq!(again.begin().unwrap(), [(arrived.conversation, arrived.turn)]);
-    assert_eq!(again.begin().unwrap(), [], "once");
-    assert_eq!(again.history(arrived.conversation).unwrap(), history);
+    let running = || again.store().running_turns().unwrap();
+    assert_eq!(running(), [(arrived.conversation, arrived.turn)]);
+    let cut_short = TurnEnd::plain(TurnState::Interrupted, "the steward ended");
+    assert!(again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap());
+    assert!(!again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap(), "once");
+    assert_eq!(running(), []);
+    assert_eq!(again.store().history(arrived.conversation, None).unwrap(), history);
     assert_eq!(history[1].body, call.body, "byte for byte");
     let turns = again.turns(arrived.conversation).unwrap();
     assert_eq!((turns.len(), turns[0].state), (1, TurnState::Interrupted));
@@ -134,7 +138,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
     outside.execute("UPDATE item SET text = 'an anSwer' WHERE text = 'an answer'", []).unwrap();
     drop(outside);
     let open = conversations(folder.path(), &clock);
-    let error = open.history(id).unwrap_err().to_string();
+    let error = open.store().history(id, None).unwrap_err().to_string();
     assert!(
         error.contains("row 2 of `item`") && error.contains("not as it was written"),
         "{error}"

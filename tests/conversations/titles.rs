@@ -19,6 +19,8 @@ use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, with};
 enum Next {
     Says(&'static str),
     Fails,
+    /// It fails after so many tokens were read.
+    FailsAfter(u64),
     Hangs,
     /// The stream ends without its end.
     Breaks,
@@ -57,6 +59,11 @@ impl Provider for Scripted {
             Next::Hangs => return stream::pending().boxed(),
             Next::Breaks => return stream::empty().boxed(),
             Next::Fails => Err(LlmError::new(ErrorKind::Overloaded, "busy")),
+            Next::FailsAfter(input) => {
+                let mut error = LlmError::new(ErrorKind::Truncated, "it broke off");
+                error.detail.usage = Some(Usage { input, ..Usage::default() });
+                Err(error)
+            }
             Next::Says(text) => Ok(Item::Done(Box::new(Turn {
                 content: vec![Block::text(text)],
                 stop: Stop::EndTurn,
@@ -83,7 +90,8 @@ impl Models for Scripted {
     }
 
     fn price(&self, origin: Option<&Origin>, usage: &Usage) -> (String, Option<f64>) {
-        (origin.unwrap().model.clone(), Some(usage.output as f64))
+        let name = origin.map_or("scripted", |origin| &origin.model);
+        (name.to_owned(), Some(usage.output as f64))
     }
 }
 
@@ -228,6 +236,76 @@ async fn a_model_is_not_asked_where_the_settings_say_no_or_it_is_long_ago() {
     assert!(open.store().untitled(9).unwrap().is_empty(), "given up for good");
 }
 
+/// A model that answers about one conversation only.
+#[derive(Clone, Default)]
+struct Picky(Arc<Mutex<usize>>);
+
+impl Provider for Picky {
+    fn id(&self) -> &str {
+        "picky"
+    }
+
+    fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
+        *self.0.lock().unwrap() += 1;
+        let next = match format!("{:?}", request.messages).contains("the newer one") {
+            true => Next::Says(GOOD),
+            false => Next::Fails,
+        };
+        Scripted::of([next]).stream(request)
+    }
+}
+
+impl Models for Picky {
+    fn current(&self) -> Option<Model> {
+        Some(Model { provider: Arc::new(self.clone()), window: 8_000 })
+    }
+
+    fn advice(&self) -> Later<String> {
+        unreachable!("nobody is told how to choose one")
+    }
+
+    fn price(&self, _: Option<&Origin>, _: &Usage) -> (String, Option<f64>) {
+        ("picky".to_owned(), None)
+    }
+}
+
+#[tokio::test]
+async fn many_that_wait_for_their_time_keep_no_newer_one_from_its_title() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    // More than one round attends to, each of which failed so often that its pause is long.
+    let many: Vec<ConversationId> = (0..25).map(|_| ended(&open)).collect();
+    let model = Picky::default();
+    let mut summaries = Summaries::new(open.clone(), Arc::new(model.clone()));
+    while *model.0.lock().unwrap() < many.len() * 5 {
+        clock.pass(10 * MINUTE);
+        summaries.round().await.unwrap();
+    }
+    let newer = exchange(&open, &message("the newer one"), "ok").conversation;
+    open.end(newer, EndKind::Person, "").unwrap();
+    for _ in 0..2 {
+        summaries.round().await.unwrap();
+    }
+    assert_eq!(title(&open, newer).1, TitleOrigin::Model);
+    assert!(many.iter().all(|id| title(&open, *id).1 == TitleOrigin::Extract));
+    assert!(open.store().untitled(99).unwrap().len() >= 20, "most of them still wait");
+}
+
+#[tokio::test]
+async fn what_a_request_took_that_failed_is_counted() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
+    let open = conversations(folder.path(), &clock);
+    let id = ended(&open);
+    let model = Scripted::of([Next::FailsAfter(70), Next::Fails]);
+    let mut summaries = Summaries::new(open.clone(), model.models());
+    summaries.round().await.unwrap();
+    clock.pass(60 * MINUTE);
+    summaries.round().await.unwrap();
+    assert_eq!(model.asked(), 2);
+    let usage = open.usage(Some(1), Some(id)).unwrap();
+    assert_eq!((usage.len(), usage[0].used.requests, usage[0].used.input), (1, 1, 70));
+}
+
 #[tokio::test]
 async fn one_that_goes_on_or_is_deleted_meanwhile_is_left_alone() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
@@ -256,7 +334,7 @@ async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
     assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
     clock.pass(MINUTE);
     summaries.round().await.unwrap();
-    let last = open.history(id).unwrap().pop().unwrap();
+    let last = open.store().history(id, None).unwrap().pop().unwrap();
     assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
     assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
     assert!(open.store().untitled(9).unwrap().is_empty());

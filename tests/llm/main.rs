@@ -11,3 +11,4 @@ mod requests;
 mod secrets;
 mod server;
 mod streams;
+mod tape;

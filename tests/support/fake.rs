@@ -36,7 +36,7 @@ use vault_steward::protocol::session::{
     SessionNewResult, SessionPromptParams, SessionPromptResult, SessionUpdateParams, StopReason,
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
-use vault_steward::protocol::status::{Confinement, SettingsState, VaultState};
+use vault_steward::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
 use vault_steward::protocol::tools::{
     Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
 };
@@ -263,6 +263,10 @@ impl Backend for Fake {
             let _ = self.go.lock().unwrap().recv();
         }
         VaultState { name: "fake".to_owned(), ..VaultState::default() }
+    }
+
+    fn memory(&self) -> MemoryState {
+        MemoryState::default()
     }
 
     fn settings(&self) -> SettingsGetResult {

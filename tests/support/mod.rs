@@ -33,8 +33,8 @@ impl Door {
     pub fn open(settings: Settings, backend: impl Backend) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            // Fewer than a client may have calls in flight, as in the daemon.
-            .max_blocking_threads(8)
+            // As in the daemon.
+            .max_blocking_threads(vault_steward::server::blocking_threads())
             .enable_all()
             .build()
             .unwrap();

@@ -38,3 +38,5 @@ mod machine;
 mod races;
 #[path = "../support/swap.rs"]
 mod swap;
+#[path = "../../benches/support/vaultgen.rs"]
+mod vaultgen;

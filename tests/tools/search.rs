@@ -12,6 +12,7 @@ use vault_steward::vault::Cancel;
 
 use crate::machine;
 use crate::vault::{TestVault, vault};
+use crate::vaultgen;
 
 fn files(answer: &Value) -> Vec<&str> {
     let files = answer["files"].as_array().expect("a list").iter();
@@ -173,7 +174,104 @@ fn the_lines_are_ripgreps() {
 /// Lines by file as this search finds them, and as `rg` does.
 #[track_caller]
 pub fn compare(vault: &TestVault, pattern: &str) {
-    let query = Query {
+    let query = counting(pattern);
+    let settings = search::Settings { deadline_milliseconds: 60_000, ..Default::default() };
+    let results = search::search(&vault.context.vault, &query, &settings, &Cancel::default());
+    let results = results.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+    let text = &vault.context.index.text;
+    text.refresh();
+    let indexed = text.search(&vault.context.vault, &query, &settings, &Cancel::default());
+    assert_eq!(indexed.as_ref(), Ok(&results), "the index answers as the files do: {pattern}");
+    let ours: BTreeSet<(String, u64)> =
+        results.files.iter().map(|f| (f.path.as_str().to_owned(), f.matches)).collect();
+    let theirs = ripgreps_counts(vault, pattern);
+    assert_eq!(ours, theirs, "the pattern `{pattern}`");
+    // And which lines they are.
+    for (path, _) in &ours {
+        assert_eq!(
+            our_lines(vault, pattern, path),
+            their_lines(vault, pattern, path),
+            "{pattern} in {path}"
+        );
+    }
+}
+
+/// Lines by file as the index finds them and as `rg` does, on a vault like those that are measured.
+#[test]
+fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
+    if !machine::has_program("rg", "search::the_indexs_lines_are_ripgreps_on_a_generated_vault") {
+        return;
+    }
+    let vault = vault(&[]);
+    vaultgen::generate(&vault.place, 300, 7).expect("the vault can be written");
+    vault.context.vault.rescan().expect("rescanned");
+    let text = &vault.context.index.text;
+    text.refresh();
+    let (signed, others) = text.known();
+    assert!(signed >= 290 && others <= 10, "{signed} notes are known, {others} are not");
+    let notes: Vec<String> = vault
+        .snapshot()
+        .into_iter()
+        .filter(|(path, _)| path.ends_with(".md"))
+        .map(|(_, bytes)| String::from_utf8(bytes).expect("generated notes are UTF-8"))
+        .collect();
+    let mut found = 0;
+    for number in 0..300 {
+        let pattern = generated_pattern(&notes, number);
+        let ours = counts(&vault, &pattern);
+        assert_eq!(ours, ripgreps_counts(&vault, &pattern), "the pattern `{pattern}`");
+        found += usize::from(!ours.is_empty());
+    }
+    assert!((150..300).contains(&found), "{found} of 300 patterns match, and some do not");
+}
+
+/// A pattern made from what stands in the notes, of one of fifteen kinds.
+fn generated_pattern(notes: &[String], number: usize) -> String {
+    let mut state = number as u64 + 1;
+    let mut draw = move |below: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 33) as usize % below.max(1)
+    };
+    let mut words = || {
+        let note = &notes[draw(notes.len())];
+        let words: Vec<&str> =
+            note.split_whitespace().filter(|word| word.chars().count() > 2).collect();
+        let at = draw(words.len());
+        let two = words.get(at..at + 2).unwrap_or(&["Needle", "needle"]);
+        (regex::escape(two[0]), regex::escape(two[1]))
+    };
+    let ((a, b), (c, _)) = (words(), words());
+    let part: String =
+        a.trim_matches('\\').chars().filter(|c| c.is_alphanumeric()).take(3).collect();
+    match number % 15 {
+        0 | 1 => a,
+        2 => format!("{a} {b}"),
+        3 => format!("(?i){}", a.to_uppercase()),
+        4 => format!(r"\b{c}\b"),
+        5 => format!("{a}|{c}"),
+        6 => format!("{a}.*{b}"),
+        7 => format!("^{a}"),
+        8 => format!("{a}$"),
+        9 => format!(r"\w+ {a} \w+"),
+        10 => format!("({a}|{c}) ?"),
+        11 => format!(r"{part}[a-m]{{2}}"),
+        12 => format!(r"{part}\d*[^a-z]"),
+        13 => format!("{part}qzx{number}"),
+        _ => format!(r"\d{{{}}}-{}", 1 + number % 4, number % 10),
+    }
+}
+
+fn counts(vault: &TestVault, pattern: &str) -> BTreeSet<(String, u64)> {
+    let query = counting(pattern);
+    let settings = search::Settings { deadline_milliseconds: 60_000, ..Default::default() };
+    let context = &vault.context;
+    let results = context.index.text.search(&context.vault, &query, &settings, &Cancel::default());
+    let results = results.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+    results.files.iter().map(|f| (f.path.as_str().to_owned(), f.matches)).collect()
+}
+
+fn counting(pattern: &str) -> Query {
+    Query {
         pattern: pattern.to_owned(),
         ignore_case: None,
         files: None,
@@ -183,12 +281,10 @@ pub fn compare(vault: &TestVault, pattern: &str) {
         mode: Mode::Count,
         max_files: usize::MAX,
         max_matches: usize::MAX,
-    };
-    let settings = search::Settings { deadline_milliseconds: 60_000 };
-    let results = search::search(&vault.context.vault, &query, &settings, &Cancel::default());
-    let results = results.unwrap_or_else(|error| panic!("{pattern}: {error}"));
-    let ours: BTreeSet<(String, u64)> =
-        results.files.iter().map(|f| (f.path.as_str().to_owned(), f.matches)).collect();
+    }
+}
+
+fn ripgreps_counts(vault: &TestVault, pattern: &str) -> BTreeSet<(String, u64)> {
     let output = Command::new("rg")
         .args([
             "--no-config",
@@ -206,22 +302,12 @@ pub fn compare(vault: &TestVault, pattern: &str) {
         .expect("rg runs");
     assert!(output.stderr.is_empty(), "{pattern}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let theirs: BTreeSet<(String, u64)> = text
-        .lines()
+    text.lines()
         .filter_map(|line| {
             let (path, count) = line.strip_prefix("./").unwrap_or(line).rsplit_once(':')?;
             Some((path.to_owned(), count.parse().ok()?))
         })
-        .collect();
-    assert_eq!(ours, theirs, "the pattern `{pattern}`");
-    // And which lines they are.
-    for (path, _) in &ours {
-        assert_eq!(
-            our_lines(vault, pattern, path),
-            their_lines(vault, pattern, path),
-            "{pattern} in {path}"
-        );
-    }
+        .collect()
 }
 
 fn our_lines(vault: &TestVault, pattern: &str, path: &str) -> BTreeSet<u64> {

@@ -124,6 +124,143 @@ fn a_flood_of_changes_is_absorbed() {
     assert!(found.iter().all(|path| path.starts_with('r')), "{:?}", &found[..3]);
 }
 
+/// What `git checkout` does to a vault: files removed, written anew and new ones in new folders, its
+/// own folder busy all the while.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkout_is_absorbed_while_others_ask() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let files: Vec<(String, String)> =
+        (0..6_000).map(|n| (format!("{}/{n}.md", n % 60), format!("old {n}"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
+    let (vault, told) = watched(&files);
+    let place = &vault.place;
+    let answered = std::thread::scope(|scope| {
+        let checkout = scope.spawn(|| {
+            fs::create_dir_all(place.join(".git/objects")).expect("made");
+            for n in 0..6_000 {
+                let path = place.join(format!("{}/{n}.md", n % 60));
+                fs::remove_file(&path).expect("removed");
+                fs::write(place.join(format!(".git/objects/{n}")), "x").expect("written");
+                if n >= 2_000 {
+                    fs::write(&path, format!("checked out {n}")).expect("written");
+                }
+            }
+            for n in 0..6_000 {
+                let folder = place.join(format!("New/{}", n % 50));
+                fs::create_dir_all(&folder).expect("made");
+                fs::write(folder.join(format!("n{n}.md")), format!("checked out {n}"))
+                    .expect("written");
+            }
+        });
+        let mut answered = 0;
+        while !checkout.is_finished() {
+            let listed = vault.ok("list_files", json!({ "pattern": "**/*.md" }));
+            let total = listed["total"].as_u64().expect("a number");
+            assert!((3_999..=10_000).contains(&total), "{total}");
+            answered += 1;
+        }
+        answered
+    });
+    assert!(answered > 0);
+    let listed = vault.ok("list_files", json!({ "pattern": "**/*.md" }));
+    assert_eq!(listed["total"], 10_000);
+    let search = |pattern: &str| {
+        let found = vault.ok("search_files", json!({ "pattern": pattern, "output_mode": "count" }));
+        let files = found["files"].as_array().expect("a list");
+        let paths = files.iter().map(|file| file["path"].as_str().expect("a path").to_owned());
+        let mut paths: Vec<String> = paths.collect();
+        paths.sort();
+        (paths, found["searched"].as_u64().expect("a number"))
+    };
+    assert_eq!(search("^old "), (Vec::new(), 10_000));
+    for n in [2_000, 4_242, 5_999] {
+        let expected = [format!("{}/{n}.md", n % 60), format!("New/{}/n{n}.md", n % 50)];
+        assert_eq!(search(&format!("^checked out {n}$")).0, expected);
+    }
+    let paths = notes(&vault);
+    assert!(paths.iter().all(|path| !path.contains(".git")));
+    let told = told.lock().expect("whole");
+    assert!(told.iter().all(|change| !change.path.as_str().starts_with(".git")));
+    // Each file came, went or changed at least once, whatever was told together.
+    let gone: std::collections::HashSet<&str> = told
+        .iter()
+        .filter(|change| change.kind == ChangeKind::Removed)
+        .map(|change| change.path.as_str())
+        .collect();
+    assert!((0..2_000).all(|n| gone.contains(&*format!("{}/{n}.md", n % 60))));
+}
+
+/// A list rests on what was told where all is told, and on the disk where nothing is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_change_is_in_the_next_list() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let (vault, _) = watched(&[("a.md", "x"), ("b.md", "x")]);
+    assert!(vault.context.vault.is_told_of_changes());
+    let listed = |vault: &TestVault| -> Vec<(String, u64)> {
+        let listed = vault.ok("list_files", json!({ "sort_by": "name" }));
+        let entries = listed["entries"].as_array().expect("a list").iter();
+        entries
+            .map(|e| {
+                let path = e["path"].as_str().expect("a path").to_owned();
+                (path, e["size"].as_u64().expect("a size"))
+            })
+            .collect()
+    };
+    for round in 1..200_usize {
+        fs::write(vault.place.join("a.md"), "y".repeat(round)).expect("written");
+        let other = format!("{round}.md");
+        fs::write(vault.place.join(&other), "").expect("written");
+        let expected = [(other.clone(), 0), ("a.md".to_owned(), round as u64)];
+        assert_eq!(listed(&vault)[..2], expected);
+        fs::remove_file(vault.place.join(&other)).expect("removed");
+    }
+    let unwatched = crate::vault::vault(&[("a.md", "x")]);
+    assert!(!unwatched.context.vault.is_told_of_changes());
+    fs::write(unwatched.place.join("a.md"), "longer").expect("written");
+    assert_eq!(listed(&unwatched), [("a.md".to_owned(), 6)]);
+    fs::remove_file(unwatched.place.join("a.md")).expect("removed");
+    assert_eq!(listed(&unwatched), []);
+}
+
+/// What the last run knew is compared with the disk: nothing of it is believed.
+#[test]
+fn a_start_takes_nothing_on_trust() {
+    let (first, _) = watched(&[("a.md", "x"), ("Folder/b.md", "x"), ("Gone/c.md", "x")]);
+    first.context.vault.stop();
+    let state = first.state.clone();
+    let kept = state.join("catalogue");
+    assert!(kept.exists());
+    fs::write(first.place.join("a.md"), "another").expect("written");
+    fs::remove_dir_all(first.place.join("Gone")).expect("removed");
+    fs::create_dir(first.place.join("New")).expect("made");
+    fs::write(first.place.join("New/d.md"), "x").expect("written");
+    let open = || {
+        let settings = vault_steward::vault::Settings::default();
+        let vault = vault_steward::vault::Vault::open(&first.place, &state, settings, &|_| ());
+        let vault = vault.expect("opened");
+        let root = vault_steward::note::path::VaultPath::root();
+        let catalogue = vault.catalogue();
+        let entries = catalogue.within(&root).map(|e| (e.path().to_string(), e.size));
+        entries.collect::<Vec<_>>()
+    };
+    let expected = [("Folder", 0), ("Folder/b.md", 1), ("New", 0), ("New/d.md", 1), ("a.md", 7)]
+        .map(|(path, size)| (path.to_owned(), size));
+    assert_eq!(open(), expected);
+    let whole = fs::read(&kept).expect("read");
+    let mut other = whole.clone();
+    other[whole.len() / 2] ^= 1;
+    for damaged in [&whole[..whole.len() / 2], &other, b"", b"no catalogue"] {
+        fs::write(&kept, damaged).expect("written");
+        assert_eq!(open(), expected);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_left_after_stop() {

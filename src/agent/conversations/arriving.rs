@@ -163,9 +163,6 @@ impl Conversations {
             Placed::Began(kept) => kept,
             Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
         };
-        if is_said && !is_foreign(source) {
-            self.set_apart(false);
-        }
         said.insert(kept.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
         if let Some(ended) = ended {
@@ -283,9 +280,6 @@ impl Conversations {
         }
         let new = NewConversation { source, began: self.wall() };
         let id = self.0.store.begin_conversation(&new)?;
-        if !is_foreign(source) {
-            self.set_apart(false);
-        }
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         self.tell(&ConversationEvent::Began(conversation.clone()));
@@ -300,7 +294,6 @@ impl Conversations {
         let mut said = self.said();
         let before = self.stored(id)?;
         self.0.store.resume_conversation(id, self.wall())?;
-        self.set_apart(false);
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         if before.ended.is_some() {
@@ -320,7 +313,7 @@ impl Conversations {
             (0, _) => Ok(true),
             (_, FIRST) => Ok(false),
             // It may have been forked before its first message.
-            _ => Ok(self.0.store.history(open.id, None)?.is_empty()),
+            _ => Ok(self.0.store.each_of_history(open.id, None)?.is_empty()),
         }
     }
 }

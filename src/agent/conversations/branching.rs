@@ -19,7 +19,6 @@ impl Conversations {
             return Err(ConversationError::NoMessage { id, item });
         }
         let branch = self.0.store.fork(id, item, self.wall())?;
-        self.set_apart(false);
         said.insert(id, self.now());
         if before.ended.is_some() {
             self.tell_of(id, ConversationEvent::Began);
@@ -40,7 +39,6 @@ impl Conversations {
             }
             error => error.into(),
         })?;
-        self.set_apart(false);
         said.insert(id, self.now());
         if before.ended.is_some() {
             self.tell_of(id, ConversationEvent::Began);

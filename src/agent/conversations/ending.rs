@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::{Answer, ConversationError};
-use super::{ConversationEvent, Conversations};
+use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
 use crate::store::conversations::{Ending, NewItem, Order};
@@ -76,10 +76,8 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
     pub fn delete(&self, id: ConversationId) -> Answer<()> {
         let mut said = self.said();
-        let newest = self.newest()?;
-        match self.0.store.delete_conversation(id)? {
+        match self.0.store.delete_conversation(id, FOREIGN)? {
             true => {
-                self.forget_current(newest.as_ref(), &[id]);
                 said.remove(&id);
                 self.tell(&ConversationEvent::Deleted(id));
                 Ok(())
@@ -94,9 +92,7 @@ impl Conversations {
     /// [`ConversationError::Store`].
     pub fn clear(&self) -> Answer<usize> {
         let _said = self.said();
-        let newest = self.newest()?;
-        let cleared = self.0.store.clear_conversations()?;
-        self.forget_current(newest.as_ref(), &cleared);
+        let cleared = self.0.store.clear_conversations(FOREIGN)?;
         Ok(self.deleted(cleared))
     }
 
@@ -143,9 +139,7 @@ impl Conversations {
             return Err(ConversationError::TurnRuns { id });
         }
         if conversation.items == 0 && conversation.ended.is_none() {
-            let newest = self.newest()?;
-            let gone = self.0.store.delete_conversation(id)?;
-            self.forget_current(newest.as_ref(), &[id]);
+            let gone = self.0.store.delete_conversation(id, FOREIGN)?;
             said.remove(&id);
             self.deleted(vec![id]);
             return Ok(gone);
@@ -164,18 +158,9 @@ impl Conversations {
         match self.settings().kept {
             0 => Ok(0),
             kept => {
-                let newest = self.newest()?;
-                let trimmed = self.0.store.trim_conversations(kept)?;
-                self.forget_current(newest.as_ref(), &trimmed);
+                let trimmed = self.0.store.trim_conversations(kept, FOREIGN)?;
                 Ok(self.deleted(trimmed))
             }
-        }
-    }
-
-    /// Where the newest is gone, the next message begins another.
-    fn forget_current(&self, newest: Option<&Conversation>, gone: &[ConversationId]) {
-        if newest.is_some_and(|newest| gone.contains(&newest.id)) {
-            self.set_apart(true);
         }
     }
 

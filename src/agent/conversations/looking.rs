@@ -8,6 +8,7 @@ use crate::conversation::excerpt::{excerpt, terms};
 use crate::conversation::{
     BranchId, Conversation, ConversationId, Item, ItemKind, ItemNumber, Turn,
 };
+use crate::store::StoreError;
 use crate::store::conversations::{Branch, Hit, Order};
 use crate::store::usage::{UsageRow, Used};
 
@@ -49,24 +50,39 @@ impl Conversations {
         Ok(self.seen(self.stored(id)?))
     }
 
-    /// The items of the live branch, in order.
+    /// The items of the live branch, in order, with a gap for each that is damaged, which is logged.
     ///
     /// # Errors
-    /// [`ConversationError::NotFound`]; [`ConversationError::Store`] where one is damaged.
-    pub fn history(&self, id: ConversationId) -> Answer<Vec<Item>> {
-        self.stored(id)?;
-        Ok(self.0.store.history(id, None)?)
+    /// [`ConversationError::NotFound`].
+    pub fn history_with_gaps(&self, id: ConversationId) -> Answer<Vec<Option<Item>>> {
+        let branch = self.stored(id)?.branch;
+        self.with_gaps(id, branch)
     }
 
-    /// The items of a branch and of those it came from, in order.
+    /// As [`Self::history_with_gaps`], of a branch and of those it came from.
     ///
     /// # Errors
     /// [`ConversationError::NotFound`], [`ConversationError::NoBranch`].
-    pub fn history_of(&self, id: ConversationId, branch: BranchId) -> Answer<Vec<Item>> {
+    pub fn branch_with_gaps(
+        &self,
+        id: ConversationId,
+        branch: BranchId,
+    ) -> Answer<Vec<Option<Item>>> {
         match self.branches(id)?.iter().any(|known| known.number == branch) {
-            true => Ok(self.0.store.history(id, Some(branch))?),
+            true => self.with_gaps(id, branch),
             false => Err(ConversationError::NoBranch { id, branch }),
         }
+    }
+
+    fn with_gaps(&self, id: ConversationId, branch: BranchId) -> Answer<Vec<Option<Item>>> {
+        let each = self.0.store.each_of_history(id, Some(branch))?.into_iter();
+        let readable = |item: Result<Item, StoreError>| {
+            item.inspect_err(|error| {
+                tracing::error!(%error, conversation = %id, "it goes on without what is damaged");
+            })
+            .ok()
+        };
+        Ok(each.map(readable).collect())
     }
 
     /// The branches, in the order in which they began.

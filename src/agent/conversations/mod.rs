@@ -13,16 +13,13 @@ mod error;
 mod looking;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
 use super::clock::Clock;
 use super::settings::ConversationSettings;
-use crate::conversation::{
-    Conversation, ConversationId, ItemNumber, Moment, Timeline, TurnId, boundary,
-};
+use crate::conversation::{Conversation, ConversationId, ItemNumber, Moment, Timeline, boundary};
 use crate::policy::Scope;
 use crate::store::Store;
 
@@ -56,8 +53,6 @@ struct Inner {
     timeline: Timeline,
     /// When something was last said in this run; held while it is decided where a message belongs.
     said: Mutex<HashMap<ConversationId, Moment>>,
-    /// The conversation that was the current one is gone, and none has taken its place.
-    is_apart: AtomicBool,
     subscribers: Mutex<Vec<Subscriber>>,
     /// Woken when a conversation has ended.
     wake: tokio::sync::Notify,
@@ -96,23 +91,9 @@ impl Conversations {
             clock,
             timeline,
             said: Mutex::default(),
-            is_apart: AtomicBool::new(false),
             subscribers: Mutex::default(),
             wake: tokio::sync::Notify::new(),
         }))
-    }
-
-    /// For whoever holds the vault alone, before any turn: marks turns that an earlier run left at
-    /// work as interrupted, and lets go of conversations beyond those that are kept. The turns, so
-    /// that their histories can be made whole.
-    ///
-    /// # Errors
-    /// [`ConversationError::Store`].
-    pub fn begin(&self) -> Answer<Vec<(ConversationId, TurnId)>> {
-        let why = "the steward ended while it was at work";
-        let interrupted = self.0.store.interrupt_turns(why, self.wall())?;
-        self.trim()?;
-        Ok(interrupted)
     }
 
     /// Gives other settings, from the next message on.
@@ -186,10 +167,7 @@ impl Conversations {
     /// has ended or was deleted: an earlier one that is still open is not fallen back to. For whoever
     /// holds `said`.
     fn current_held(&self) -> Answer<Option<Conversation>> {
-        if self.0.is_apart.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let newest = self.newest()?;
+        let newest = self.0.store.newest_but(FOREIGN)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
@@ -200,16 +178,6 @@ impl Conversations {
         }
         let newest = self.0.store.newest_of(source)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
-    }
-
-    fn newest(&self) -> Answer<Option<Conversation>> {
-        Ok(self.0.store.newest_but(FOREIGN)?)
-    }
-
-    /// Notes whether the conversation that was the current one is gone, so that there is none until
-    /// something is said. Known for as long as the steward runs.
-    fn set_apart(&self, is_apart: bool) {
-        self.0.is_apart.store(is_apart, Ordering::Relaxed);
     }
 
     /// As it is shown: a question that waited too long waits no more.

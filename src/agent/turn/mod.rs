@@ -19,6 +19,7 @@ use std::sync::Arc;
 use calls::Slot;
 pub use effect::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show};
 
+use super::attached::Attached;
 use super::entry::{Entry, Said};
 use crate::llm::turn::StartKind;
 use crate::llm::{self, Block, BlockKind, ErrorKind, LlmError, Message, Stop, TurnEvent, Usage};
@@ -351,6 +352,7 @@ impl Turn {
                 id: id.clone(),
                 source: None,
                 scope: None,
+                attached: Attached::default(),
             }));
             if let Some(id) = id {
                 if self.answer.text.is_empty() {
@@ -451,6 +453,7 @@ impl Turn {
             id: Some(id.clone()),
             source: None,
             scope: None,
+            attached: Attached::default(),
         }));
         out.push(Effect::Record(Entry::notice(why)));
         let (text, kind) = (text.trim_end().to_owned(), MessageKind::Part);
@@ -468,6 +471,7 @@ impl Turn {
             id: Some(id.clone()),
             source: None,
             scope: None,
+            attached: Attached::default(),
         }));
         out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
         let kind = MessageKind::Answer;

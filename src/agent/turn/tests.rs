@@ -32,6 +32,7 @@ fn words(text: &str) -> Said {
         scope: Scope::Person,
         from: None,
         client_id: None,
+        attached: crate::agent::attached::Attached::default(),
         note: None,
     }
 }

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::Checks;
 use crate::cli::status;
-use crate::config::Config;
 use crate::config::folders::{self, Folders};
+use crate::config::keyring::Keyring;
 use crate::config::running::Running;
+use crate::config::{Config, Environment};
 use crate::daemon::confine;
+use crate::llm::setup;
 use crate::protocol::status::{ConfinementState, StatusResult};
 use crate::server::private;
 use crate::server::token::{Token, TokenError};
@@ -106,6 +108,22 @@ pub(super) fn confinement(config: &Config, served: Option<&StatusResult>, checks
         ConfinementState::Off => {
             checks.warn("confined", says, "`steward config set security.landlock true`");
         }
+    }
+}
+
+/// Whether the keyring answers, where it is to be asked.
+pub(super) fn keyring(config: &Config, environment: &Environment, checks: &mut Checks) {
+    if !config.models.keyring {
+        return;
+    }
+    let keyring = Keyring::new(environment, None);
+    let names = setup::configured(&config.models);
+    // Any name will do to see whether it answers.
+    let name = names.first().map_or("anthropic", String::as_str);
+    match keyring.get(name) {
+        Ok(Some(_)) => checks.ok("keyring", format!("answers, and has a key of {name}")),
+        Ok(None) => checks.ok("keyring", format!("answers, and has no key of {name}")),
+        Err(error) => checks.warn("keyring", error.to_string(), error.hint()),
     }
 }
 

@@ -52,7 +52,7 @@ mod marked {
 
     use rustix::process::{Pid, PidfdFlags, Signal};
 
-    use crate::hooks::run::MARK;
+    use crate::hooks::program::MARK;
 
     /// How often it is looked again: what is ended may just have started another.
     const ROUNDS: usize = 20;

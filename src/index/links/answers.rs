@@ -7,7 +7,7 @@ use super::names::Files;
 use super::record::{Form, Kept, Record};
 use super::resolver::{Resolution, resolve_among};
 use super::{Links, fresh};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::Catalogue;
 
@@ -190,14 +190,15 @@ fn lead(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Lead {
 /// Where a kept link leads. A file that a canvas shows is named by its whole path.
 pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &Kept) -> Resolution {
     match link.form {
-        Form::CanvasFile => {
-            Resolution { target: file_at(files, &link.path).cloned(), others: Vec::new() }
-        }
+        Form::CanvasFile => Resolution {
+            target: file_at(files, &link.path).map(PathRef::to_path),
+            others: Vec::new(),
+        },
         _ => resolve_among(files, source, &link.path),
     }
 }
 
 /// The file that a canvas means by this path.
-pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<&'f VaultPath> {
+pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<PathRef<'f>> {
     files.at(&fold::normal(path)).or_else(|| files.at(path))
 }

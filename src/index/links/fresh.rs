@@ -137,7 +137,7 @@ fn stale(vault: &Vault, graph: &Graph, changes: Pending) -> Stale {
         now.extend(known.map(|path| (path.clone(), None)));
         for folder in &folders {
             let sources = catalogue.within(folder).filter(|entry| record::is_source(entry));
-            now.extend(sources.map(|e| (e.path().clone(), Some((e.size, e.modified)))));
+            now.extend(sources.map(|e| (e.path().to_path(), Some((e.size, e.modified)))));
         }
     }
     for path in &told {

@@ -15,7 +15,7 @@ pub struct Summary {
     pub links: usize,
     /// Files whose links are not known, or not all.
     pub gaps: Vec<(VaultPath, Gap)>,
-    /// Bytes of memory held, tables not counted.
+    /// Bytes of memory held, the allocator's losses not counted.
     pub bytes: usize,
 }
 
@@ -82,9 +82,13 @@ impl Graph {
     pub fn summary(&self) -> Summary {
         let mut summary =
             Summary { files: self.records.len(), gaps: self.gaps(), ..Summary::default() };
-        for record in self.records.values() {
+        summary.bytes = self.records.capacity() * (size_of::<(VaultPath, Record)>() + 1)
+            + self.by_name.capacity() * (size_of::<(Box<str>, BTreeSet<VaultPath>)>() + 1);
+        for (path, record) in &self.records {
             summary.links += record.links.len();
-            summary.bytes += size_of::<Record>()
+            // The path's text has two counts of its users before it.
+            summary.bytes += 2 * size_of::<usize>()
+                + path.as_str().len()
                 + record
                     .links
                     .iter()
@@ -92,8 +96,11 @@ impl Graph {
                     .sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
         }
+        // A set holds its first eleven in one piece.
         let names = self.by_name.iter();
-        summary.bytes += names.map(|(name, set)| 56 + name.len() + 24 * set.len()).sum::<usize>();
+        let piece = 11 * size_of::<VaultPath>() + 16;
+        summary.bytes +=
+            names.map(|(name, set)| name.len() + set.len().div_ceil(11) * piece).sum::<usize>();
         summary
     }
 }

@@ -4,30 +4,30 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::graph::names_of;
 use crate::note::fold::fold_key;
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::vault::catalogue::tree_order;
 use crate::vault::{Catalogue, Entry, Kind};
 
 /// Files by name and path: all that a link's meaning depends on.
 pub trait Files {
     /// The files whose name has this [fold key](crate::note::fold::fold_key), in path order.
-    fn named(&self, key: &str) -> Vec<&VaultPath>;
+    fn named(&self, key: &str) -> Vec<PathRef<'_>>;
 
     /// The file at exactly this path.
-    fn at(&self, path: &str) -> Option<&VaultPath>;
+    fn at(&self, path: &str) -> Option<PathRef<'_>>;
 }
 
 impl Files for Catalogue {
-    fn named(&self, key: &str) -> Vec<&VaultPath> {
-        self.named(key).into_iter().filter(|entry| can_be_led_to(entry)).map(Entry::path).collect()
+    fn named(&self, key: &str) -> Vec<PathRef<'_>> {
+        self.named(key).into_iter().filter(can_be_led_to).map(|entry| entry.path()).collect()
     }
 
-    fn at(&self, path: &str) -> Option<&VaultPath> {
-        self.get(path).filter(|entry| can_be_led_to(entry)).map(Entry::path)
+    fn at(&self, path: &str) -> Option<PathRef<'_>> {
+        self.get(path).filter(can_be_led_to).map(|entry| entry.path())
     }
 }
 
-fn can_be_led_to(entry: &Entry) -> bool {
+fn can_be_led_to(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable
 }
 
@@ -103,8 +103,8 @@ impl NameChange {
         path: &VaultPath,
     ) -> Vec<(Option<VaultPath>, VaultPath)> {
         let here = catalogue.get(path.as_str()).into_iter();
-        let files = here.chain(catalogue.within(path)).filter(|entry| can_be_led_to(entry));
-        let files = files.map(|entry| entry.path().clone());
+        let files = here.chain(catalogue.within(path)).filter(can_be_led_to);
+        let files = files.map(|entry| entry.path().to_path());
         let mut found: Vec<_> = files
             .filter(|path| !self.moved.contains_key(path) && !self.gone.contains(path))
             .map(|path| (Some(path.clone()), path))
@@ -178,27 +178,29 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
-    fn stays(&self, path: &VaultPath) -> bool {
+    fn stays(&self, path: PathRef<'_>) -> bool {
+        let path = path.as_str();
         !self.change.moved.contains_key(path) && !self.change.gone.contains(path)
     }
 }
 
 impl Files for After<'_> {
-    fn named(&self, key: &str) -> Vec<&VaultPath> {
+    fn named(&self, key: &str) -> Vec<PathRef<'_>> {
         let mut found = Files::named(self.catalogue, key);
-        found.retain(|path| self.stays(path));
+        found.retain(|path| self.stays(*path));
         if let Some(added) = self.change.added.get(key) {
-            found.extend(added);
+            found.extend(added.iter().map(VaultPath::borrowed));
             found.sort_unstable_by(|a, b| tree_order(a.as_str(), b.as_str()));
             found.dedup();
         }
         found
     }
 
-    fn at(&self, path: &str) -> Option<&VaultPath> {
+    fn at(&self, path: &str) -> Option<PathRef<'_>> {
         let name = path.rsplit('/').next().unwrap_or_default();
         let added = self.change.added.get(&fold_key(name)).into_iter().flatten();
         let mut added = added.filter(|new| new.as_str() == path);
-        added.next().or_else(|| self.catalogue.at(path).filter(|path| self.stays(path)))
+        let added = added.next().map(VaultPath::borrowed);
+        added.or_else(|| self.catalogue.at(path).filter(|path| self.stays(*path)))
     }
 }

@@ -7,7 +7,7 @@ use super::answers::file_at;
 use super::record::is_canvas;
 use super::resolver::{lower, resolve_among};
 use crate::note::link::{Link, is_external};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
 
@@ -46,7 +46,7 @@ impl Links {
                 let target = {
                     let catalogue = self.0.vault.catalogue();
                     match is_file {
-                        true => file_at(&*catalogue, &link).cloned(),
+                        true => file_at(&*catalogue, &link).map(PathRef::to_path),
                         false => resolve_among(&*catalogue, &source, &link).target,
                     }
                 };

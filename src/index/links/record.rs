@@ -1,7 +1,9 @@
 //! What is kept of one file: its links and tags, as small as they can be.
 
+use std::time::Duration;
+
 use crate::note::link::{LinkKind, is_external};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
 use crate::vault::{Entry, Kind, Meta, Vault, VaultError};
@@ -73,16 +75,17 @@ pub(super) struct Record {
 }
 
 /// Whether a file's links are kept.
-pub(super) fn is_source(entry: &Entry) -> bool {
+pub(super) fn is_source(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable && is_source_path(entry.path())
 }
 
-pub(super) fn is_source_path(path: &VaultPath) -> bool {
+pub(super) fn is_source_path<'p>(path: impl Into<PathRef<'p>>) -> bool {
+    let path = path.into();
     path.is_note() || is_canvas(path)
 }
 
-pub(super) fn is_canvas(path: &VaultPath) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
+pub(super) fn is_canvas<'p>(path: impl Into<PathRef<'p>>) -> bool {
+    path.into().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
 }
 
 pub(super) fn stamp(meta: &Meta) -> (u64, i64) {
@@ -98,14 +101,21 @@ pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<
 }
 
 /// Whether a file that was last changed at `modified` could be changed again, after `now`, and have
-/// the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago; FAT
-/// counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
-/// show by round numbers.
+/// the same time.
 fn is_unsure(modified: i64, now: i64) -> bool {
+    unsure_for(modified, now).is_some()
+}
+
+/// How long a file that was last changed at `modified` could still be changed again, after `now`,
+/// and have the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago;
+/// FAT counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
+/// show by round numbers.
+pub(in crate::index) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     const TICK: i64 = 10_000_000;
     const COARSE: i64 = 2_000_000_000;
     let step = if modified % TICK == 0 { COARSE } else { 2 * TICK };
-    now.abs_diff(modified) < step.unsigned_abs()
+    let step = Duration::from_nanos(step.unsigned_abs());
+    step.checked_sub(Duration::from_nanos(now.abs_diff(modified))).filter(|left| !left.is_zero())
 }
 
 fn read_now(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {

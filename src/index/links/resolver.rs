@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 
 use super::names::Files;
 use crate::note::fold::{fold_key, normal};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Catalogue;
 
 /// Where a link leads.
@@ -35,8 +35,8 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    fn exactly(target: Option<&VaultPath>) -> Self {
-        Self { target: target.cloned(), others: Vec::new() }
+    fn exactly(target: Option<PathRef<'_>>) -> Self {
+        Self { target: target.map(PathRef::to_path), others: Vec::new() }
     }
 }
 
@@ -60,7 +60,7 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
     let (found, added) = candidates(files, name);
     let with_extension = |path: &str| format!("{path}{added}");
     if let ([only], false) = (&found[..], asked.contains('/')) {
-        return Resolution::exactly(Some(only));
+        return Resolution::exactly(Some(*only));
     }
     let at = |path: &str| found.iter().copied().find(|file| lower(file.as_str()) == path);
     let mut rest = asked.as_str();
@@ -82,19 +82,19 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
         return Resolution::exactly(Some(found));
     }
     let folder = source.parent().unwrap_or_else(VaultPath::root);
-    let mut ending: Vec<&VaultPath> =
+    let mut ending: Vec<PathRef<'_>> =
         found.iter().copied().filter(|file| lower(file.as_str()).ends_with(&wanted)).collect();
     ending.sort_by(|a, b| {
-        let near = |file: &VaultPath| !file.is_within(&folder);
-        near(a).cmp(&near(b)).then_with(|| shortest(a, b))
+        let near = |file: &PathRef<'_>| !file.is_within(&folder);
+        near(a).cmp(&near(b)).then_with(|| shortest(*a, *b))
     });
-    let mut paths = ending.into_iter().cloned();
+    let mut paths = ending.into_iter().map(PathRef::to_path);
     Resolution { target: paths.next(), others: paths.collect() }
 }
 
 /// The files named `name` (in lower case), and what had to be added to the name for that.
-fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<&'f VaultPath>, &'static str) {
-    let named = |name: &str| -> Vec<&'f VaultPath> {
+fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<PathRef<'f>>, &'static str) {
+    let named = |name: &str| -> Vec<PathRef<'f>> {
         let mut found = files.named(&fold_key(name));
         found.retain(|file| lower(file.name()) == name);
         found
@@ -126,7 +126,7 @@ fn climb<'l>(source: &VaultPath, link: &'l str) -> (Option<String>, &'l str) {
 }
 
 /// Shorter paths first, counted as JavaScript counts; equal ones by the alphabet.
-fn shortest(a: &VaultPath, b: &VaultPath) -> Ordering {
-    let length = |path: &VaultPath| path.as_str().encode_utf16().count();
+fn shortest(a: PathRef<'_>, b: PathRef<'_>) -> Ordering {
+    let length = |path: PathRef<'_>| path.as_str().encode_utf16().count();
     length(a).cmp(&length(b)).then_with(|| a.as_str().cmp(b.as_str()))
 }

@@ -18,7 +18,7 @@ use super::names::{After, Files, NameChange};
 use super::record::{Kept, is_canvas};
 use super::resolver::{lower, resolve_among};
 use super::{Links, form};
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
 use crate::vault::{LinkFormat, Revision, Vault};
@@ -216,7 +216,7 @@ fn rewrite(
                 return None;
             }
             let target = |files: &dyn Files, source| match asked.is_file {
-                true => file_at(files, asked.path).cloned(),
+                true => file_at(files, asked.path).map(PathRef::to_path),
                 false => resolve_among(files, source, asked.path).target,
             };
             let old = target(&*catalogue, path)?;

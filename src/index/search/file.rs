@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
+use super::long::{Interruptible, TIME_OVER};
+use super::matcher::Pattern;
 use super::{EXCERPTS_A_FILE, Limit, Mode, Query};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};
@@ -16,6 +17,9 @@ const SHOWN_CHARACTERS: usize = 300;
 /// Lines longer than this are known to match but not where: finding the place can cost more than
 /// the search.
 const MAX_PLACED: usize = 64 << 10;
+
+/// Bytes of text that are searched between two looks at the clock.
+const AT_ONCE: usize = 64 << 10;
 
 /// A line of an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub struct Excerpt {
 }
 
 /// What one file gave.
-pub(super) enum Outcome {
+pub(in crate::index) enum Outcome {
     Searched(Found),
     /// It is not there any more.
     Gone,
@@ -45,45 +49,79 @@ pub(super) enum Outcome {
 }
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(in crate::index) struct Found {
     pub matches: u64,
     pub excerpts: Vec<Excerpt>,
     pub timed_out: bool,
 }
 
-pub(super) fn search(
-    vault: &Vault,
-    path: &VaultPath,
-    searcher: &mut Searcher,
-    matcher: &RegexMatcher,
-    query: &Query,
-    limit: &Limit,
-) -> Outcome {
-    let file = match vault.open_file(path) {
-        Ok((file, _)) => file,
-        Err(VaultError::NotFound { .. }) => return Outcome::Gone,
-        Err(error) => return Outcome::Skipped(error.to_string()),
-    };
-    let mut gather =
-        Gather { matcher, query, found: Found::default(), last: 0, stored: 0, binary: false };
-    let reader = Bounded { file, limit };
-    match searcher.search_reader(matcher, reader, &mut gather) {
-        Ok(()) if gather.binary && gather.found.matches == 0 => Outcome::Binary,
-        Ok(()) => Outcome::Searched(gather.found),
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            gather.found.timed_out = true;
-            Outcome::Searched(gather.found)
+/// What it takes to search a file.
+pub(in crate::index) struct Search<'a> {
+    pub pattern: &'a Pattern,
+    pub query: &'a Query,
+    pub limit: &'a Limit,
+}
+
+impl Search<'_> {
+    /// Searches the file at `path` as it is on the disk now.
+    pub fn file(&self, vault: &Vault, path: &VaultPath, searcher: &mut Searcher) -> Outcome {
+        match vault.open_file(path) {
+            Ok((file, _)) => self.read(file, searcher),
+            Err(VaultError::NotFound { .. }) => Outcome::Gone,
+            Err(error) => Outcome::Skipped(error.to_string()),
         }
-        // The searcher's own words for a line over its limit.
-        Err(error) if error.to_string().contains("allocation limit") => {
-            Outcome::Skipped("a line in it is longer than 8 MB".to_owned())
+    }
+
+    /// Searches a text in memory that has no NUL.
+    pub fn text(&self, text: &[u8], searcher: &mut Searcher) -> Outcome {
+        if text.len() > AT_ONCE {
+            return self.read(text, searcher);
         }
-        Err(error) => Outcome::Skipped(error.to_string()),
+        let mut gather = self.gather();
+        let searched = searcher.search_slice(self.matcher(), text, &mut gather);
+        Self::outcome(gather, searched)
+    }
+
+    fn read(&self, from: impl Read, searcher: &mut Searcher) -> Outcome {
+        let mut gather = self.gather();
+        let reader = Bounded { from, limit: self.limit };
+        let searched = searcher.search_reader(self.matcher(), reader, &mut gather);
+        Self::outcome(gather, searched)
+    }
+
+    fn matcher(&self) -> Interruptible<'_> {
+        self.pattern.interruptible(self.limit)
+    }
+
+    fn gather(&self) -> Gather<'_> {
+        let Self { pattern, query, .. } = self;
+        Gather { pattern, query, found: Found::default(), last: 0, stored: 0, binary: false }
+    }
+
+    fn outcome(mut gather: Gather<'_>, searched: io::Result<()>) -> Outcome {
+        match searched {
+            Ok(()) if gather.binary && gather.found.matches == 0 => Outcome::Binary,
+            Ok(()) => Outcome::Searched(gather.found),
+            Err(error) if is_timeout(&error) => {
+                gather.found.timed_out = true;
+                Outcome::Searched(gather.found)
+            }
+            // The searcher's own words for a line over its limit.
+            Err(error) if error.to_string().contains("allocation limit") => {
+                Outcome::Skipped("a line in it is longer than 8 MB".to_owned())
+            }
+            Err(error) => Outcome::Skipped(error.to_string()),
+        }
     }
 }
 
+fn is_timeout(error: &io::Error) -> bool {
+    // What a matcher says comes as text alone.
+    error.kind() == io::ErrorKind::TimedOut || error.to_string() == TIME_OVER
+}
+
 /// Keeps at most `room` matching lines; gives how many are kept. Context after the last stays.
-pub(super) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize {
+pub(in crate::index) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize {
     let mut kept = 0;
     for excerpt in excerpts.iter_mut() {
         let mut end = excerpt.lines.len();
@@ -103,22 +141,22 @@ pub(super) fn trim(excerpts: &mut Vec<Excerpt>, room: usize) -> usize {
 }
 
 /// Stops a read when the search's time is over, also in a file without any match.
-struct Bounded<'a> {
-    file: std::fs::File,
+struct Bounded<'a, R> {
+    from: R,
     limit: &'a Limit,
 }
 
-impl Read for Bounded<'_> {
+impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.limit.reached() {
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
-        self.file.read(buffer)
+        self.from.read(buffer)
     }
 }
 
 struct Gather<'a> {
-    matcher: &'a RegexMatcher,
+    pattern: &'a Pattern,
     query: &'a Query,
     found: Found,
     /// Number of the last line taken; a gap begins an excerpt.
@@ -148,8 +186,9 @@ impl Gather<'_> {
     }
 
     fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
-        let place = match is_match && bytes.len() <= MAX_PLACED {
-            true => self.matcher.find(bytes).ok().flatten().map(|found| found.start()),
+        let placed = MAX_PLACED.min(self.pattern.at_once());
+        let place = match is_match && bytes.len() <= placed {
+            true => self.pattern.matcher().find(bytes).ok().flatten().map(|found| found.start()),
             false => None,
         };
         let text = shown(bytes, place.unwrap_or(0));

@@ -1,6 +1,13 @@
 //! The pattern: compiled as `rg` compiles it, within bounds.
 
+use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast;
+use regex_syntax::hir::{self, Hir};
+
+use super::Limit;
+use super::long::{Interruptible, Walker};
+use crate::index::text::plan::Plan;
 
 /// Characters of the longest pattern. A longer one is a list in disguise and compiles for seconds.
 pub const MAX_PATTERN: usize = 1_000;
@@ -8,6 +15,9 @@ pub const MAX_PATTERN: usize = 1_000;
 /// Bytes of the largest compiled pattern: `\w{1000}` is refused in a tenth of a second instead of
 /// growing.
 const MAX_COMPILED: usize = 1 << 20;
+
+/// Groups within groups.
+const NEST_LIMIT: u32 = 64;
 
 /// Why a pattern cannot be searched for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,27 +60,126 @@ impl PatternError {
     }
 }
 
-pub(super) fn compile(
-    pattern: &str,
-    ignore_case: Option<bool>,
-) -> Result<RegexMatcher, PatternError> {
-    let length = pattern.chars().count();
-    if length == 0 {
-        return Err(PatternError::Empty);
+/// Bytes of a compiled pattern's working memory, for each thread that uses it.
+pub(super) const MAX_WORKING: usize = 2 << 20;
+
+/// A compiled pattern, with what a text must have to hold a match of it.
+pub struct Pattern {
+    matcher: RegexMatcher,
+    plan: Plan,
+    walker: Walker,
+}
+
+impl Pattern {
+    /// Compiles a pattern. `ignore_case`: whether case counts; `None`: only if it has a capital.
+    ///
+    /// # Errors
+    /// [`PatternError`] for what cannot be searched for.
+    pub fn compile(pattern: &str, ignore_case: Option<bool>) -> Result<Self, PatternError> {
+        let length = pattern.chars().count();
+        if length == 0 {
+            return Err(PatternError::Empty);
+        }
+        if length > MAX_PATTERN {
+            return Err(PatternError::TooLong { length });
+        }
+        let matcher = RegexMatcherBuilder::new()
+            .case_smart(ignore_case.is_none())
+            .case_insensitive(ignore_case == Some(true))
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_WORKING)
+            .nest_limit(NEST_LIMIT)
+            .build(pattern)
+            .map_err(|error| explain(pattern, &error.to_string()))?;
+        // What compiles can be parsed; should the two parsers ever differ, everything is searched.
+        let hir = parse(pattern, ignore_case);
+        let plan = hir.as_ref().map_or(Plan::All, Plan::of);
+        Ok(Self { matcher, plan, walker: Walker::new(hir, MAX_COMPILED) })
     }
-    if length > MAX_PATTERN {
-        return Err(PatternError::TooLong { length });
+
+    /// Which signatures a text with a match can have.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
-    RegexMatcherBuilder::new()
-        .case_smart(ignore_case.is_none())
-        .case_insensitive(ignore_case == Some(true))
-        .multi_line(true)
-        .line_terminator(Some(b'\n'))
-        .size_limit(MAX_COMPILED)
-        .dfa_size_limit(8 << 20)
-        .nest_limit(64)
-        .build(pattern)
-        .map_err(|error| explain(pattern, &error.to_string()))
+
+    /// Whether there is a match in this line, its end left out.
+    pub fn is_match(&self, line: &[u8]) -> bool {
+        self.matcher.is_match(line).unwrap_or(false)
+    }
+
+    pub(super) fn matcher(&self) -> &RegexMatcher {
+        &self.matcher
+    }
+
+    /// Bytes of a line that its place in can be looked for without a look at the clock.
+    pub(super) fn at_once(&self) -> usize {
+        self.walker.at_once()
+    }
+
+    /// The same, as a matcher that ends when the time is over.
+    pub(super) fn interruptible<'a>(&'a self, limit: &'a Limit) -> Interruptible<'a> {
+        Interruptible { engine: &self.matcher, walker: &self.walker, limit }
+    }
+}
+
+/// The pattern's structure, as the engine sees it but for line ends, which no line has.
+fn parse(pattern: &str, ignore_case: Option<bool>) -> Option<Hir> {
+    let pattern = format!("(?:{pattern})");
+    let mut parser = ast::parse::ParserBuilder::new();
+    let ast = parser.nest_limit(NEST_LIMIT + 1).build().parse(&pattern).ok()?;
+    let ignore_case = ignore_case.unwrap_or_else(|| is_without_capital(&ast));
+    let mut translator = hir::translate::TranslatorBuilder::new();
+    translator.utf8(false).multi_line(true).case_insensitive(ignore_case);
+    translator.build().translate(&pattern, &ast).ok()
+}
+
+/// Whether the pattern has a letter or another character for itself, and no capital among them.
+fn is_without_capital(ast: &ast::Ast) -> bool {
+    #[derive(Default)]
+    struct Literals {
+        any: bool,
+        capital: bool,
+    }
+
+    impl Literals {
+        fn take(&mut self, literal: &ast::Literal) {
+            self.any = true;
+            self.capital |= literal.c.is_uppercase();
+        }
+    }
+
+    impl ast::Visitor for Literals {
+        type Output = bool;
+        type Err = std::convert::Infallible;
+
+        fn finish(self) -> Result<bool, Self::Err> {
+            Ok(self.any && !self.capital)
+        }
+
+        fn visit_pre(&mut self, ast: &ast::Ast) -> Result<(), Self::Err> {
+            if let ast::Ast::Literal(literal) = ast {
+                self.take(literal);
+            }
+            Ok(())
+        }
+
+        fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
+            match item {
+                ast::ClassSetItem::Literal(literal) => self.take(literal),
+                ast::ClassSetItem::Range(range) => {
+                    self.take(&range.start);
+                    self.take(&range.end);
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+
+    let Ok(without_capital) = ast::visit(ast, Literals::default());
+    without_capital
 }
 
 /// From the engine's page-long message, which is about a pattern it has wrapped, to a reason and a
@@ -79,7 +188,7 @@ fn explain(pattern: &str, message: &str) -> PatternError {
     if message.contains("size limit") {
         return PatternError::TooLarge;
     }
-    let parsed = regex_syntax::ParserBuilder::new().nest_limit(64).build().parse(pattern);
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
     let (reason, column) = match parsed {
         Err(regex_syntax::Error::Parse(error)) => {
             (error.kind().to_string(), error.span().start.column)
@@ -100,7 +209,7 @@ mod tests {
 
     #[test]
     fn faults_are_named_with_their_place() {
-        let error = |pattern: &str| compile(pattern, None).expect_err("refused");
+        let error = |pattern: &str| Pattern::compile(pattern, None).err().expect("refused");
         let PatternError::Syntax { reason, column, .. } = error("note (draft") else {
             panic!("a syntax error");
         };

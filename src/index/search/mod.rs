@@ -1,14 +1,18 @@
-//! Text search with ripgrep's own engine over the catalogue's files, in parallel, newest first.
+//! What a search is, and the search that reads every file: ripgrep's own engine over the catalogue's
+//! files, in parallel, newest first. `text` finds the same with less reading.
 //!
 //! The lines found are those that `rg` finds with the same pattern in the same files. What `rg`
 //! leaves to its user's patience is bounded here: the pattern's length and compiled size, the
 //! length of a line that is held, the lines shown, the time. Nothing hits a bound silently: what
 //! was left out is counted in [`Results`].
 //!
-//! In reading order: this page, `matcher` (the pattern), `file` (one file).
+//! In reading order: this page, [`matcher`] (the pattern), `patterns` (those compiled lately), `file`
+//! (one file), `long` (lines that the clock must be able to end).
 
-mod file;
-mod matcher;
+pub(in crate::index) mod file;
+mod long;
+pub mod matcher;
+mod patterns;
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +21,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use file::{Excerpt, Line};
-pub use matcher::PatternError;
+pub use matcher::{Pattern, PatternError};
+pub(in crate::index) use patterns::Patterns;
 
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Kind, Vault};
-use file::{Found, Outcome};
+use crate::vault::{Cancel, Entry, Kind, Vault};
+use file::{Found, Outcome, Search};
 
 /// Limits of a search; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +35,13 @@ use file::{Found, Outcome};
 pub struct Settings {
     /// Milliseconds after which a search answers with what it has.
     pub deadline_milliseconds: u64,
+    /// Megabytes of notes kept in memory, the newest first; searches read the others from the disk.
+    pub resident_megabytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { deadline_milliseconds: 2_000 }
+        Self { deadline_milliseconds: 2_000, resident_megabytes: 64 }
     }
 }
 
@@ -111,18 +118,26 @@ pub struct Results {
 
 /// When to give up.
 #[derive(Debug, Clone)]
-struct Limit {
+pub(in crate::index) struct Limit {
     until: Instant,
     cancel: Cancel,
 }
 
 impl Limit {
-    fn reached(&self) -> bool {
+    pub fn reached(&self) -> bool {
         self.cancel.is_cancelled() || Instant::now() >= self.until
     }
 }
 
-/// Searches the vault.
+impl Limit {
+    pub(super) fn new(settings: &Settings, cancel: &Cancel) -> Self {
+        let time = Duration::from_millis(settings.deadline_milliseconds);
+        Self { until: Instant::now() + time, cancel: cancel.clone() }
+    }
+}
+
+/// Searches the vault by reading every file that fits, which is what an answer of the index has to
+/// equal.
 ///
 /// # Errors
 /// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early with
@@ -133,89 +148,134 @@ pub fn search(
     settings: &Settings,
     cancel: &Cancel,
 ) -> Result<Results, PatternError> {
-    let matcher = matcher::compile(&query.pattern, query.ignore_case)?;
-    let limit = Limit {
-        until: Instant::now() + Duration::from_millis(settings.deadline_milliseconds),
-        cancel: cancel.clone(),
-    };
+    let pattern = Pattern::compile(&query.pattern, query.ignore_case)?;
+    Ok(read_all(vault, &Search { pattern: &pattern, query, limit: &Limit::new(settings, cancel) }))
+}
+
+/// The search that reads every file.
+pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
+    let Search { query, limit, .. } = *search;
     let candidates = candidates(vault, query);
-    let mut results = Results { not_searched: candidates.len(), ..Results::default() };
-    let mut room = query.max_matches;
+    let mut answer = Answer::new(query, candidates.len());
     let mut rest = &candidates[..];
     // Small batches first: most answers are full after a few files. The order of the answer is
     // that of the files, whichever thread was first.
     let mut batch = 32;
-    while !rest.is_empty() && results.files.len() < query.max_files && room > 0 {
-        if limit.reached() {
-            results.timed_out = !cancel.is_cancelled();
-            break;
-        }
+    while !rest.is_empty() && !answer.is_full() && !answer.is_late(limit) {
         let (now, later) = rest.split_at(batch.min(rest.len()));
         let outcomes: Vec<Outcome> = now
             .par_iter()
-            .map_init(
-                || searcher(query),
-                |searcher, path| file::search(vault, path, searcher, &matcher, query, &limit),
-            )
+            .map_init(|| searcher(query), |searcher, path| search.file(vault, path, searcher))
             .collect();
         for (path, outcome) in now.iter().zip(outcomes) {
-            if results.files.len() >= query.max_files || room == 0 {
+            if answer.is_full() {
                 break;
             }
-            results.not_searched -= 1;
-            take(&mut results, &mut room, path, outcome, query.mode);
+            answer.take(path, outcome);
         }
         rest = later;
         batch = (batch * 2).min(4096);
     }
-    Ok(results)
+    answer.results
 }
 
-fn take(results: &mut Results, room: &mut usize, path: &VaultPath, outcome: Outcome, mode: Mode) {
-    match outcome {
-        Outcome::Gone => {}
-        Outcome::Binary => {
-            results.searched += 1;
-            results.binary += 1;
-        }
-        Outcome::Skipped(reason) => results.skipped.push((path.clone(), reason)),
-        Outcome::Searched(Found { matches: 0, timed_out, .. }) => {
-            results.searched += 1;
-            results.timed_out |= timed_out;
-        }
-        Outcome::Searched(Found { matches, mut excerpts, timed_out }) => {
-            results.searched += 1;
-            results.timed_out |= timed_out;
-            let shown = match mode {
-                Mode::Content => file::trim(&mut excerpts, *room),
-                Mode::FilesWithMatches | Mode::Count => 0,
-            };
-            *room -= shown;
-            results.files.push(FileMatches { path: path.clone(), matches, shown, excerpts });
+/// An answer as it grows, file by file in their order.
+pub(super) struct Answer<'q> {
+    query: &'q Query,
+    pub results: Results,
+    /// Matching lines that can still be shown.
+    room: usize,
+}
+
+impl<'q> Answer<'q> {
+    /// Of a search of so many files.
+    pub fn new(query: &'q Query, files: usize) -> Self {
+        let results = Results { not_searched: files, ..Results::default() };
+        Self { query, results, room: query.max_matches }
+    }
+
+    /// Whether no more is to be shown.
+    pub fn is_full(&self) -> bool {
+        self.results.files.len() >= self.query.max_files || self.room == 0
+    }
+
+    /// Whether the search ends here; if the time is over, the answer says so.
+    pub fn is_late(&mut self, limit: &Limit) -> bool {
+        let late = limit.reached();
+        self.results.timed_out |= late && !limit.cancel.is_cancelled();
+        late
+    }
+
+    /// Takes in that so many files were found to have no match.
+    pub fn without_match(&mut self, files: usize) {
+        self.results.not_searched -= files;
+        self.results.searched += files;
+    }
+
+    /// Takes in what a file gave.
+    pub fn take(&mut self, path: &VaultPath, outcome: Outcome) {
+        let results = &mut self.results;
+        results.not_searched -= 1;
+        match outcome {
+            Outcome::Gone => {}
+            Outcome::Binary => {
+                results.searched += 1;
+                results.binary += 1;
+            }
+            Outcome::Skipped(reason) => results.skipped.push((path.clone(), reason)),
+            Outcome::Searched(Found { matches: 0, timed_out, .. }) => {
+                results.searched += 1;
+                results.timed_out |= timed_out;
+            }
+            Outcome::Searched(Found { matches, mut excerpts, timed_out }) => {
+                results.searched += 1;
+                results.timed_out |= timed_out;
+                let shown = match self.query.mode {
+                    Mode::Content => file::trim(&mut excerpts, self.room),
+                    Mode::FilesWithMatches | Mode::Count => 0,
+                };
+                self.room -= shown;
+                results.files.push(FileMatches { path: path.clone(), matches, shown, excerpts });
+            }
         }
     }
 }
 
-/// The files to search, newest first, excluded ones last.
-fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
-    let glob = query
-        .files
-        .as_ref()
-        .map(|glob| if glob.has_slash() { glob.clone() } else { glob.anywhere() });
-    let base = query.folder.fold_key();
-    let obsidian = vault.obsidian();
-    let catalogue = vault.catalogue();
-    let wanted = catalogue.recent().filter(|entry| {
+/// Which files a query is about.
+pub(super) struct Filter<'q> {
+    folder: &'q VaultPath,
+    folder_key: String,
+    glob: Option<Glob>,
+}
+
+impl<'q> Filter<'q> {
+    pub fn new(query: &'q Query) -> Self {
+        let glob = query
+            .files
+            .as_ref()
+            .map(|glob| if glob.has_slash() { glob.clone() } else { glob.anywhere() });
+        Self { folder: &query.folder, folder_key: query.folder.fold_key(), glob }
+    }
+
+    pub fn takes(&self, entry: &Entry) -> bool {
         entry.kind == Kind::File
             && !entry.unnameable
-            && entry.path().is_within(&query.folder)
-            && match &glob {
-                Some(glob) => glob.matches(below(entry.key(), &base)),
+            && entry.path().is_within(self.folder)
+            && match &self.glob {
+                Some(glob) => glob.matches(below(entry.key(), &self.folder_key)),
                 None => entry.path().is_note(),
             }
-    });
+    }
+}
+
+/// The files to search, newest first, excluded ones last.
+pub(super) fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
+    let filter = Filter::new(query);
+    let obsidian = vault.obsidian();
+    let catalogue = vault.catalogue();
+    let wanted = catalogue.recent().filter(|entry| filter.takes(entry));
     let (ignored, mut files): (Vec<VaultPath>, Vec<VaultPath>) =
-        wanted.map(|entry| entry.path().clone()).partition(|path| obsidian.is_ignored(path));
+        wanted.map(|entry| entry.path().to_path()).partition(|path| obsidian.is_ignored(path));
     files.extend(ignored);
     files
 }
@@ -225,7 +285,7 @@ fn below<'a>(key: &'a str, folder: &str) -> &'a str {
     key.strip_prefix(folder).unwrap_or(key).trim_start_matches('/')
 }
 
-fn searcher(query: &Query) -> Searcher {
+pub(in crate::index) fn searcher(query: &Query) -> Searcher {
     let context = query.mode == Mode::Content;
     SearcherBuilder::new()
         .line_number(true)

@@ -9,8 +9,14 @@
 //!
 //! Matching is greedy with one point of return per level (a star in a segment, a `**` among the
 //! segments), so it costs at most pattern × path; alternates are unfolded beforehand, up to a cap.
+//!
+//! What a glob says of every path that it means ([`Glob::prefix`], [`Glob::ending`],
+//! [`Glob::needle`], [`Glob::depth`]) lets whoever has a hundred thousand paths look at few of them.
 
 mod braces;
+mod wild;
+
+use wild::Wild;
 
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -83,14 +89,7 @@ enum Segment {
     /// A component without wildcards.
     Exact(String),
     /// A component with some.
-    Wild(Vec<Token>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Char(char),
-    One,
-    Star,
+    Wild(Wild),
 }
 
 impl Glob {
@@ -144,6 +143,48 @@ impl Glob {
         self.has_slash
     }
 
+    /// The folded path of the folder below which everything lies that this glob means; empty where
+    /// nothing is known of it.
+    pub fn prefix(&self) -> String {
+        let [segments] = &self.alternatives[..] else { return String::new() };
+        let exact = segments[..segments.len() - 1].iter().map_while(|segment| match segment {
+            Segment::Exact(name) => Some(name.as_str()),
+            Segment::AnyDepth | Segment::Wild(_) => None,
+        });
+        exact.collect::<Vec<_>>().join("/")
+    }
+
+    /// The ending by which alone this glob tells what it means, at any depth: `.md` of `**/*.md`.
+    /// Empty for `**`, which means everything.
+    pub fn ending(&self) -> Option<&str> {
+        let [segments] = &self.alternatives[..] else { return None };
+        match &segments[..] {
+            [Segment::AnyDepth] => Some(""),
+            [Segment::AnyDepth, Segment::Wild(wild)] => wild.ending(),
+            _ => None,
+        }
+    }
+
+    /// The longest folded text that stands in every path this glob means; empty if there is none.
+    pub fn needle(&self) -> &str {
+        let [segments] = &self.alternatives[..] else { return "" };
+        let texts = segments.iter().flat_map(|segment| match segment {
+            Segment::AnyDepth => Vec::new(),
+            Segment::Exact(name) => vec![name.as_str()],
+            Segment::Wild(wild) => wild.texts().collect(),
+        });
+        texts.max_by_key(|text| text.len()).unwrap_or_default()
+    }
+
+    /// How many components a path has that this glob means; `None` if that is open.
+    pub fn depth(&self) -> Option<usize> {
+        let depth = self.alternatives.first()?.len();
+        let fixed = |segments: &Vec<Segment>| {
+            segments.len() == depth && !segments.contains(&Segment::AnyDepth)
+        };
+        self.alternatives.iter().all(fixed).then_some(depth)
+    }
+
     /// The same glob with `**/` before it: at any depth.
     pub fn anywhere(&self) -> Self {
         let deepen = |segments: &Vec<Segment>| match segments.first() {
@@ -156,23 +197,10 @@ impl Glob {
 
 /// Reads one segment, folding the literal text between the wildcards.
 fn segment(text: &str) -> Segment {
-    if !text.contains(['*', '?']) {
-        return Segment::Exact(fold_key(text));
+    match text.contains(['*', '?']) {
+        true => Segment::Wild(Wild::parse(text)),
+        false => Segment::Exact(fold_key(text)),
     }
-    let mut tokens: Vec<Token> = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let literal = rest.find(['*', '?']).unwrap_or(rest.len());
-        tokens.extend(fold_key(&rest[..literal]).chars().map(Token::Char));
-        rest = &rest[literal..];
-        match rest.chars().next() {
-            Some('*') if tokens.last() != Some(&Token::Star) => tokens.push(Token::Star),
-            Some('?') => tokens.push(Token::One),
-            _ => {}
-        }
-        rest = rest.get(1..).unwrap_or_default();
-    }
-    Segment::Wild(tokens)
 }
 
 fn match_path(pattern: &[Segment], path: &str) -> bool {
@@ -222,42 +250,7 @@ fn match_segment(segment: &Segment, name: &str) -> bool {
     match segment {
         Segment::AnyDepth => true,
         Segment::Exact(text) => text == name,
-        Segment::Wild(tokens) => match_tokens(tokens, name),
-    }
-}
-
-fn match_tokens(tokens: &[Token], name: &str) -> bool {
-    let (mut at, mut left) = (0, name.chars());
-    let mut retry = None;
-    loop {
-        let token = tokens.get(at).copied();
-        if token == Some(Token::Star) {
-            at += 1;
-            if at == tokens.len() {
-                return true;
-            }
-            retry = Some((at, left.clone()));
-            continue;
-        }
-        let mut after = left.clone();
-        match (token, after.next()) {
-            (None, None) => return true,
-            (Some(Token::Char(wanted)), Some(c)) if wanted == c => {
-                (at, left) = (at + 1, after);
-                continue;
-            }
-            (Some(Token::One), Some(_)) => {
-                (at, left) = (at + 1, after);
-                continue;
-            }
-            _ => {}
-        }
-        let Some((after_star, mut from)) = retry.take() else { return false };
-        if from.next().is_none() {
-            return false;
-        }
-        (at, left) = (after_star, from.clone());
-        retry = Some((after_star, from));
+        Segment::Wild(wild) => wild.matches(name),
     }
 }
 

@@ -51,7 +51,12 @@ impl Store {
         Ok(each.into_iter().filter_map(Result::ok).collect())
     }
 
-    fn each_of_history(
+    /// The items of a branch and of those it came from, in order; of the live branch by default. One
+    /// that is damaged stands as what is wrong with it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn each_of_history(
         &self,
         conversation: ConversationId,
         branch: Option<BranchId>,

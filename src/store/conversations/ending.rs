@@ -1,6 +1,6 @@
 //! The end of a conversation, what it is called afterwards, and its removal.
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::rows::NewItem;
 use super::write::append;
@@ -34,6 +34,10 @@ pub struct Untitled {
     /// Whether a look back is wanted.
     pub note: bool,
 }
+
+/// The name of the row of `setting` with the activity that a conversation must be newer than to be the
+/// current one: what was so before the current one was deleted.
+pub(super) const CURRENT_AFTER: &str = "current_after";
 
 impl Store {
     /// Ends a conversation; one that has ended stays as it is. Whether it had not.
@@ -171,9 +175,16 @@ impl Store {
     /// Deletes a conversation with all that was said in it; whether there was one. What its models
     /// cost stays counted by day.
     ///
+    /// Where that was the current one, none is until somebody speaks again; those whose source ends
+    /// with `but` never are.
+    ///
     /// # Errors
     /// [`StoreError::Conflict`] where a turn is at work in it.
-    pub fn delete_conversation(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+    pub fn delete_conversation(
+        &self,
+        conversation: ConversationId,
+        but: &str,
+    ) -> Result<bool, StoreError> {
         self.with_own(|database| {
             database.change("delete a conversation", |change| {
                 let running = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 \
@@ -181,7 +192,7 @@ impl Store {
                 if change.query_row(running, [conversation.0], |row| row.get(0))? {
                     return Err(StoreError::Conflict { conversation: conversation.0 });
                 }
-                delete(change, conversation.0)
+                Ok(delete(change, &[conversation.0], but)? > 0)
             })
         })
     }
@@ -190,20 +201,24 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn clear_conversations(&self) -> Result<Vec<ConversationId>, StoreError> {
-        self.delete_oldest("clear the conversations", i64::MAX)
+    pub fn clear_conversations(&self, but: &str) -> Result<Vec<ConversationId>, StoreError> {
+        self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
     /// Deletes the oldest ended conversations beyond the newest `kept`; which.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn trim_conversations(&self, kept: u32) -> Result<Vec<ConversationId>, StoreError> {
+    pub fn trim_conversations(
+        &self,
+        kept: u32,
+        but: &str,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let query = "SELECT count(*) FROM conversation";
         let count: i64 =
             self.with(|database| Ok(database.read().query_row(query, [], |row| row.get(0))?))?;
         match count - i64::from(kept) {
-            beyond if beyond > 0 => self.delete_oldest("trim the conversations", beyond),
+            beyond if beyond > 0 => self.delete_oldest("trim the conversations", beyond, but),
             _ => Ok(Vec::new()),
         }
     }
@@ -212,6 +227,7 @@ impl Store {
         &self,
         name: &'static str,
         most: i64,
+        but: &str,
     ) -> Result<Vec<ConversationId>, StoreError> {
         self.with_own(|database| {
             database.change(name, |change| {
@@ -223,9 +239,7 @@ impl Store {
                 )?;
                 let ids = statement.query_map([most], |row| row.get::<_, i64>(0))?;
                 let ids = ids.collect::<Result<Vec<_>, _>>()?;
-                for id in &ids {
-                    delete(change, *id)?;
-                }
+                delete(change, &ids, but)?;
                 Ok(ids.into_iter().map(ConversationId).collect())
             })
         })
@@ -256,11 +270,30 @@ pub(super) fn end(change: &Transaction<'_>, ending: &Ending) -> Result<bool, Sto
     Ok(changed > 0)
 }
 
-fn delete(change: &Transaction<'_>, id: i64) -> Result<bool, StoreError> {
-    change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
-    change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
-    change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
-    crate::store::usage::forget_conversation(change, id)?;
-    let gone = change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
-    Ok(gone > 0)
+/// Deletes conversations; how many there were. Where the last active one is among them, of those whose
+/// source does not end with `but`, it is noted in [`CURRENT_AFTER`] that none has taken its place.
+fn delete(change: &Transaction<'_>, ids: &[i64], but: &str) -> Result<usize, StoreError> {
+    let newest: Option<i64> = change
+        .prepare_cached(
+            "SELECT id FROM conversation WHERE substr(source, -length(?1)) <> ?1
+             ORDER BY activity DESC LIMIT 1",
+        )?
+        .query_row([but], |row| row.get(0))
+        .optional()?;
+    let mut gone = 0;
+    for id in ids {
+        change.prepare_cached("DELETE FROM item WHERE conversation = ?1")?.execute([id])?;
+        change.prepare_cached("DELETE FROM turn WHERE conversation = ?1")?.execute([id])?;
+        change.prepare_cached("DELETE FROM branch WHERE conversation = ?1")?.execute([id])?;
+        crate::store::usage::forget_conversation(change, *id)?;
+        gone += change.prepare_cached("DELETE FROM conversation WHERE id = ?1")?.execute([id])?;
+    }
+    if newest.is_some_and(|newest| ids.contains(&newest)) {
+        change.execute(
+            "INSERT OR REPLACE INTO setting (name, value)
+             SELECT ?1, coalesce(max(activity), 0) FROM conversation",
+            [CURRENT_AFTER],
+        )?;
+    }
+    Ok(gone)
 }

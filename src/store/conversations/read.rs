@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::ending::CURRENT_AFTER;
 use super::rows::{self, CONVERSATION, ITEM, TURN};
 use crate::conversation::{Conversation, ConversationId, Item, ItemNumber, Turn, TurnId};
 use crate::store::{Store, StoreError};
@@ -66,12 +67,17 @@ impl Store {
         self.newest("source = ?1", source)
     }
 
-    /// The conversation that was last active of those whose source does not end so.
+    /// The conversation that was last active of those whose source does not end so; none where a newer
+    /// one was deleted since.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn newest_but(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
-        self.newest("substr(source, -length(?1)) <> ?1", ending)
+        let after = format!(
+            "substr(source, -length(?1)) <> ?1 AND activity > coalesce(
+                 (SELECT CAST(value AS INTEGER) FROM setting WHERE name = '{CURRENT_AFTER}'), 0)"
+        );
+        self.newest(&after, ending)
     }
 
     fn newest(&self, which: &str, value: &str) -> Result<Option<Conversation>, StoreError> {

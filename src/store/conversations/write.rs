@@ -185,31 +185,6 @@ impl Store {
         })
     }
 
-    /// Marks every turn that is at work as interrupted: for a start, when none can be. Which.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn interrupt_turns(
-        &self,
-        reason: &str,
-        time: i64,
-    ) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
-        self.with_own(|database| {
-            database.change("interrupt turns", |change| {
-                let mut mark = change.prepare(
-                    "UPDATE turn SET state = 'interrupted', reason = ?1, ended = ?2
-                     WHERE state = 'running' RETURNING conversation, id",
-                )?;
-                let rows = mark.query_map(params![reason, time], |row| {
-                    Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?)))
-                })?;
-                let mut marked = rows.collect::<Result<Vec<_>, _>>()?;
-                marked.sort_unstable();
-                Ok(marked)
-            })
-        })
-    }
-
     /// The turns that are at work.
     ///
     /// # Errors

@@ -88,25 +88,43 @@ impl Folder {
         let mut listed = Vec::new();
         let mut dir = Dir::read_from(&self.0)?;
         while let Some(entry) = dir.read() {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            match stat_raw(&self.0, name) {
-                Ok(meta) => {
-                    let name = std::ffi::OsStr::from_bytes(name).to_owned();
-                    listed.push(Listed { name, meta });
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // One name that cannot be looked at (a dead mount) does not hide the others.
-                Err(_) => {
-                    let name = std::ffi::OsStr::from_bytes(name).to_owned();
-                    listed.push(Listed { name, meta: Meta::unknown() });
-                }
-            }
+            listed.extend(self.look_at(entry?.file_name().to_bytes()));
         }
         Ok(listed)
+    }
+
+    /// As [`Self::list`], for a folder that was opened for this: reads it by its own handle, which
+    /// saves opening it a second time. A second call would go on where the first one ended.
+    #[cfg(target_os = "linux")]
+    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
+        let mut listed = Vec::new();
+        let mut buffer = vec![std::mem::MaybeUninit::<u8>::uninit(); 16 << 10];
+        let mut entries = fs::RawDir::new(&self.0, &mut buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            listed.extend(self.look_at(entry.file_name().to_bytes()));
+        }
+        Ok(listed)
+    }
+
+    /// As [`Self::list`].
+    #[cfg(not(target_os = "linux"))]
+    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
+        self.list()
+    }
+
+    /// What a listed name is; `None` if it has vanished, or is the folder's own or its parent's.
+    fn look_at(&self, name: &[u8]) -> Option<Listed> {
+        if name == b"." || name == b".." {
+            return None;
+        }
+        let meta = match stat_raw(&self.0, name) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            // One name that cannot be looked at (a dead mount) does not hide the others.
+            Err(_) => Meta::unknown(),
+        };
+        Some(Listed { name: std::ffi::OsStr::from_bytes(name).to_owned(), meta })
     }
 
     /// Where the link `name` points, as written in it.

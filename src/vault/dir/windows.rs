@@ -74,6 +74,11 @@ impl Folder {
     }
 
     /// Everything in this folder. Identities are left open: asking for them would open every file.
+    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
+        self.list()
+    }
+
+    /// Everything in this folder.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         for entry in self.dir.entries()? {

@@ -21,7 +21,9 @@ use crate::vault::dir::Kind;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::{Vault, lock};
 
+// Writing is told beside closing: a program may keep a note open for hours.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
+    .union(WatchFlags::MODIFY)
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -122,7 +124,7 @@ impl Events {
         let mut folders = vec![root.clone()];
         let catalogue = vault.catalogue();
         let known = catalogue.within(&root).filter(|entry| entry.kind == Kind::Folder);
-        folders.extend(known.map(|entry| entry.path().clone()));
+        folders.extend(known.map(|entry| entry.path().to_path()));
         drop(catalogue);
         folders.retain(|folder| self.watch(vault, folder));
         folders

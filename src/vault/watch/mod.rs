@@ -139,6 +139,18 @@ impl Vault {
         if let Err(error) = self.rescan() {
             self.warn(format!("the vault could not be scanned: {error}"));
         }
+        // For a start after one that was cut short.
+        if !self.remembers() {
+            self.remember();
+        }
+    }
+
+    /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
+    pub fn is_told_of_changes(&self) -> bool {
+        let watch = lock(&self.0.watch);
+        let events = watch.running.as_ref().and_then(|running| running.events.as_ref());
+        events.is_some_and(|events| events.limited().is_none())
+            && self.0.whole.load(Ordering::Acquire)
     }
 
     /// Watches the folders that a scan has found and nobody told of.
@@ -165,11 +177,16 @@ impl Vault {
 
     fn take(&self, events: &Events) {
         let _turn = lock(&events.turn);
+        let mut changed: Vec<VaultPath> = Vec::new();
         for told in events.drain(self) {
+            if let Told::Changed(path) = told {
+                changed.push(path);
+                continue;
+            }
+            // What was told before comes before.
+            self.absorb(&std::mem::take(&mut changed));
             match told {
-                Told::Changed(path) => {
-                    self.refresh(&path);
-                }
+                Told::Changed(_) => {}
                 Told::NewFolder(path) => {
                     self.refresh(&path);
                     self.refresh_tree(&path);
@@ -182,6 +199,7 @@ impl Vault {
                 }
             }
         }
+        self.absorb(&changed);
     }
 
     /// Looks at a new folder again after it is watched: what was put into it before is not told.
@@ -191,7 +209,7 @@ impl Vault {
             .catalogue()
             .within(path)
             .filter(|entry| entry.kind == super::Kind::Folder)
-            .map(|entry| entry.path().clone())
+            .map(|entry| entry.path().to_path())
             .collect();
         below.iter().for_each(|folder| {
             self.refresh_folder(folder);

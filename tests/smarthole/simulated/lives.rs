@@ -2,7 +2,7 @@
 //! which it came, and shown; nothing is rejected after an acknowledgement.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use vault_steward::agent::entry::Said;
@@ -12,7 +12,7 @@ use vault_steward::daemon::voice::Voice;
 use vault_steward::policy::Scope;
 use vault_steward::server::events::Events;
 use vault_steward::smarthole::frames::How;
-use vault_steward::smarthole::{Heard, Inbox as _, Settings, SmartHole};
+use vault_steward::smarthole::{Heard, Inbox, Settings, SmartHole};
 use vault_steward::store::Store;
 use vault_steward::store::inbox::{InboxState, VOICE};
 
@@ -181,12 +181,29 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
         delete_some(world, &conversations).await;
     }
     let wire = Wire { world: Arc::clone(world), life: Arc::clone(life) };
-    let smarthole =
-        SmartHole::by(Settings::default(), Arc::clone(&voice) as _, time, Arc::new(wire));
+    let smarthole = SmartHole::by(
+        Settings::default(),
+        Arc::new(Hears(Arc::downgrade(&voice))),
+        time,
+        Arc::new(wire),
+    );
     voice.open(Events::new("a run".to_owned()), smarthole.clone());
     tokio::spawn(smarthole.clone().run());
     tokio::spawn(Arc::clone(&voice).run());
     Parts { world: Arc::clone(world), agent, conversations, voice, smarthole }
+}
+
+/// The worker, not held by the door that it holds: it ends with a life.
+struct Hears(Weak<Voice>);
+
+impl Inbox for Hears {
+    fn keep(&self, heard: &Heard) -> Result<(), String> {
+        self.0.upgrade().map_or_else(|| Err("it has ended".to_owned()), |voice| voice.keep(heard))
+    }
+
+    fn has(&self, id: &str, text: Option<&str>) -> bool {
+        self.0.upgrade().is_some_and(|voice| voice.has(id, text))
+    }
 }
 
 fn conversations(folder: &Path, time: Arc<Time>) -> Conversations {
@@ -275,6 +292,7 @@ impl Parts {
             from: None,
             client_id: Some(id(number)),
             note: None,
+            attached: Default::default(),
         };
         if let Ok(answered) = self.agent.say(said, None).await {
             tokio::spawn(answered);

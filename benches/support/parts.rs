@@ -1,0 +1,85 @@
+//! Single parts, without a vault around them: matching globs, and the frames of the wire.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput};
+use serde_json::{Value, json};
+use vault_steward::note::fold::fold_key;
+use vault_steward::note::glob::Glob;
+use vault_steward::protocol::envelope::{self, Incoming, RequestId};
+use vault_steward::protocol::tools::{Content, ToolsCallResult};
+
+/// Paths that are matched in one go, so that a figure is not the clock's own.
+const PATHS: usize = 10_000;
+
+/// Folded paths as vaults have them: some folders deep, dates among them.
+fn paths() -> Vec<String> {
+    let folders =
+        ["Projects/Harbour/Winter", "Areas/Garden", "Journal/2025", "Archive/Old/Deep/Er"];
+    let path = |number: usize| {
+        let folder = folders[number % folders.len()];
+        let (month, day) = (number / 28 % 12 + 1, number % 28 + 1);
+        match folder.starts_with("Journal") {
+            true => format!("{folder}/2025-{month:02}-{day:02}.md"),
+            false => format!("{folder}/Note about {number}.md"),
+        }
+    };
+    (0..PATHS).map(|number| fold_key(&path(number))).collect()
+}
+
+/// Globs over ten thousand paths each.
+pub fn globs(c: &mut Criterion) {
+    let paths = paths();
+    let mut group = c.benchmark_group("glob");
+    group.throughput(Throughput::Elements(PATHS as u64));
+    for pattern in
+        ["*", "**/*.md", "projects/**", "**/*needle*", "**/2025-0?-1*.md", "{a,b}*/**/*1*"]
+    {
+        let glob = Glob::parse(pattern).expect("it is a glob");
+        group.bench_function(pattern, |bencher| {
+            bencher.iter(|| paths.iter().filter(|path| glob.matches(black_box(path))).count());
+        });
+    }
+    group.finish();
+}
+
+/// What a search answers, in the shape and size that is usual: ten files, forty lines.
+fn answer() -> ToolsCallResult {
+    let line = |number: usize| {
+        let text = format!("a line of {number} words about the harbour, the garden and the winter");
+        json!({"line": number, "text": text, "is_match": number % 5 == 2})
+    };
+    let file = |number: usize| {
+        let lines: Vec<Value> = (number * 10..number * 10 + 5).map(line).collect();
+        json!({"path": format!("Projects/Note {number}.md"), "matches": 3, "shown": 1, "excerpts": [lines]})
+    };
+    let files: Vec<Value> = (0..10).map(file).collect();
+    ToolsCallResult {
+        content: vec![Content::Text {
+            text: "  12- a line of a note as a model reads it\n".repeat(50),
+        }],
+        structured_content: json!({"files": files, "searched": 10_000, "timed_out": false}),
+        is_error: false,
+    }
+}
+
+/// A request read and an answer written.
+pub fn framing(c: &mut Criterion) {
+    let mut group = c.benchmark_group("framing");
+    let ping = r#"{"jsonrpc":"2.0","id":7,"method":"_vault/ping","params":{}}"#;
+    let call = json!({
+        "jsonrpc": "2.0", "id": 8, "method": "tools/call",
+        "params": {"name": "search_files", "arguments": {"pattern": r"\bgarden\b", "max_results": 5}},
+    });
+    for (name, text) in [("a ping is read", ping.to_owned()), ("a call is read", call.to_string())]
+    {
+        group.bench_function(name, |bencher| bencher.iter(|| Incoming::parse(black_box(&text))));
+    }
+    let (id, answer) = (RequestId::Number(8), answer());
+    let written = envelope::answer(&id, &answer);
+    group.throughput(Throughput::Bytes(written.len() as u64));
+    group.bench_function("an answer is written", |bencher| {
+        bencher.iter(|| envelope::answer(black_box(&id), black_box(&answer)));
+    });
+    group.finish();
+}

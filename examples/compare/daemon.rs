@@ -1,0 +1,174 @@
+//! The daemon that is measured: its own folders, its start, its end.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::Client;
+
+/// One program asks in place of many clients, faster than any would, so the door does not count.
+const SETTINGS: &str = "[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n";
+
+/// How long it has to take no processor time, to be at rest.
+const REST: Duration = Duration::from_millis(300);
+
+/// How long it may be at work by itself: the first index of a million notes.
+const LONGEST_WORK: Duration = Duration::from_secs(120);
+
+/// Folders of our own for a daemon, apart from those of whoever runs this.
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    /// Empty ones, below `scratch`.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn new(scratch: &Path) -> Result<Self> {
+        let folder = TempDir::with_prefix_in("home-", scratch)?;
+        let settings = folder.path().join("config/vault-steward");
+        fs::create_dir_all(&settings)?;
+        fs::write(settings.join("config.toml"), SETTINGS)?;
+        Ok(Self { folder })
+    }
+
+    /// `steward`, which keeps to these folders.
+    pub fn command(&self, steward: &Path) -> Command {
+        let mut command = Command::new(steward);
+        command
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
+            .env("XDG_RUNTIME_DIR", self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Where the daemon of the one vault that was served from here keeps its own.
+    ///
+    /// # Errors
+    /// No daemon has run.
+    pub fn state(&self) -> Result<PathBuf> {
+        let all = fs::read_dir(self.folder.path().join("state/vault-steward"))?;
+        let mut folders = all.filter_map(|entry| Some(entry.ok()?.path()));
+        folders.find(|folder| folder.join("token").is_file()).context("no daemon has run here")
+    }
+}
+
+/// A daemon that runs until it is dropped.
+pub struct Daemon {
+    child: Child,
+    port: u16,
+    token: String,
+    /// When its process was begun.
+    pub begun: Instant,
+    /// From then to the line that says it is ready.
+    pub ready: Duration,
+}
+
+impl Daemon {
+    /// Serves `vault` and waits until it is ready.
+    ///
+    /// # Errors
+    /// It did not start; what it said is in the message.
+    pub fn start(steward: &Path, vault: &Path, home: &Home) -> Result<Self> {
+        let log = home.folder.path().join("log");
+        let mut command = home.command(steward);
+        command.args(["--json", "serve", "--port", "0", "--vault"]).arg(vault);
+        command.stdout(Stdio::piped()).stderr(fs::File::create(&log)?);
+        let begun = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("`{}`", steward.display()))?;
+        let mut said = BufReader::new(child.stdout.take().context("its output is piped")?);
+        let (mut line, mut heard) = (String::new(), String::new());
+        let (port, ready) = loop {
+            line.clear();
+            if said.read_line(&mut line)? == 0 {
+                let log = fs::read_to_string(&log).unwrap_or_default();
+                bail!("the daemon did not start: {heard}{log}");
+            }
+            let ready = begun.elapsed();
+            let event: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let ("ready", Some(port)) =
+                (event["event"].as_str().unwrap_or_default(), event["port"].as_u64())
+            {
+                break (u16::try_from(port)?, ready);
+            }
+            heard.push_str(&line);
+        };
+        let token = fs::read_to_string(home.state()?.join("token"))?.trim().to_owned();
+        Ok(Self { child, port, token, begun, ready })
+    }
+
+    /// A client of it.
+    ///
+    /// # Errors
+    /// It does not let one in.
+    pub fn client(&self) -> Result<Client> {
+        Client::connect(self.port, &self.token)
+    }
+
+    /// Waits until it has done what it does by itself after a start: until a while has passed in
+    /// which it took no processor time.
+    pub fn rest(&self) {
+        let begun = Instant::now();
+        let mut before = self.processor_ticks();
+        while begun.elapsed() < LONGEST_WORK {
+            std::thread::sleep(REST);
+            let now = self.processor_ticks();
+            if now == before {
+                return;
+            }
+            before = now;
+        }
+    }
+
+    /// Processor time it has taken, in the system's ticks of some milliseconds; `None` where the
+    /// system does not tell.
+    fn processor_ticks(&self) -> Option<u64> {
+        let told = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // The name, in brackets, may hold anything.
+        let mut fields = told.rsplit_once(')')?.1.split_whitespace().skip(11);
+        Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+    }
+
+    /// The memory it holds; `None` where the system does not tell.
+    pub fn memory(&self) -> Option<Memory> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kilobytes << 10)
+        };
+        Some(Memory { resident: bytes("VmRSS:")?, own: bytes("RssAnon:")? })
+    }
+}
+
+/// How much memory a process holds, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    /// All of it that is in memory.
+    pub resident: u64,
+    /// Of that, what is no part of a file: not the program itself, nor files that are mapped.
+    pub own: u64,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Asked, so that it keeps what it keeps for the next start.
+        #[cfg(unix)]
+        if let Some(process) =
+            i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+        #[cfg(not(unix))]
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

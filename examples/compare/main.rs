@@ -1,0 +1,220 @@
+//! Runs the daemon beside other programs on generated vaults, and writes what came of it as a page.
+//!
+//! Started by `benches/compare`, which builds everything and installs what is missing. The daemon is
+//! a release build, asked over its WebSocket as any client asks; the others are what a client
+//! without a daemon would start. All are asked in turn inside one run. Nothing here decides how a
+//! figure comes about; it takes it, and says whether it meets its target.
+
+mod client;
+mod daemon;
+mod machine;
+mod peers;
+mod report;
+mod rows;
+mod smoke;
+mod timing;
+#[path = "../../benches/support/vaultgen.rs"]
+mod vaultgen;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+
+use daemon::Home;
+use peers::Peers;
+use report::{Page, thousands};
+use rows::Ground;
+
+/// Notes of the vault whose ten thousand files git changes.
+const CHECKOUT: usize = 10_000;
+
+/// Measures the daemon beside other programs.
+#[derive(Parser)]
+#[command(name = "benches/compare")]
+struct Options {
+    /// The sizes of the vaults.
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
+    notes: Vec<usize>,
+    /// How often each is asked.
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// What the vaults are generated from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Keep the vaults in this folder, and use them again.
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// The page to write; without it the figures are only printed.
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// Measure these alone: search, matches, list, read, find, start, memory, change, checkout, wire,
+    /// crowd, kept, plugin, servers.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Only compare what a few hundred patterns find with what `rg` finds, in a small vault.
+    #[arg(long)]
+    smoke: bool,
+    /// The program to measure; built and named by `benches/compare`.
+    #[arg(long)]
+    steward: PathBuf,
+}
+
+/// What can be measured, in this order.
+const KINDS: [&str; 14] = [
+    "search", "matches", "list", "read", "find", "start", "memory", "change", "checkout", "wire",
+    "crowd", "kept", "plugin", "servers",
+];
+
+fn main() -> ExitCode {
+    // What this program is to itself: the other end of a connection, and a core that does not sleep.
+    match std::env::args().nth(1).as_deref() {
+        Some("--echo") => return ended(rows::wire::echo()),
+        Some("--spin") => loop {
+            std::hint::spin_loop();
+        },
+        _ => {}
+    }
+    ended(run(&Options::parse()))
+}
+
+fn ended(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("compare: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    if let Some(unknown) = options.only.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
+        bail!("there is nothing to measure called `{unknown}`: it is {}", KINDS.join(", "));
+    }
+    if options.rounds == 0 {
+        bail!("`--rounds` must be at least 1");
+    }
+    let steward = options.steward.canonicalize();
+    let steward =
+        steward.with_context(|| format!("no program at `{}`", options.steward.display()))?;
+    let peers = Peers::find()?;
+    let scratch = tempfile::Builder::new().prefix("steward-compare-").tempdir()?;
+    let folder = options.keep.as_deref().unwrap_or(scratch.path());
+    if options.smoke {
+        let vault = scratch.path().join("vault");
+        vaultgen::generate(&vault, smoke::NOTES, options.seed)?;
+        let patterns = 400;
+        let hits =
+            smoke::check(&steward, &peers.rg, &vault, scratch.path(), patterns, options.seed)?;
+        println!("{patterns} patterns find what rg finds; {hits} of them find something");
+        return Ok(());
+    }
+    let begun = Instant::now();
+    let machine = machine::described(&steward, &peers);
+    println!("{machine}");
+    let mut page = Page::default();
+    let mut base = None;
+    for (at, &notes) in options.notes.iter().enumerate() {
+        let ground = |vault: PathBuf| -> Result<Ground<'_>> {
+            let home = Home::new(scratch.path())?;
+            let rounds = options.rounds;
+            let (steward, peers, scratch) = (&*steward, &peers, scratch.path());
+            Ok(Ground { steward, vault, notes, rounds, home, peers, scratch })
+        };
+        println!("\n{} notes (after {} s)", thousands(notes), begun.elapsed().as_secs());
+        let vault = folder.join(format!("vault-{notes}-{}", options.seed));
+        generated(&vault, notes, options.seed)?;
+        let ground_here = ground(vault)?;
+        for kind in KINDS {
+            if !options.only.is_empty() && !options.only.iter().any(|wanted| wanted == kind) {
+                continue;
+            }
+            let (here, page) = (&ground_here, &mut page);
+            let measured = match kind {
+                "search" => rows::search::measure(here, page),
+                "matches" => rows::search::all_matches(here, page),
+                "list" => rows::listing::measure(here, page),
+                "read" => rows::reading::measure(here, page),
+                "find" => rows::reading::finding(here, page),
+                "start" => rows::start::measure(here, page),
+                "memory" => (|| {
+                    if base.is_none() {
+                        base = rows::memory::base(here, page)?;
+                    }
+                    rows::memory::measure(here, page, base)
+                })(),
+                "change" => rows::change::measure(here, page),
+                "checkout" if notes == CHECKOUT => (|| {
+                    // A vault of its own, which is not as generated afterwards.
+                    let vault = scratch.path().join("checked-out");
+                    generated(&vault, notes, options.seed)?;
+                    rows::start::checkout(&ground(vault)?, page)
+                })(),
+                "wire" => rows::wire::measure(here, page),
+                "crowd" => rows::crowd::measure(here, page),
+                // How many notes there are makes no difference to what was said.
+                "kept" if at == 0 => rows::kept::append(here, page)
+                    .and_then(|()| rows::kept::list(&ground(here.vault.clone())?, page)),
+                "plugin" => rows::plugin::measure(here, page),
+                "servers" => rows::servers::measure(here, page),
+                _ => Ok(()),
+            };
+            measured
+                .with_context(|| format!("measuring `{kind}` at {} notes", thousands(notes)))?;
+        }
+    }
+    let (met, all) = page.met();
+    println!("\n{met} of {all} targets are met; took {} s", begun.elapsed().as_secs());
+    if let Some(path) = &options.page {
+        let about = about(options, &machine, begun.elapsed().as_secs());
+        page.write(path, &about)?;
+        println!("written to {}", path.display());
+    }
+    Ok(())
+}
+
+/// Generates a vault where it is not there yet.
+fn generated(vault: &Path, notes: usize, seed: u64) -> Result<()> {
+    if vault.exists() {
+        return Ok(());
+    }
+    let made = vaultgen::generate(vault, notes, seed)
+        .with_context(|| format!("could not generate `{}`", vault.display()))?;
+    println!(
+        "  generated {} notes of {} bytes on average, {} folders, {} attachments",
+        thousands(made.notes),
+        made.note_bytes / (made.notes as u64).max(1),
+        thousands(made.folders),
+        thousands(made.attachments)
+    );
+    Ok(())
+}
+
+/// What stands above the figures.
+fn about(options: &Options, machine: &str, seconds: u64) -> String {
+    let only = match options.only.is_empty() {
+        true => String::new(),
+        false => format!(" --only {}", options.only.join(",")),
+    };
+    let notes: Vec<String> = options.notes.iter().map(usize::to_string).collect();
+    format!(
+        "Written by `benches/compare --notes {} --rounds {} --seed {}{only}`, which takes {seconds} \
+         seconds here. Do not edit the figures; what follows them is written by hand and kept.\n\n\
+         {machine}\n\n\
+         The daemon is a release build, asked over its WebSocket by a client in Rust that reads the \
+         answer and looks at it after the clock has stopped. The others are started as a process for \
+         each question, and all they print is read. All are asked in turn, in one run; figures are \
+         medians unless they say otherwise. The page cache is warm for all, patterns have been asked \
+         once before they count, and the door's limit of messages is lifted, since one program asks \
+         in place of many. `search_files` answers with the ten newest files and their context; \
+         `rg -n -C2` prints every match there is: that is what either costs whoever wants an answer. \
+         Absolute times move by a factor of two and more with the load of the machine, ratios by \
+         less.\n",
+        notes.join(","),
+        options.rounds,
+        options.seed,
+    )
+}

@@ -1,0 +1,290 @@
+//! The figures as rows, on the screen while they come and as a page at the end.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+/// What follows this heading on the page is written by hand, and kept.
+const BY_HAND: &str = "## What is missed, and why";
+
+/// One figure beside the other.
+pub struct Row {
+    what: String,
+    notes: usize,
+    steward: String,
+    beside: String,
+    ratio: String,
+    target: String,
+    met: Option<bool>,
+}
+
+impl Row {
+    /// `what`, in the vault of `notes` notes; 0 where the vault does not matter.
+    pub fn new(what: impl Into<String>, notes: usize) -> Self {
+        Self {
+            what: what.into(),
+            notes,
+            steward: String::new(),
+            beside: String::new(),
+            ratio: String::new(),
+            target: String::new(),
+            met: None,
+        }
+    }
+
+    /// What the steward takes, and what the other one does, in milliseconds: the target is to be at
+    /// least `least` times as quick.
+    pub fn quicker(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
+        let ratio = beside / steward;
+        (self.steward, self.beside) = (time(steward), format!("{name} {}", time(beside)));
+        self.ratio = format!("{}x", short(ratio));
+        self.target = format!("≥ {}x", short(least));
+        self.met = Some(ratio >= least);
+        self
+    }
+
+    /// The same where the steward may take at most `most` times as long.
+    pub fn within(mut self, steward: f64, beside: f64, name: &str, most: f64) -> Self {
+        let ratio = steward / beside;
+        (self.steward, self.beside) = (time(steward), format!("{name} {}", time(beside)));
+        self.ratio = share(ratio);
+        self.target = format!("≤ {}", share(most));
+        self.met = Some(ratio <= most);
+        self
+    }
+
+    /// As many a second; the target is to be at least `least` times as many.
+    pub fn more(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
+        let ratio = steward / beside;
+        self.steward = format!("{} a second", short(steward));
+        self.beside = format!("{name} {} a second", short(beside));
+        self.ratio = format!("{}x", short(ratio));
+        self.target = format!("≥ {}x", short(least));
+        self.met = Some(ratio >= least);
+        self
+    }
+
+    /// A figure that stands alone, with the most that it may be.
+    pub fn alone(mut self, figure: f64, unit: &str, most: f64) -> Self {
+        self.steward = format!("{} {unit}", short(figure));
+        self.target = format!("≤ {} {unit}", short(most));
+        self.met = Some(figure <= most);
+        self
+    }
+
+    /// Says that nothing is to be met here.
+    pub fn told(mut self) -> Self {
+        (self.target, self.met) = (String::new(), None);
+        self
+    }
+
+    fn verdict(&self) -> &'static str {
+        match self.met {
+            Some(true) => "met",
+            Some(false) => "**missed**",
+            None => "",
+        }
+    }
+
+    fn place(&self) -> String {
+        match self.notes {
+            0 => String::new(),
+            notes => thousands(notes),
+        }
+    }
+}
+
+/// A table of its own, for what has many rows.
+struct Detail {
+    heading: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Everything measured in one run.
+#[derive(Default)]
+pub struct Page {
+    rows: Vec<Row>,
+    details: Vec<Detail>,
+    said: Vec<String>,
+}
+
+impl Page {
+    /// One more figure.
+    pub fn add(&mut self, row: Row) {
+        println!(
+            "  {:<58} {:>16}   {:<30} {:>9}  {:<10} {}",
+            row.what,
+            row.steward,
+            row.beside,
+            row.ratio,
+            row.target,
+            row.verdict().trim_matches('*'),
+        );
+        self.rows.push(row);
+    }
+
+    /// A line of a table of its own, which begins with its first line.
+    pub fn detail(&mut self, heading: &str, columns: &[&str], row: Vec<String>) {
+        println!("    {heading}: {}", row.join("   "));
+        let at = self.details.iter().position(|detail| detail.heading == heading);
+        let at = at.unwrap_or_else(|| {
+            let columns = columns.iter().map(|&column| column.to_owned()).collect();
+            self.details.push(Detail { heading: heading.to_owned(), columns, rows: Vec::new() });
+            self.details.len() - 1
+        });
+        self.details[at].rows.push(row);
+    }
+
+    /// Something that was left out, and why.
+    pub fn say(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        println!("  {text}");
+        if !self.said.contains(&text) {
+            self.said.push(text);
+        }
+    }
+
+    /// How many targets were met, and how many there were.
+    pub fn met(&self) -> (usize, usize) {
+        let decided = self.rows.iter().filter_map(|row| row.met);
+        (decided.clone().filter(|met| *met).count(), decided.count())
+    }
+
+    /// Writes the page to `path`; what was written there by hand stays.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn write(&self, path: &Path, about: &str) -> Result<()> {
+        let before = fs::read_to_string(path).unwrap_or_default();
+        let by_hand = before.find(BY_HAND).map_or("", |at| &before[at..]);
+        let mut text = String::from("# How fast it is\n\n");
+        text.push_str(about);
+        let (met, all) = self.met();
+        let _ = writeln!(text, "\n## Targets\n\n{met} of {all} are met.\n");
+        text.push_str("| what | notes | steward | beside it | ratio | target | |\n");
+        text.push_str("|---|---|---|---|---|---|---|\n");
+        // What belongs together stands together: all sizes of one thing.
+        let first = |what: &str| self.rows.iter().position(|row| row.what == what);
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| (first(&row.what), row.notes));
+        for row in rows {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                row.what,
+                row.place(),
+                row.steward,
+                row.beside,
+                row.ratio,
+                row.target,
+                row.verdict()
+            );
+        }
+        if !self.said.is_empty() {
+            text.push('\n');
+            self.said.iter().for_each(|line| {
+                let _ = writeln!(text, "- {line}");
+            });
+        }
+        for detail in &self.details {
+            let _ = writeln!(text, "\n## {}\n", detail.heading);
+            let _ = writeln!(text, "| {} |", detail.columns.join(" | "));
+            let _ = writeln!(text, "|{}", "---|".repeat(detail.columns.len()));
+            for row in &detail.rows {
+                let cells = row.iter().map(|cell| cell.replace('|', "\\|"));
+                let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+            }
+        }
+        let by_hand = if by_hand.is_empty() { BY_HAND } else { by_hand };
+        let _ = write!(text, "\n{}\n", by_hand.trim_end());
+        fs::write(path, text).with_context(|| format!("could not write `{}`", path.display()))
+    }
+}
+
+/// Milliseconds as a person reads them.
+pub fn time(milliseconds: f64) -> String {
+    match milliseconds {
+        ms if ms < 0.001 => format!("{:.0} ns", ms * 1e6),
+        ms if ms < 1.0 => format!("{} µs", short(ms * 1e3)),
+        ms if ms < 10_000.0 => format!("{} ms", short(ms)),
+        ms => format!("{} s", short(ms / 1e3)),
+    }
+}
+
+/// A number with as many digits as mean anything.
+pub fn short(number: f64) -> String {
+    match number.abs() {
+        n if n >= 10_000.0 => thousands(number.round() as usize),
+        n if n >= 100.0 => format!("{number:.0}"),
+        n if n >= 10.0 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+/// A part of something: as a fraction where it is small.
+fn share(ratio: f64) -> String {
+    if ratio > 0.0 && ratio < 0.4 {
+        format!("1/{:.0}", 1.0 / ratio)
+    } else {
+        format!("{}x", short(ratio))
+    }
+}
+
+/// A whole number in groups of three digits.
+pub fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_right() {
+        for (number, said) in [
+            (0.004, "4.00 µs"),
+            (0.25, "250 µs"),
+            (12.345, "12.3 ms"),
+            (12_345.0, "12.3 s"),
+            (0.000_45, "450 ns"),
+        ] {
+            assert_eq!(time(number), said);
+        }
+        assert_eq!(thousands(100_000), "100,000");
+        assert_eq!((share(0.05), share(0.97)), ("1/20".to_owned(), "0.97x".to_owned()));
+    }
+
+    #[test]
+    fn a_page_says_what_is_missed_and_keeps_what_was_written_by_hand() {
+        let folder = tempfile::tempdir().expect("room for a file");
+        let path = folder.path().join("page.md");
+        fs::write(&path, format!("old\n\n{BY_HAND}\n\nThe disk.\n")).expect("written");
+        let mut page = Page::default();
+        page.add(Row::new("b", 1_000).quicker(1.0, 30.0, "rg", 25.0));
+        page.add(Row::new("a", 1_000).within(2.0, 1.0, "rg", 1.25));
+        page.add(Row::new("b", 100).quicker(1.0, 20.0, "rg", 25.0));
+        page.write(&path, "About.\n").expect("written");
+        let text = fs::read_to_string(&path).expect("read");
+        assert!(
+            !text.contains("old") && text.ends_with(&format!("{BY_HAND}\n\nThe disk.\n")),
+            "{text}"
+        );
+        assert!(text.contains("1 of 3 are met."), "{text}");
+        let line = |start: &str| text.find(start).expect("a row");
+        assert!(line("| b | 100 |") < line("| b | 1,000 |"), "{text}");
+        assert!(
+            line("| b | 1,000 | 1.00 ms | rg 30.0 ms | 30.0x | ≥ 25.0x | met |") < line("| a |")
+        );
+    }
+}

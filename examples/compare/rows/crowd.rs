@@ -1,0 +1,115 @@
+//! Sixty-four clients that search all the time, and one that pings.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::Ground;
+use super::search::{PATTERNS, rg};
+use crate::daemon::Daemon;
+use crate::peers;
+use crate::report::{Page, Row};
+use crate::timing::Times;
+
+/// Clients that search.
+const CLIENTS: usize = 64;
+
+/// For how long at a time.
+const LONG: Duration = Duration::from_secs(4);
+
+/// Turns of each.
+const TURNS: usize = 2;
+
+/// The pause of the client that pings.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// All at once, beside as many processes of `rg` at once.
+///
+/// # Errors
+/// The daemon or `rg` failed.
+pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+    let daemon = ground.serve()?;
+    let mut first = daemon.client()?;
+    for (_, pattern) in PATTERNS {
+        first.call("search_files", &json!({"pattern": pattern}))?;
+    }
+    let (mut searches, mut pings) = (Times::default(), Times::default());
+    let (mut ours, mut theirs) = (0.0, 0.0);
+    for _ in 0..TURNS {
+        let (rate, searched, pinged) = clients(&daemon)?;
+        ours += rate / TURNS as f64;
+        searches.join(&searched);
+        pings.join(&pinged);
+        theirs += processes(ground)? / TURNS as f64;
+    }
+    let notes = ground.notes;
+    let what = format!("{CLIENTS} clients searching at once");
+    let least = ground.target([25.0, 100.0, 250.0]);
+    page.add(Row::new(what, notes).more(ours, theirs, "`rg` processes", least));
+    let what = format!("search p99 beside p50 with {CLIENTS} clients searching");
+    let row = Row::new(what, notes);
+    page.add(row.within(searches.at(0.99), searches.median(), "its p50", 2.0));
+    let what = format!("ping p99 with {CLIENTS} clients searching");
+    page.add(Row::new(what, notes).alone(pings.at(0.99), "ms", 5.0));
+    Ok(())
+}
+
+fn clients(daemon: &Daemon) -> Result<(f64, Times, Times)> {
+    let mut clients = (0..CLIENTS).map(|_| daemon.client()).collect::<Result<Vec<_>>>()?;
+    let mut pinging = daemon.client()?;
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let search = |(number, client): (usize, &mut crate::client::Client)| -> Result<Times> {
+            let mut times = Times::default();
+            let mut next = number;
+            while begun.elapsed() < LONG {
+                let (_, pattern) = PATTERNS[next % PATTERNS.len()];
+                next += 1;
+                times.add(client.call("search_files", &json!({"pattern": pattern}))?.took);
+            }
+            Ok(times)
+        };
+        let searching: Vec<_> =
+            clients.iter_mut().enumerate().map(|one| scope.spawn(move || search(one))).collect();
+        let mut pings = Times::default();
+        while begun.elapsed() < LONG {
+            pings.add(pinging.ping()?);
+            std::thread::sleep(PAUSE);
+        }
+        let mut searches = Times::default();
+        for one in searching {
+            searches.join(&one.join().expect("asking does not panic")?);
+        }
+        // To the end of the last: what was begun in time is done by then.
+        let rate = searches.count() as f64 / begun.elapsed().as_secs_f64();
+        Ok((rate, searches, pings))
+    })
+}
+
+/// As many processes at once, each begun anew when one ends, for as long or until each had its turn.
+fn processes(ground: &Ground<'_>) -> Result<f64> {
+    let done = AtomicUsize::new(0);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let run = |number: usize| {
+            let done = &done;
+            move || -> Result<()> {
+                let mut next = number;
+                loop {
+                    let (_, pattern) = PATTERNS[next % PATTERNS.len()];
+                    next += 1;
+                    peers::run(&mut rg(ground, pattern))?;
+                    done.fetch_add(1, Ordering::Relaxed);
+                    if begun.elapsed() > LONG {
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        let running: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(run(number))).collect();
+        running.into_iter().try_for_each(|one| one.join().expect("starting does not panic"))
+    })?;
+    Ok(done.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64())
+}

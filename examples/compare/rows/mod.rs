@@ -1,0 +1,66 @@
+//! What is measured, a file a thing. Each takes the ground and adds its figures to the page.
+
+pub mod change;
+pub mod crowd;
+pub mod kept;
+pub mod listing;
+pub mod memory;
+pub mod plugin;
+pub mod reading;
+pub mod search;
+pub mod servers;
+pub mod start;
+pub mod wire;
+
+use std::path::{Path, PathBuf};
+
+use crate::daemon::{Daemon, Home};
+use crate::peers::Peers;
+
+/// One vault, and what is measured on it.
+pub struct Ground<'a> {
+    /// The program.
+    pub steward: &'a Path,
+    /// The vault.
+    pub vault: PathBuf,
+    /// How many notes it has.
+    pub notes: usize,
+    /// How often each is asked.
+    pub rounds: usize,
+    /// The daemon's own folders, which keep their state from start to start.
+    pub home: Home,
+    /// Who it is compared with.
+    pub peers: &'a Peers,
+    /// Where there is room for more.
+    pub scratch: &'a Path,
+}
+
+impl Ground<'_> {
+    /// A daemon of this vault, just started.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start(&self) -> anyhow::Result<Daemon> {
+        Daemon::start(self.steward, &self.vault, &self.home)
+    }
+
+    /// A daemon of this vault that has come to rest.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn serve(&self) -> anyhow::Result<Daemon> {
+        let daemon = self.start()?;
+        daemon.rest();
+        Ok(daemon)
+    }
+
+    /// The target for a vault of this size, of those for a thousand notes, ten thousand and a
+    /// hundred thousand; a size between two has the lower one.
+    pub fn target(&self, of: [f64; 3]) -> f64 {
+        match self.notes {
+            100_000.. => of[2],
+            10_000.. => of[1],
+            _ => of[0],
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is light: reading a note beside a ping, finding a file by a name.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use tempfile::TempDir;
+use vault_steward::index::links::resolver;
+use vault_steward::note::path::VaultPath;
+use vault_steward::vault::{Settings, Vault, Want};
+
+use super::Ground;
+use crate::report::{Page, Row};
+use crate::timing::{Contender, Times, side_by_side};
+
+/// Asked in a row before the other one's turn.
+const EACH: usize = 100;
+
+/// Times one of the finds inside the process: alone it is too quick for the clock.
+const FINDS: u32 = 1_000;
+
+/// Reading and asking about one note over the socket, beside a ping.
+///
+/// # Errors
+/// The daemon failed.
+pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+    let daemon = ground.serve()?;
+    let (mut reading, mut looking, mut pinging) =
+        (daemon.client()?, daemon.client()?, daemon.client()?);
+    let path = reading.any_note()?;
+    let note = json!({"path": path});
+    let other_case = json!({"path": path.to_uppercase()});
+    let times = side_by_side(
+        vec![
+            Contender::new("read", EACH, || Ok(reading.call("read_file", &note)?.took)),
+            Contender::new("find", EACH, || Ok(looking.call("get_file_info", &other_case)?.took)),
+            Contender::new("ping", EACH, || pinging.ping()),
+        ],
+        ground.rounds,
+    )?;
+    let [read, find, ping] = [0, 1, 2].map(|at| times[at].1.median());
+    let notes = ground.notes;
+    page.add(Row::new("`read_file`", notes).within(read, ping, "a ping", 1.25));
+    let what = "`get_file_info`, the path in another case";
+    page.add(Row::new(what, notes).within(find, ping, "a ping", 1.25).told());
+    Ok(())
+}
+
+/// Finding inside the process, without socket and JSON.
+///
+/// # Errors
+/// The vault cannot be opened.
+pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+    let state = TempDir::with_prefix_in("state-", ground.scratch)?;
+    let vault = Vault::open(&ground.vault, state.path(), Settings::default(), &|_| {})?;
+    let path = {
+        let catalogue = vault.catalogue();
+        let mut notes = catalogue.files().filter(|path| path.as_str().ends_with(".md"));
+        notes.nth(ground.notes / 2).context("the vault has no note")?.clone()
+    };
+    let spoken = path.as_str().to_uppercase();
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let link = name.trim_end_matches(".md").to_owned();
+    let home = VaultPath::root();
+    let each = |times: &mut Times, find: &dyn Fn() -> bool| -> Result<()> {
+        let begun = Instant::now();
+        for _ in 0..FINDS {
+            anyhow::ensure!(black_box(find()), "`{path}` was not found");
+        }
+        times.add(begun.elapsed() / FINDS);
+        Ok(())
+    };
+    let (mut wikilink, mut confirmed) = (Times::default(), Times::default());
+    for _ in 0..ground.rounds {
+        let catalogue = vault.catalogue();
+        each(&mut wikilink, &|| resolver::resolve(&catalogue, &home, &link).target.is_some())?;
+        drop(catalogue);
+        each(&mut confirmed, &|| vault.resolve(&spoken, Want::File).is_ok())?;
+    }
+    let micros = |times: &Times| times.median() * 1e3;
+    let notes = ground.notes;
+    page.add(Row::new("resolve a wikilink, in the process", notes).alone(
+        micros(&wikilink),
+        "µs",
+        1.0,
+    ));
+    let what = "resolve a path in another case and look at the disk, in the process";
+    let told = Row::new(what, notes).alone(micros(&confirmed), "µs", 0.0).told();
+    page.add(told);
+    vault.stop();
+    Ok(())
+}

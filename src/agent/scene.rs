@@ -1,0 +1,73 @@
+//! What a turn begins with: what was said so far, and what is new since.
+
+use super::Agent;
+use super::context::{self, Context};
+use super::entry::Entry;
+use super::ports::MemoryError;
+use super::prompt::{self, Instructions};
+use super::turn_settings::TurnSettings;
+use crate::conversation::{ConversationId, TurnId};
+
+/// Takes up what is kept of a conversation, and keeps what is new; and whether something in it is
+/// damaged. Blocks.
+///
+/// # Errors
+/// What is kept cannot be read or added to.
+pub(super) fn of(
+    agent: &Agent,
+    conversation: ConversationId,
+    id: TurnId,
+    settings: &TurnSettings,
+) -> Result<(Context, bool), MemoryError> {
+    let (memory, place) = (&agent.0.ports.memory, &agent.0.ports.place);
+    let entries = memory.entries(conversation)?;
+    let is_damaged = entries.iter().any(Entry::is_of_damage);
+    let mut context = Context::of(entries);
+    if !context.has_opening() {
+        let note = match settings.instructions_note.trim() {
+            "" => None,
+            path => place.note(path),
+        };
+        let opening = Entry::Opening {
+            system: prompt::system(&place.vault(), &Instructions::new(settings, note)),
+            tools: agent.0.ports.toolbox.specs(),
+        };
+        context.push(memory.keep_opening(conversation, opening)?);
+        if let Some(text) = prompt::earlier(&memory.earlier(conversation)?) {
+            keep(agent, conversation, id, &mut context, Entry::notice(text))?;
+        }
+    }
+    fill(agent, conversation, id, &mut context)?;
+    let news = agent.told(conversation, &place.moment(conversation));
+    if let Some(text) = news {
+        keep(agent, conversation, id, &mut context, Entry::notice(text))?;
+    }
+    Ok((context, is_damaged))
+}
+
+/// Keeps an entry and takes it into the context; on a thread that may block.
+fn keep(
+    agent: &Agent,
+    conversation: ConversationId,
+    turn: TurnId,
+    context: &mut Context,
+    entry: Entry,
+) -> Result<(), MemoryError> {
+    agent.0.ports.memory.append(conversation, turn, &entry)?;
+    context.push(entry);
+    Ok(())
+}
+
+/// Gives calls that an earlier turn left without a result the one that nobody knows.
+pub(super) fn fill(
+    agent: &Agent,
+    conversation: ConversationId,
+    turn: TurnId,
+    context: &mut Context,
+) -> Result<(), MemoryError> {
+    for call in context.missing() {
+        let result = context::unknown(&call);
+        keep(agent, conversation, turn, context, Entry::Result { result })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,427 @@
+//! The system's own keyring, asked through the program that the system has for it: `secret-tool` on
+//! Linux, `security` on macOS.
+//!
+//! Without a shell, within a time, and a key is never among a program's arguments, which everybody on
+//! the machine can read. No library is linked for it: those bring the desktop's message bus along, and
+//! a keyring that waits for somebody to unlock it would hold up a thread of ours that cannot be ended.
+
+#![expect(clippy::disallowed_methods, reason = "programs that are never in a vault")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::config::Environment;
+use crate::hooks::program::{Ended, Program, Unended};
+use crate::llm::key::{Key, MAX_BYTES, NoKey};
+
+/// How long a keyring may take to answer. One that is locked waits for a person who may not be there.
+pub const LIMIT: Duration = Duration::from_secs(2);
+
+/// How long it may take where a person has just asked for it and can unlock it.
+const WITH_A_PERSON: Duration = Duration::from_secs(60);
+
+/// What all keys of ours are filed under.
+const SERVICE: &str = "vault-steward";
+
+/// The status with which `security` says that there is no such entry.
+const NOT_FOUND: i32 = 44;
+
+/// What the program gets of our own environment: who the user is, and where their session is.
+const PASSED: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+];
+
+/// Where the program is looked for beside the user's own `PATH`.
+const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Numbers the questions of this process.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// How a system's keyring is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// The Secret Service of Linux desktops, by `secret-tool`.
+    SecretService,
+    /// The keychain of macOS, by `security`.
+    Keychain,
+    /// One that is not asked.
+    Unknown,
+}
+
+/// The keyring of this user.
+#[derive(Debug, Clone)]
+pub struct Keyring {
+    system: System,
+    environment: Environment,
+    /// The folder in which nothing is ever run.
+    vault: Option<PathBuf>,
+}
+
+/// Why the keyring cannot be used. Never shows a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringError {
+    /// There is none that could be asked.
+    #[error("no keyring is asked on this system")]
+    Unknown,
+    /// Its program is not installed.
+    #[error("`{program}`, by which the keyring is asked, is not installed")]
+    Missing {
+        /// The program's name.
+        program: &'static str,
+    },
+    /// It did not come to its end.
+    #[error("the keyring did not answer: `{program}` {reason}")]
+    Silent {
+        /// The program's name.
+        program: &'static str,
+        /// What happened.
+        reason: String,
+    },
+    /// It says no.
+    #[error("the keyring did not answer: `{program}` says `{said}`")]
+    Failed {
+        /// The program's name.
+        program: &'static str,
+        /// The last line of what it said.
+        said: String,
+    },
+    /// What it holds is no key.
+    #[error("what the keyring holds for `{provider}` is no key: {reason}")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// Why not.
+        reason: NoKey,
+    },
+    /// A key cannot be given to it without others seeing it.
+    #[error("`{program}` takes a key from its arguments only, where others could read it")]
+    ByHand {
+        /// The program's name.
+        program: &'static str,
+        /// The provider.
+        provider: String,
+    },
+}
+
+impl KeyringError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown => {
+                "leave `keyring` out of `[models]`; `steward key set` stores a key in \
+                              a file of yours alone"
+                    .to_owned()
+            }
+            Self::Missing { .. } => "install it (Debian and Ubuntu: libsecret-tools; Fedora: \
+                                     libsecret), or set `keyring = false` in `[models]`"
+                .to_owned(),
+            Self::Silent { .. } | Self::Failed { .. } => {
+                "is the keyring locked, or nobody logged in? `steward key set` stores a key in a \
+                 file of yours alone instead"
+                    .to_owned()
+            }
+            Self::NoKey { provider, .. } => {
+                format!("store it again: `steward key set {provider} --keyring`")
+            }
+            Self::ByHand { provider, .. } => format!(
+                "run `security add-generic-password -U -s {SERVICE} -a {provider} -w`, which asks \
+                 for it, or add it in Keychain Access"
+            ),
+        }
+    }
+}
+
+impl Keyring {
+    /// That of this system. Nothing that lies below `vault` is run for it.
+    pub fn new(environment: &Environment, vault: Option<&Path>) -> Self {
+        let system = if cfg!(target_os = "macos") {
+            System::Keychain
+        } else if cfg!(unix) {
+            System::SecretService
+        } else {
+            System::Unknown
+        };
+        Self::of(system, environment, vault)
+    }
+
+    /// One that is spoken to as that of `system` is.
+    pub fn of(system: System, environment: &Environment, vault: Option<&Path>) -> Self {
+        let vault = vault.map(|vault| vault.canonicalize().unwrap_or_else(|_| vault.to_owned()));
+        Self { system, environment: environment.clone(), vault }
+    }
+
+    /// Looks for a provider's key, for [`LIMIT`] at most. Blocks.
+    ///
+    /// # Errors
+    /// [`KeyringError`]. That there is none is no error.
+    pub fn get(&self, provider: &str) -> Result<Option<Key>, KeyringError> {
+        let arguments: &[&str] = match self.system {
+            System::SecretService => &["lookup", "service", SERVICE, "account", provider],
+            System::Keychain => &["find-generic-password", "-s", SERVICE, "-a", provider, "-w"],
+            System::Unknown => return Err(KeyringError::Unknown),
+        };
+        let ended = self.run(arguments, None, LIMIT)?;
+        if !ended.status.success() {
+            let is_none = match self.system {
+                // It says nothing where there is nothing.
+                System::SecretService => {
+                    ended.status.code() == Some(1) && ended.complaint.is_empty()
+                }
+                _ => ended.status.code() == Some(NOT_FOUND),
+            };
+            return if is_none { Ok(None) } else { Err(self.failed(&ended)) };
+        }
+        let text = String::from_utf8_lossy(&ended.output);
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let no_key = |reason| KeyringError::NoKey { provider: provider.to_owned(), reason };
+        Key::new(&text).map(Some).map_err(no_key)
+    }
+
+    /// Gives a provider's key to the keyring, in the place of one that was there. A person may have to
+    /// unlock it. Blocks.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    pub fn store(&self, provider: &str, key: &Key) -> Result<(), KeyringError> {
+        let label = format!("--label=Vault Steward: {provider}");
+        match self.system {
+            System::SecretService => {
+                let arguments = ["store", &label, "service", SERVICE, "account", provider];
+                let ended = self.run(&arguments, Some(key), WITH_A_PERSON)?;
+                if ended.status.success() { Ok(()) } else { Err(self.failed(&ended)) }
+            }
+            System::Keychain => Err(KeyringError::ByHand {
+                program: self.program_name(),
+                provider: provider.to_owned(),
+            }),
+            System::Unknown => Err(KeyringError::Unknown),
+        }
+    }
+
+    /// Removes a provider's key; `false` if there was none. Blocks.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    pub fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
+        match self.get(provider) {
+            Ok(None) => return Ok(false),
+            // What is no key can be removed.
+            Ok(Some(_)) | Err(KeyringError::NoKey { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let arguments: &[&str] = match self.system {
+            System::SecretService => &["clear", "service", SERVICE, "account", provider],
+            System::Keychain => &["delete-generic-password", "-s", SERVICE, "-a", provider],
+            System::Unknown => return Err(KeyringError::Unknown),
+        };
+        let ended = self.run(arguments, None, WITH_A_PERSON)?;
+        if ended.status.success() { Ok(true) } else { Err(self.failed(&ended)) }
+    }
+
+    /// The program by which it is asked.
+    ///
+    /// # Errors
+    /// [`KeyringError::Missing`] or [`KeyringError::Unknown`].
+    pub fn program(&self) -> Result<PathBuf, KeyringError> {
+        if self.system == System::Unknown {
+            return Err(KeyringError::Unknown);
+        }
+        let program = self.program_name();
+        let own = self.environment.get("PATH").map(OsString::from).unwrap_or_default();
+        let usual = OsString::from(USUAL);
+        let folders = std::env::split_paths(&own).chain(std::env::split_paths(&usual));
+        // A folder that is named from where one happens to be is none to run something from.
+        let mut candidates =
+            folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(program));
+        let is_ours = |path: &PathBuf| {
+            let Ok(real) = path.canonicalize() else { return false };
+            let inside = |vault: &PathBuf| real.starts_with(vault) || path.starts_with(vault);
+            real.is_file() && !self.vault.as_ref().is_some_and(inside)
+        };
+        candidates.find(is_ours).ok_or(KeyringError::Missing { program })
+    }
+
+    fn program_name(&self) -> &'static str {
+        match self.system {
+            System::Keychain => "security",
+            System::SecretService | System::Unknown => "secret-tool",
+        }
+    }
+
+    fn run(
+        &self,
+        arguments: &[&str],
+        input: Option<&Key>,
+        time: Duration,
+    ) -> Result<Ended, KeyringError> {
+        let mut command = Command::new(self.program()?);
+        let passed =
+            PASSED.iter().filter_map(|name| Some((name, self.environment.get(name)?.to_owned())));
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(passed)
+            .env("PATH", USUAL)
+            .current_dir(std::env::temp_dir());
+        let number = ASKED.fetch_add(1, Ordering::Relaxed);
+        let program = Program {
+            command,
+            input: input.map(|key| key.reveal().as_bytes().to_vec()).unwrap_or_default(),
+            time,
+            most: MAX_BYTES as u64 + 64,
+            mark: Some(format!("keyring-{}-{number}", std::process::id())),
+        };
+        program.run(&|| false).map_err(|unended| KeyringError::Silent {
+            program: self.program_name(),
+            reason: match unended {
+                Unended::Late => {
+                    format!("took longer than {} s and was ended", time.as_secs())
+                }
+                other => other.to_string(),
+            },
+        })
+    }
+
+    fn failed(&self, ended: &Ended) -> KeyringError {
+        let said = match &*ended.complaint {
+            "" => ended.status.to_string(),
+            said => said.to_owned(),
+        };
+        KeyringError::Failed { program: self.program_name(), said }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A keyring whose program is this shell script.
+    fn keyring(system: System, script: &str) -> (tempfile::TempDir, Keyring) {
+        let place = tempfile::tempdir().expect("there is room");
+        let name = if system == System::Keychain { "security" } else { "secret-tool" };
+        let program = place.path().join(name);
+        // Written under another name: a file that is open for writing cannot be run.
+        std::fs::write(place.path().join("new"), format!("#!/bin/sh\n{script}\n"))
+            .expect("it can be written");
+        std::fs::set_permissions(place.path().join("new"), PermissionsExt::from_mode(0o700))
+            .expect("it is ours");
+        std::fs::rename(place.path().join("new"), program).expect("both are there");
+        let home = place.path().to_owned();
+        let variables = [("PATH", home.clone().into_os_string()), ("HOME", home.into_os_string())];
+        let environment = Environment::new(variables, None, None);
+        let keyring = Keyring::of(system, &environment, None);
+        (place, keyring)
+    }
+
+    #[test]
+    fn a_key_is_found_under_our_name_and_its_account() {
+        let script = r#"[ "$*" = "lookup service vault-steward account work" ] && printf sk-1"#;
+        let (_place, linux) = keyring(System::SecretService, script);
+        assert_eq!(linux.get("work").unwrap().unwrap().reveal(), "sk-1");
+        // It ends with a failure and says nothing.
+        assert_eq!(linux.get("other").unwrap(), None);
+
+        let script = r#"[ "$*" = "find-generic-password -s vault-steward -a work -w" ] && echo sk-2 \
+            && exit; echo "SecKeychainSearchCopyNext: The specified item could not be found" >&2
+            exit 44"#;
+        let (_place, mac) = keyring(System::Keychain, script);
+        assert_eq!(mac.get("work").unwrap().unwrap().reveal(), "sk-2");
+        assert_eq!(mac.get("other").unwrap(), None);
+        let by_hand = mac.store("work", &Key::new("sk-canary").unwrap()).unwrap_err();
+        assert!(by_hand.hint().contains("-a work -w`"), "{by_hand:?}");
+    }
+
+    #[test]
+    fn a_key_is_given_by_the_input_alone_and_taken_back() {
+        let script = r#"echo "$*" >> "$HOME/arguments"
+            case $1 in
+              store) cat > "$HOME/kept" ;;
+              lookup) [ -e "$HOME/kept" ] && cat "$HOME/kept" ;;
+              clear) rm "$HOME/kept" ;;
+            esac"#;
+        let (place, keyring) = keyring(System::SecretService, script);
+        assert!(!keyring.remove("work").unwrap());
+        keyring.store("work", &Key::new("sk-canary").unwrap()).unwrap();
+        assert_eq!(keyring.get("work").unwrap().unwrap().reveal(), "sk-canary");
+        assert!(keyring.remove("work").unwrap());
+        assert_eq!(keyring.get("work").unwrap(), None);
+        let arguments = std::fs::read_to_string(place.path().join("arguments")).unwrap();
+        assert!(arguments.contains("store --label=Vault Steward: work service"), "{arguments}");
+        assert!(!arguments.contains("canary"), "{arguments}");
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_with_all_that_it_started() {
+        let script = r#"sleep 600 & echo $! > "$HOME/started"; wait"#;
+        let (place, keyring) = keyring(System::SecretService, script);
+        let begun = Instant::now();
+        let error = keyring.get("work").unwrap_err();
+        assert!(begun.elapsed() >= LIMIT, "its time was its own");
+        assert_eq!(
+            error.to_string(),
+            "the keyring did not answer: `secret-tool` took longer than 2 s and was ended"
+        );
+        let started = std::fs::read_to_string(place.path().join("started")).unwrap();
+        let process = rustix::process::Pid::from_raw(started.trim().parse().unwrap()).unwrap();
+        // Ended, though whoever adopted it may not have taken note of it yet.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", started.trim()));
+        let until = Instant::now() + Duration::from_secs(60);
+        while rustix::process::test_kill_process(process).is_ok()
+            && !state().is_ok_and(|state| state.contains(") Z "))
+        {
+            assert!(Instant::now() < until, "{:?}", state());
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn one_that_fails_or_says_anything_else_is_told_without_a_key() {
+        let told = |script: &str| {
+            let error = keyring(System::SecretService, script).1.get("work").unwrap_err();
+            let told = format!("{error} {error:?} {}", error.hint());
+            assert!(!told.contains("canary"), "{told}");
+            error.to_string()
+        };
+        assert_eq!(
+            told("echo 'secret-tool: Cannot autolaunch D-Bus' >&2; exit 1"),
+            "the keyring did not answer: `secret-tool` says `secret-tool: Cannot autolaunch D-Bus`"
+        );
+        assert!(told("echo sk-canary two words").contains("is no key"));
+        assert!(told("printf 'sk-canary\\001\\377'").contains("is no key"));
+        assert!(told("while :; do echo sk-canary; done").contains("said too much"));
+    }
+
+    #[test]
+    fn nothing_in_the_vault_is_run_and_a_missing_program_is_named() {
+        let (place, _) = keyring(System::SecretService, "printf sk-1");
+        let path = place.path().as_os_str().to_owned();
+        let environment = Environment::new([("PATH", path)], None, None);
+        let there = Keyring::of(System::SecretService, &environment, None).program().unwrap();
+        let elsewhere =
+            Keyring::of(System::SecretService, &environment, Some(place.path())).program();
+        assert!(elsewhere != Ok(there), "{elsewhere:?}");
+        // A name that no system has.
+        let missing = KeyringError::Missing { program: "secret-tool" };
+        assert_eq!(
+            missing.to_string(),
+            "`secret-tool`, by which the keyring is asked, is not installed"
+        );
+        let unknown = Keyring::of(System::Unknown, &environment, None);
+        assert_eq!(unknown.get("work"), Err(KeyringError::Unknown));
+    }
+}

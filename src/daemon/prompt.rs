@@ -1,0 +1,166 @@
+//! A message as it comes over the wire, checked and made what the agent hears.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::agent::attached::{Attached, BadAttachment, Excerpt, Image};
+use crate::agent::entry::Said;
+use crate::agent::{foreign_source, is_foreign};
+use crate::policy::Scope;
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::session::{PromptContent, SessionPromptParams};
+use crate::server::backend::Speaker;
+
+/// The longest message, in characters.
+const MAX_CHARS: usize = 200_000;
+
+/// Characters of a name that a client gives.
+const MAX_NAME: usize = 100;
+
+/// What a client says to the agent of the vault at `root`.
+///
+/// # Errors
+/// Kind `invalid_params`.
+pub(super) fn said(
+    params: SessionPromptParams,
+    speaker: &Speaker,
+    root: &Path,
+) -> Result<Said, ErrorObject> {
+    let mut texts = Vec::new();
+    let mut attached = Attached::default();
+    for piece in params.prompt {
+        texts.push(match piece {
+            PromptContent::Text { text } => text,
+            PromptContent::ResourceLink { uri, .. } => {
+                format!("(the note `{}` is meant)", in_vault(&uri, root)?)
+            }
+            PromptContent::Resource { resource } => {
+                let path = in_vault(&resource.uri, root)?;
+                let named = format!("(a part of the note `{path}` is meant)");
+                attached.excerpts.push(Excerpt { path, text: resource.text });
+                named
+            }
+            PromptContent::Image { mime_type, data } => {
+                attached.images.push(Image::new(&mime_type, &data).map_err(unfit)?);
+                "(with a picture)".to_owned()
+            }
+            PromptContent::Other => {
+                let text = "the agent takes text, pictures, notes and parts of notes only";
+                return Err(invalid(text.to_owned()).hint(
+                    "send pieces of the types `text`, `image`, `resource_link` and `resource`",
+                ));
+            }
+        });
+    }
+    attached.check().map_err(unfit)?;
+    let text = texts.join("\n").trim().to_owned();
+    if text.is_empty() {
+        return Err(invalid("the message is empty".to_owned()));
+    }
+    let long = text.chars().count();
+    if long > MAX_CHARS {
+        return Err(invalid(format!(
+            "the message has {long} characters, and {MAX_CHARS} are taken"
+        ))
+        .hint("put a long text into a note and name the note"));
+    }
+    let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
+    let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
+    // Where a program's words came from is what its token says, not what it says itself.
+    let source = match speaker.scope.is_person() {
+        true if is_foreign(&source) => {
+            return Err(invalid("a person's words do not come from a token".to_owned())
+                .hint("leave `source` out"));
+        }
+        true => source,
+        false => foreign_source(speaker.scope),
+    };
+    let heard = (source == "voice").then_some(Scope::Voice);
+    Ok(Said {
+        id: String::new(),
+        text,
+        attached,
+        scope: heard.map_or(speaker.scope, |heard| heard.max(speaker.scope)),
+        source,
+        from: Some(speaker.connection),
+        client_id: ours.client_message_id.map(name).transpose()?.filter(|id| !id.is_empty()),
+        note: None,
+    })
+}
+
+fn invalid(text: String) -> ErrorObject {
+    ErrorObject::new(Kind::InvalidParams, text)
+}
+
+fn unfit(reason: BadAttachment) -> ErrorObject {
+    let hint = match reason {
+        BadAttachment::TooLarge { .. } => "make it smaller; a model sees it no sharper",
+        BadAttachment::Kind | BadAttachment::Differs { .. } => {
+            "send a PNG, JPEG, GIF or WebP, and its own `mimeType`"
+        }
+        BadAttachment::NoBase64 => "`data` is standard base64 with padding, without line breaks",
+        BadAttachment::TooMany => "send the others with the next message",
+        BadAttachment::TooLong { .. } => "name the note with a `resource_link` instead",
+    };
+    invalid(reason.to_string()).hint(hint)
+}
+
+fn name(text: String) -> Result<String, ErrorObject> {
+    match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
+        true => Ok(text),
+        false => Err(invalid(format!("a name is one line of at most {MAX_NAME} characters"))),
+    }
+}
+
+/// The path in the vault that an address names: a path in it, or a `file:` address of one.
+fn in_vault(uri: &str, root: &Path) -> Result<String, ErrorObject> {
+    let named: PathBuf = match uri.strip_prefix("file://") {
+        Some(encoded) => decoded(encoded).into(),
+        None => uri.into(),
+    };
+    let path = named.strip_prefix(root).unwrap_or(&named);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let path = path.to_string_lossy().into_owned();
+    if path.is_empty() || !is_inside || path.chars().any(char::is_control) {
+        let uri: String = uri.chars().take(200).collect();
+        return Err(invalid(format!("`{}` is no path in this vault", uri.escape_debug()))
+            .hint("name a note by its path in the vault, or by a `file:` address of it"));
+    }
+    Ok(path)
+}
+
+/// An address's path as text: `%20` is a blank. What is no code stands for itself.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).filter(|two| two.iter().all(u8::is_ascii_hexdigit));
+        let code = digits
+            .filter(|_| *first == b'%')
+            .and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_named_by_its_path_or_its_address_and_lies_in_the_vault() {
+        let root = Path::new("/home/me/My Notes");
+        for (uri, path) in [
+            ("Projects/A.md", "Projects/A.md"),
+            ("/home/me/My Notes/Projects/A.md", "Projects/A.md"),
+            ("file:///home/me/My%20Notes/100%25%20%C3%BC.md", "100% ü.md"),
+            ("file:///home/me/My%20Notes/50%.md", "50%.md"),
+        ] {
+            assert_eq!(in_vault(uri, root).unwrap(), path, "{uri}");
+        }
+        for uri in ["", "/etc/passwd", "../x", "a/../../x", "file:///etc/passwd", "a\nb", "file://"]
+        {
+            assert!(in_vault(uri, root).is_err(), "{uri}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The vault around the agent, and what others do in it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::host::HostDoor;
+use crate::agent::ports::Place;
+use crate::agent::prompt::Moment;
+use crate::calls::Calls;
+use crate::conversation::ConversationId;
+use crate::journal::ListedSet;
+use crate::vault::{ChangeKind, Kind as EntryKind, Vault, VaultChange, Want};
+
+/// Changes by others that are remembered.
+const NEWS: usize = 500;
+
+/// How near to a change of ours one that is seen is taken for it.
+const OURS: Duration = Duration::from_secs(5);
+
+/// The vault around the agent, and what others do in it.
+pub struct Surroundings {
+    calls: Calls,
+    host: Arc<HostDoor>,
+    news: Mutex<News>,
+}
+
+#[derive(Default)]
+struct News {
+    /// How many changes there have been.
+    count: u64,
+    /// The last of them: its number, when, the path, in words.
+    last: VecDeque<(u64, Instant, String, String)>,
+    /// What the steward itself changed, and when.
+    ours: VecDeque<(Instant, String)>,
+    /// Up to which change each conversation was told.
+    told: HashMap<ConversationId, u64>,
+}
+
+impl Surroundings {
+    /// Of the vault that `calls` works on; `host` knows what is open in Obsidian.
+    pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
+        Self { calls, host, news: Mutex::default() }
+    }
+
+    /// Takes in a change of the vault.
+    pub fn changed(&self, change: &VaultChange) {
+        if change.entry != EntryKind::File {
+            return;
+        }
+        let path = change.path.as_str().to_owned();
+        let words = match &change.kind {
+            ChangeKind::Created => format!("created `{path}`"),
+            ChangeKind::Modified => format!("edited `{path}`"),
+            ChangeKind::Removed => format!("removed `{path}`"),
+            ChangeKind::Renamed { from } => format!("renamed `{from}` to `{path}`"),
+        };
+        let mut news = self.news();
+        news.count += 1;
+        let count = news.count;
+        news.last.retain(|(.., known)| *known != words);
+        news.last.push_back((count, Instant::now(), path, words));
+        while news.last.len() > NEWS {
+            news.last.pop_front();
+        }
+    }
+
+    /// Takes in what the steward has changed, which is no news to the agent.
+    pub fn applied(&self, set: &ListedSet) {
+        let mut news = self.news();
+        let now = Instant::now();
+        for change in &set.changes {
+            let paths = [Some(&change.path), change.from.as_ref()];
+            news.ours
+                .extend(paths.into_iter().flatten().map(|path| (now, path.as_str().to_owned())));
+        }
+        while news.ours.len() > NEWS {
+            news.ours.pop_front();
+        }
+    }
+
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vault(&self) -> &Vault {
+        &self.calls.context().vault
+    }
+
+    /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
+    /// note is one that may be seen; else as the workspace file has it.
+    fn active_note(&self) -> Option<String> {
+        match self.host.known() {
+            Some(open) => {
+                let found = self.vault().resolve(&open?, Want::File).ok()?;
+                Some(found.path.as_str().to_owned())
+            }
+            None => self.vault().active_note().map(|note| note.path),
+        }
+    }
+}
+
+impl Place for Surroundings {
+    fn vault(&self) -> String {
+        self.vault().name().to_owned()
+    }
+
+    fn moment(&self, conversation: ConversationId) -> Moment {
+        let mut news = self.news();
+        let count = news.count;
+        // A conversation that begins is told nothing: it has seen nothing yet.
+        let since = news.told.insert(conversation, count).unwrap_or(count);
+        let is_ours = |when: Instant, path: &str| {
+            news.ours.iter().any(|(ours, changed)| {
+                let apart = when.max(*ours).duration_since(when.min(*ours));
+                changed == path && apart < OURS
+            })
+        };
+        let others = news
+            .last
+            .iter()
+            .filter(|(number, when, path, _)| *number > since && !is_ours(*when, path));
+        let told = others.map(|(.., words)| words.clone()).collect();
+        drop(news);
+        Moment {
+            now: self.calls.context().clock.now(),
+            active_note: self.active_note(),
+            news: told,
+        }
+    }
+
+    fn note(&self, path: &str) -> Option<(String, String)> {
+        let vault = self.vault();
+        let found = vault.resolve(path, Want::File).ok()?;
+        let text = match vault.read(&found.path) {
+            Ok(read) => String::from_utf8_lossy(&read.bytes).into_owned(),
+            Err(error) => {
+                tracing::warn!(%error, "the note with instructions cannot be read");
+                return None;
+            }
+        };
+        Some((found.path.as_str().to_owned(), text))
+    }
+}

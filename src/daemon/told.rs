@@ -1,0 +1,260 @@
+//! What happens in turns, in the protocol's words, and the way from the agent to clients.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use super::asking;
+use crate::agent::ports::{Audience, Later, Told, What};
+use crate::agent::toolbox::Person;
+use crate::agent::turn::{self, End, Reason, Severity, Show};
+use crate::calls::{Decision, Question};
+use crate::llm::{ToolArgs, ToolCall};
+use crate::policy::Scope;
+use crate::protocol::permission::PermissionLocation;
+use crate::protocol::session::{
+    Cost, MessageKind, SessionState, SessionUpdate, StopReason, ToolCallContent, ToolCallMeta,
+    ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
+};
+use crate::protocol::tools::Content;
+use crate::server::approvals::Approvals;
+use crate::server::events::{Event, Events, SessionTold};
+use crate::tools;
+
+/// Characters of a tool's answer that clients are shown as text; programs get all of it.
+pub(super) const SHOWN: usize = 20_000;
+
+/// Told of what happens in turns.
+type Hearer = Box<dyn Fn(&Told) + Send + Sync>;
+
+/// The way from the agent to clients; leads nowhere until the server is there.
+#[derive(Default)]
+pub struct Doors {
+    server: OnceLock<(Events, Approvals)>,
+    /// Who else is told all of it.
+    hearer: OnceLock<Hearer>,
+    root: PathBuf,
+}
+
+impl Doors {
+    /// Of the vault at `root`.
+    pub fn new(root: &Path) -> Self {
+        Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
+    }
+
+    /// Has `hear` told of everything that happens in turns; it must be quick.
+    pub fn tell_too(&self, hear: Box<dyn Fn(&Told) + Send + Sync>) {
+        let _ = self.hearer.set(hear);
+    }
+
+    /// Opens the way.
+    pub fn open(&self, events: Events, approvals: Approvals) {
+        let _ = self.server.set((events, approvals));
+    }
+}
+
+impl Person for Doors {
+    fn ask(&self, question: &Question, call: String) -> Later<(Decision, String)> {
+        let Some((_, approvals)) = self.server.get() else {
+            return Box::pin(std::future::ready((Decision::Nobody, String::new())));
+        };
+        let mut params = asking::params(question, &self.root);
+        params.tool_call.tool_call_id = call;
+        // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
+        let waits = question.caller().scope == Scope::Voice;
+        Box::pin(approvals.ask(params, asking::patience(question), waits))
+    }
+}
+
+impl Audience for Doors {
+    fn tell(&self, told: Told) {
+        if let Some(hear) = self.hearer.get() {
+            hear(&told);
+        }
+        let Some((events, _)) = self.server.get() else { return };
+        let Told { conversation, turn, what } = told;
+        let (turn, from) = (turn.to_string(), speaker(&what));
+        for told in shown(&turn, what, &self.root) {
+            let (session, turn) = (conversation.to_string(), Some(turn.clone()));
+            events.publish(Event::Session { session, turn, told, from });
+        }
+    }
+}
+
+fn speaker(what: &What) -> Option<u64> {
+    match what {
+        What::Show(Show::User(said)) => said.from,
+        _ => None,
+    }
+}
+
+/// What happened in a turn, in the protocol's words.
+pub fn shown(turn: &str, what: What, root: &Path) -> Vec<SessionTold> {
+    let state = |state, queued: usize| SessionTold::State {
+        state,
+        queued: u32::try_from(queued).unwrap_or(u32::MAX),
+        waiting: false,
+        stop_reason: None,
+        error: None,
+    };
+    vec![match what {
+        What::Show(show) => return shown_in(turn, show, root),
+        What::Running { queued } => state(SessionState::Running, queued),
+        What::RequiresAction { queued } => state(SessionState::RequiresAction, queued),
+        What::Ended { end } => SessionTold::State {
+            state: SessionState::Idle,
+            queued: u32::try_from(end.unheard.len()).unwrap_or(u32::MAX),
+            waiting: end.reason == Reason::Waiting,
+            stop_reason: stop_reason(end.reason),
+            error: (end.reason == Reason::Failed).then(|| failure(&end)),
+        },
+        What::Usage { used, size, cost } => {
+            let cost = cost.map(|amount| Cost { amount, currency: "USD".to_owned() });
+            SessionTold::Update(SessionUpdate::UsageUpdate { used, size, cost })
+        }
+    }]
+}
+
+fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
+    let text = |text| Content::Text { text };
+    let named = |call: &str| format!("{turn}/{call}");
+    let update = match show {
+        Show::User(said) => user_message(said.id, said.text, said.source, said.client_id),
+        Show::Again(said) => SessionUpdate::Notice {
+            severity: "info".to_owned(),
+            title: "a message is worked on once more".to_owned(),
+            description: Some(said.text),
+        },
+        Show::Text { id, delta } => {
+            SessionUpdate::AgentMessageChunk { content: text(delta), message_id: id }
+        }
+        Show::Thought { id, delta } => {
+            SessionUpdate::AgentThoughtChunk { content: text(delta), message_id: id }
+        }
+        Show::Void { id } => {
+            let (kind, text) = (MessageKind::Void, String::new());
+            return vec![SessionTold::Message { id, kind, text }];
+        }
+        Show::Message { id, text, kind } => {
+            let kind = match kind {
+                turn::MessageKind::Answer => MessageKind::Answer,
+                turn::MessageKind::Part => MessageKind::Part,
+                turn::MessageKind::Sent => MessageKind::Sent,
+                turn::MessageKind::Question => MessageKind::Question,
+            };
+            return vec![SessionTold::Message { id, kind, text }];
+        }
+        Show::Call { call } => tool_call(named(&call.id), &call, root),
+        Show::Running { call } => update_of(named(&call), ToolCallStatus::InProgress),
+        Show::Asking { call, title } => SessionUpdate::ToolCallUpdate {
+            tool_call_id: named(&call),
+            status: ToolCallStatus::Pending,
+            title: Some(title),
+            content: Vec::new(),
+            raw_output: None,
+        },
+        Show::Result { call, called } => {
+            let status = match called.is_error {
+                true => ToolCallStatus::Failed,
+                false => ToolCallStatus::Completed,
+            };
+            let text: String = called.text.chars().take(SHOWN).collect();
+            let content = vec![ToolCallContent::Content { content: Content::Text { text } }];
+            SessionUpdate::ToolCallUpdate {
+                tool_call_id: named(&call),
+                status,
+                title: None,
+                content,
+                raw_output: Some(called.data).filter(|data| !data.is_null()),
+            }
+        }
+        Show::Notice { severity, title, text } => {
+            let severity = match severity {
+                Severity::Info => "info",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            };
+            SessionUpdate::Notice { severity: severity.to_owned(), title, description: text }
+        }
+    };
+    vec![SessionTold::Update(update)]
+}
+
+/// A person's message, as it is told.
+pub fn user_message(
+    id: String,
+    text: String,
+    source: String,
+    client_message_id: Option<String>,
+) -> SessionUpdate {
+    SessionUpdate::UserMessageChunk {
+        content: Content::Text { text },
+        message_id: id,
+        meta: Some(UserMessageMeta { vault: UserMessageVaultMeta { source, client_message_id } }),
+    }
+}
+
+/// A call, as it is told when it begins.
+pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
+    let arguments = match &call.args {
+        ToolArgs::Object(arguments) => Value::Object(arguments.clone()),
+        ToolArgs::Invalid(text) => Value::String(text.clone()),
+    };
+    let known = tools::definitions().iter().find(|tool| tool.name == call.name);
+    let title = known.map_or(&*call.name, |tool| tool.title);
+    let keys = ["path", "source", "destination", "pattern", "name"];
+    let named: Vec<&str> = keys.iter().filter_map(|key| arguments[*key].as_str()).collect();
+    let title = match named.first() {
+        Some(named) => format!("{title}: {}", named.chars().take(120).collect::<String>()),
+        None => title.to_owned(),
+    };
+    let paths = keys[..3].iter().filter_map(|key| arguments[*key].as_str());
+    // A path that leads out is refused by the tool; here it is only not told.
+    let inside = paths.filter(|path| !Path::new(path).is_absolute() && !path.contains(".."));
+    let locations = inside
+        .map(|path| PermissionLocation { path: root.join(path).to_string_lossy().into_owned() });
+    let kind = match &*call.name {
+        "delete" => "delete",
+        "move" => "move",
+        name if name.starts_with("search") || name.starts_with("list") => "search",
+        name if name.starts_with("get") || name.starts_with("read") => "read",
+        "directory_tree" => "read",
+        "send_message" | "end_conversation" | "undo" | "restore" => "other",
+        _ if known.is_some() => "edit",
+        _ => "other",
+    };
+    SessionUpdate::ToolCall {
+        tool_call_id: id,
+        title,
+        kind: kind.to_owned(),
+        status: ToolCallStatus::Pending,
+        locations: locations.collect(),
+        raw_input: arguments,
+        meta: ToolCallMeta { vault: ToolCallVaultMeta { tool: call.name.clone() } },
+    }
+}
+
+fn update_of(tool_call_id: String, status: ToolCallStatus) -> SessionUpdate {
+    let (title, content, raw_output) = (None, Vec::new(), None);
+    SessionUpdate::ToolCallUpdate { tool_call_id, status, title, content, raw_output }
+}
+
+/// Why a turn ended, in ACP's words; none where it failed.
+pub(super) fn stop_reason(reason: Reason) -> Option<StopReason> {
+    Some(match reason {
+        Reason::Done | Reason::Waiting | Reason::Ended => StopReason::EndTurn,
+        Reason::MaxTokens => StopReason::MaxTokens,
+        Reason::MaxRounds => StopReason::MaxTurnRequests,
+        Reason::Refused => StopReason::Refusal,
+        Reason::Cancelled => StopReason::Cancelled,
+        Reason::Failed => return None,
+    })
+}
+
+fn failure(end: &End) -> String {
+    match &end.hint {
+        Some(hint) => format!("{}\nhint: {hint}", end.words),
+        None => end.words.clone(),
+    }
+}

@@ -1,0 +1,302 @@
+//! One search: which notes can match, in the order of the answer, and verifying them until it is
+//! full.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use grep_searcher::Searcher;
+use rayon::prelude::*;
+
+use super::plan::Plan;
+use super::table::{Bits, Stamp, State, Table};
+use super::{Inner, Text, read, reading};
+use crate::index::search::file::{Found, Outcome, Search};
+use crate::index::search::{
+    self, Answer, Limit, PatternError, Query, Results, Settings, candidates,
+};
+use crate::note::path::VaultPath;
+use crate::vault::{Cancel, ObsidianSettings, Vault, Watching};
+
+/// The newest files, whose columns are asked about one by one: most answers are full before more of
+/// the index is looked at.
+const NEWEST: usize = 256;
+
+/// Files verified on the thread that asks; waking others would take longer.
+const FEW: usize = 16;
+
+/// Files verified between two looks at the answer, at most.
+const MAX_BATCH: usize = 4096;
+
+/// Numbers from here on are files that the index does not keep.
+const OTHER: u32 = 1 << 31;
+
+impl Text {
+    /// Searches the vault as the caller sees it. The answer is that of [`search::search`].
+    ///
+    /// # Errors
+    /// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early
+    /// with what it has; its caller knows.
+    pub fn search(
+        &self,
+        vault: &Vault,
+        query: &Query,
+        settings: &Settings,
+        cancel: &Cancel,
+    ) -> Result<Results, PatternError> {
+        let inner = &self.0.inner;
+        let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
+        let limit = Limit::new(settings, cancel);
+        let search = Search { pattern: &pattern, query, limit: &limit };
+        if !self.is_ready() {
+            return Ok(search::read_all(vault, &search));
+        }
+        inner.vault.settle();
+        if !matches!(inner.vault.watching(), Watching::Events { .. }) {
+            inner.look_at_all(&limit);
+        }
+        inner.catch_up();
+        Ok(inner.answer(vault, &search))
+    }
+}
+
+/// The files of a search in the order of its answer: numbers of notes, and from [`OTHER`] on of
+/// other files.
+struct List {
+    order: Arc<Vec<u32>>,
+    others: Vec<VaultPath>,
+}
+
+/// A file that may have a match.
+struct Candidate {
+    /// How many files before it, after the candidate before, have none.
+    before: usize,
+    path: VaultPath,
+    known: Known,
+}
+
+enum Known {
+    /// Nothing: its file is searched.
+    Nothing,
+    /// Its text, if the file is still in this state.
+    Text(Arc<[u8]>, Stamp),
+    /// That it is no text, if the file is still in this state.
+    Binary(Stamp),
+}
+
+/// Counts a search for as long as it holds numbers.
+struct Underway<'a>(&'a AtomicUsize);
+
+impl<'a> Underway<'a> {
+    fn new(searches: &'a AtomicUsize) -> Self {
+        searches.fetch_add(1, Ordering::Relaxed);
+        Self(searches)
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    /// Where nobody tells of changes: each known note's size and time are compared with the disk.
+    fn look_at_all(&self, limit: &Limit) {
+        self.catch_up();
+        let known: Vec<(VaultPath, Stamp)> =
+            read(&self.table).notes().map(|(_, note)| (note.path.clone(), note.stamp)).collect();
+        known.par_iter().for_each(|(path, stamp)| {
+            let same = || self.vault.stat(path).is_ok_and(|meta| reading::stamp(&meta) == *stamp);
+            if !limit.reached() && !same() {
+                self.vault.recheck(path);
+            }
+        });
+    }
+
+    fn answer(&self, vault: &Vault, search: &Search<'_>) -> Results {
+        let plan = search.pattern.plan();
+        let obsidian = vault.obsidian();
+        let (_underway, list, mut walk) = {
+            let table = read(&self.table);
+            let underway = Underway::new(&self.searches);
+            let list = list(vault, &obsidian, search.query, &table);
+            let walk = Walk::new(plan, &list, &table);
+            (underway, list, walk)
+        };
+        let mut answer = Answer::new(search.query, list.order.len());
+        let verify = Verify { inner: self, vault, search };
+        let mut searcher = search::searcher(search.query);
+        let mut batch = FEW;
+        while !answer.is_full() && !answer.is_late(search.limit) {
+            let candidates = walk.next(batch, &list, &read(&self.table));
+            if candidates.is_empty() {
+                answer.without_match(walk.rest(&list));
+                break;
+            }
+            verify.all(&candidates, &mut answer, &mut searcher);
+            batch = (batch * 4).min(MAX_BATCH);
+        }
+        answer.results
+    }
+}
+
+/// The files that a query is about.
+fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table) -> List {
+    if query.files.is_some() {
+        let mut others = Vec::new();
+        let number = |path: VaultPath| {
+            table.find(&path).unwrap_or_else(|| {
+                others.push(path);
+                OTHER | u32::try_from(others.len() - 1).expect("a vault has under 2^31 files")
+            })
+        };
+        let order = Arc::new(candidates(vault, query).into_iter().map(number).collect());
+        return List { order, others };
+    }
+    let others = Vec::new();
+    let whole = query.folder.is_root() && vault.view().holds(&query.folder);
+    if whole && obsidian.ignore_filters.is_empty() {
+        return List { order: table.order(), others };
+    }
+    let wanted = table
+        .notes()
+        .filter(|(_, note)| note.path.is_within(&query.folder) && vault.view().shows(&note.path));
+    let (ignored, mut order): (Vec<_>, Vec<_>) =
+        wanted.partition(|(_, note)| obsidian.is_ignored(&note.path));
+    order.extend(ignored);
+    List { order: Arc::new(order.into_iter().map(|(id, _)| id).collect()), others }
+}
+
+/// Goes through a list and stops at the files that may match.
+struct Walk<'p> {
+    plan: &'p Plan,
+    next: usize,
+    /// Which notes may match; decided for the files before `until`.
+    allowed: Bits,
+    until: usize,
+}
+
+impl<'p> Walk<'p> {
+    fn new(plan: &'p Plan, list: &List, table: &Table) -> Self {
+        let until = match plan {
+            Plan::All => list.order.len(),
+            _ => list.order.len().min(NEWEST),
+        };
+        let allowed = match plan {
+            Plan::All => Bits::default(),
+            _ => table.allowed(plan, &list.order[..until]),
+        };
+        Self { plan, next: 0, allowed, until }
+    }
+
+    /// Up to `count` files that may match.
+    fn next(&mut self, count: usize, list: &List, table: &Table) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        let mut before = 0;
+        while found.len() < count && self.next < list.order.len() {
+            if self.next == self.until {
+                self.allowed = table.all_allowed(self.plan);
+                self.until = list.order.len();
+            }
+            let id = list.order[self.next];
+            if id < OTHER && *self.plan != Plan::All && !self.allowed.has(id) {
+                before += 1;
+                self.next += 1;
+                continue;
+            }
+            self.next += 1;
+            let (path, known) = match (id.checked_sub(OTHER), table.note(id)) {
+                (Some(other), _) => (list.others[other as usize].clone(), Known::Nothing),
+                (None, Some(note)) => {
+                    let known = match (note.state, &note.text) {
+                        (State::Signed, Some(text)) => Known::Text(Arc::clone(text), note.stamp),
+                        (State::Binary, _) => Known::Binary(note.stamp),
+                        _ => Known::Nothing,
+                    };
+                    (note.path.clone(), known)
+                }
+                // Gone since the search began.
+                (None, None) => (VaultPath::root(), Known::Nothing),
+            };
+            found.push(Candidate { before, path, known });
+            before = 0;
+        }
+        // Those after the last candidate are the next one's, or the rest.
+        self.next -= before;
+        found
+    }
+
+    /// How many files are left.
+    fn rest(&self, list: &List) -> usize {
+        list.order.len() - self.next
+    }
+}
+
+/// Looks into the files that may match.
+struct Verify<'a> {
+    inner: &'a Inner,
+    vault: &'a Vault,
+    search: &'a Search<'a>,
+}
+
+impl Verify<'_> {
+    fn all(&self, candidates: &[Candidate], answer: &mut Answer<'_>, searcher: &mut Searcher) {
+        // While others search too, each does with one core.
+        let alone = self.inner.searches.load(Ordering::Relaxed) < self.inner.cores;
+        if !alone || candidates.len() <= FEW {
+            for candidate in candidates {
+                if answer.is_full() {
+                    return;
+                }
+                answer.without_match(candidate.before);
+                if answer.is_late(self.search.limit) {
+                    return;
+                }
+                answer.take(&candidate.path, self.one(candidate, searcher));
+            }
+            return;
+        }
+        let outcomes: Vec<Outcome> = candidates
+            .par_iter()
+            .map_init(
+                || search::searcher(self.search.query),
+                |searcher, candidate| self.one(candidate, searcher),
+            )
+            .collect();
+        for (candidate, outcome) in candidates.iter().zip(outcomes) {
+            if answer.is_full() {
+                return;
+            }
+            answer.without_match(candidate.before);
+            answer.take(&candidate.path, outcome);
+        }
+    }
+
+    fn one(&self, candidate: &Candidate, searcher: &mut Searcher) -> Outcome {
+        let Self { vault, search, .. } = self;
+        let path = &candidate.path;
+        if path.is_root() {
+            return Outcome::Gone;
+        }
+        if search.limit.reached() {
+            return Outcome::Searched(Found { timed_out: true, ..Found::default() });
+        }
+        let known = match &candidate.known {
+            Known::Nothing => None,
+            Known::Binary(stamp) => Some((Outcome::Binary, *stamp)),
+            Known::Text(text, stamp) => match search.text(text, searcher) {
+                // As with a note that no signature allows.
+                Outcome::Searched(found) if found.matches == 0 => return Outcome::Searched(found),
+                outcome => Some((outcome, *stamp)),
+            },
+        };
+        if let Some((outcome, stamp)) = known {
+            let same = vault.open_file(path).is_ok_and(|(_, meta)| reading::stamp(&meta) == stamp);
+            if same {
+                return outcome;
+            }
+            self.inner.vault.recheck(path);
+        }
+        search.file(vault, path, searcher)
+    }
+}

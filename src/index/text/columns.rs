@@ -1,0 +1,310 @@
+//! The signatures of all pieces of text, bit-sliced: a row a trigram, a column a piece.
+//!
+//! Blocks of 512 columns, so that a row of a block is one line of the processor's cache and a
+//! question about some rows touches as many lines a block. Columns are only added; one whose text
+//! has changed is dead until its block is cleared. Blocks are shared with whoever saves them and
+//! copied when they change meanwhile.
+
+use std::sync::Arc;
+
+use super::plan::{Mask, Plan};
+use super::signature::{ROWS, Signature};
+
+/// Columns of a block.
+pub const WIDTH: usize = 512;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
+
+/// Whose a column is that is nobody's.
+const NOBODY: u32 = u32::MAX;
+
+/// Whose a column of a damaged block is: nobody gets it before the block is cleared.
+const LOST: u32 = u32::MAX - 1;
+
+/// The rows of a block.
+pub type Rows = Arc<Vec<Mask>>;
+
+struct Block {
+    rows: Rows,
+    /// The columns that are somebody's.
+    live: Mask,
+    /// Its checksum on disk; `None` if it is another since.
+    saved: Option<u64>,
+}
+
+impl Block {
+    fn new() -> Self {
+        Self { rows: Arc::new(vec![[0; 8]; ROWS]), live: [0; 8], saved: None }
+    }
+
+    fn count(&self) -> usize {
+        self.live.iter().map(|word| word.count_ones() as usize).sum()
+    }
+}
+
+/// Every column. Owners are told by number.
+#[derive(Default)]
+pub(super) struct Columns {
+    blocks: Vec<Block>,
+    owners: Vec<u32>,
+    /// Blocks without a live column, which can be cleared and filled again.
+    free: Vec<usize>,
+    /// The block that is being filled, and how many of its columns are taken.
+    open: usize,
+    taken: usize,
+}
+
+impl Columns {
+    /// The columns of saved blocks, nobody's yet. A block that is missing was damaged.
+    pub fn of(blocks: Vec<Option<(Vec<Mask>, u64)>>) -> Self {
+        let owner = |block: &Option<_>| if block.is_some() { NOBODY } else { LOST };
+        let owners = blocks.iter().flat_map(|block| [owner(block); WIDTH]).collect();
+        let block = |saved: Option<(Vec<Mask>, u64)>| match saved {
+            Some((rows, sum)) => Block { rows: Arc::new(rows), live: [0; 8], saved: Some(sum) },
+            None => Block::new(),
+        };
+        let blocks: Vec<Block> = blocks.into_iter().map(block).collect();
+        let taken = if blocks.is_empty() { 0 } else { WIDTH };
+        Self { open: blocks.len().saturating_sub(1), taken, blocks, owners, free: Vec::new() }
+    }
+
+    /// Gives saved columns an owner. They must exist and be nobody's.
+    pub fn adopt(&mut self, owner: u32, first: u32, count: u32) {
+        for column in first..first + count {
+            self.owners[column as usize] = owner;
+            let (block, word, bit) = place(column);
+            self.blocks[block].live[word] |= bit;
+        }
+    }
+
+    /// Whether these columns exist and are nobody's.
+    pub fn are_free(&self, first: u32, count: u32) -> bool {
+        let range = first as usize..first as usize + count as usize;
+        self.owners.get(range).is_some_and(|owners| owners.iter().all(|owner| *owner == NOBODY))
+    }
+
+    /// After all were adopted: what nobody has can be filled again.
+    pub fn adopted(&mut self) {
+        let unused = |at: &usize| *at != self.open && self.blocks[*at].count() == 0;
+        self.free = (0..self.blocks.len()).filter(unused).collect();
+    }
+
+    /// Adds columns that follow each other; gives the first.
+    pub fn add(&mut self, owner: u32, signatures: &[Signature]) -> u32 {
+        let first = self.room(signatures.len());
+        for (signature, column) in signatures.iter().zip(first..) {
+            let (block, word, bit) = place(column);
+            let block = &mut self.blocks[block];
+            block.live[word] |= bit;
+            block.saved = None;
+            let rows = Arc::make_mut(&mut block.rows);
+            for (at, bits) in signature.iter().enumerate() {
+                let mut bits = *bits;
+                while bits != 0 {
+                    rows[at * 64 + bits.trailing_zeros() as usize][word] |= bit;
+                    bits &= bits - 1;
+                }
+            }
+            self.owners[column as usize] = owner;
+        }
+        first
+    }
+
+    /// Where so many columns find room next to each other; they are taken from now on.
+    fn room(&mut self, count: usize) -> u32 {
+        if count == 0 {
+            return 0;
+        }
+        if self.taken + count > WIDTH {
+            let left = self.open;
+            match self.free.pop() {
+                Some(free) if count <= WIDTH => {
+                    self.blocks[free] = Block::new();
+                    self.owners[free * WIDTH..(free + 1) * WIDTH].fill(NOBODY);
+                    (self.open, self.taken) = (free, 0);
+                }
+                free => {
+                    self.free.extend(free);
+                    // The last block goes on in the next; another one cannot.
+                    if self.open + 1 < self.blocks.len() {
+                        (self.open, self.taken) = (self.blocks.len(), 0);
+                    }
+                }
+            }
+            if left != self.open && self.blocks.get(left).is_some_and(|b| b.live == [0; 8]) {
+                self.free.push(left);
+            }
+        }
+        let first = self.open * WIDTH + self.taken;
+        let end = first + count;
+        while self.blocks.len() * WIDTH < end {
+            self.grow();
+        }
+        self.open = (end - 1) / WIDTH;
+        self.taken = (end - 1) % WIDTH + 1;
+        u32::try_from(first).expect("a vault's text has under 2^32 pieces")
+    }
+
+    fn grow(&mut self) {
+        self.blocks.push(Block::new());
+        self.owners.resize(self.blocks.len() * WIDTH, NOBODY);
+    }
+
+    /// Takes columns from their owner.
+    pub fn remove(&mut self, first: u32, count: u32) {
+        for column in first..first + count {
+            self.owners[column as usize] = NOBODY;
+            let (at, word, bit) = place(column);
+            let block = &mut self.blocks[at];
+            block.live[word] &= !bit;
+            if block.live == [0; 8] && at != self.open {
+                self.free.push(at);
+            }
+        }
+    }
+
+    /// The signature in a column.
+    pub fn signature(&self, column: u32) -> Signature {
+        let (block, word, bit) = place(column);
+        let rows = &self.blocks[block].rows;
+        let bits = |at: usize| {
+            let rows = rows[at * 64..].iter().take(64).enumerate();
+            rows.fold(0, |bits, (n, row)| bits | u64::from(row[word] & bit != 0) << n)
+        };
+        std::array::from_fn(bits)
+    }
+
+    /// The owners in the block that wastes most, if one wastes more than half of its columns.
+    pub fn wasteful(&self) -> Option<Vec<u32>> {
+        let counted = self.blocks.iter().enumerate().map(|(at, block)| (block.count(), at));
+        let full = counted.filter(|(count, at)| *at != self.open && *count > 0);
+        let (_, at) = full.min().filter(|(count, _)| *count * 2 < WIDTH)?;
+        let mut owners = self.owners[at * WIDTH..(at + 1) * WIDTH].to_vec();
+        owners.retain(|owner| *owner != NOBODY);
+        owners.dedup();
+        Some(owners)
+    }
+
+    /// Tells the owner of every column that may hold a match.
+    pub fn select(&self, plan: &Plan, mut tell: impl FnMut(u32)) {
+        for (at, block) in self.blocks.iter().enumerate() {
+            if block.live == [0; 8] {
+                continue;
+            }
+            let mask = plan.select(&block.rows, &block.live);
+            for (word, bits) in mask.into_iter().enumerate() {
+                let first = at * WIDTH + word * 64;
+                let mut bits = bits;
+                while bits != 0 {
+                    tell(self.owners[first + bits.trailing_zeros() as usize]);
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
+
+    /// A question about single columns, which looks at each block once.
+    pub fn ask<'a>(&'a self, plan: &'a Plan) -> impl FnMut(u32, u32) -> bool {
+        let mut known: Vec<Option<Mask>> = vec![None; self.blocks.len()];
+        move |first, count| {
+            (first..first + count).any(|column| {
+                let (at, word, bit) = place(column);
+                let block = &self.blocks[at];
+                known[at].get_or_insert_with(|| plan.select(&block.rows, &block.live))[word] & bit
+                    != 0
+            })
+        }
+    }
+
+    /// Every block with its checksum on disk, if that is still its own.
+    pub fn blocks(&self) -> Vec<(Rows, Option<u64>)> {
+        self.blocks.iter().map(|block| (Arc::clone(&block.rows), block.saved)).collect()
+    }
+
+    /// Takes in that blocks were saved, each if it is still the same.
+    pub fn saved(&mut self, blocks: &[(Rows, u64)]) {
+        for (block, (rows, sum)) in self.blocks.iter_mut().zip(blocks) {
+            if Arc::ptr_eq(&block.rows, rows) {
+                block.saved = Some(*sum);
+            }
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.blocks.len() * (BLOCK_BYTES + size_of::<Block>())
+            + self.owners.capacity() * size_of::<u32>()
+    }
+}
+
+/// A column's block, the word of a row in it, and the bit of the word.
+fn place(column: u32) -> (usize, usize, u64) {
+    let column = column as usize;
+    (column / WIDTH, column % WIDTH / 64, 1 << (column % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::signature::sign;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn chosen(columns: &Columns, plan: &Plan) -> Vec<u32> {
+        let mut owners = Vec::new();
+        columns.select(plan, |owner| owners.push(owner));
+        owners.sort_unstable();
+        owners.dedup();
+        owners
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn columns_are_those_of_their_owners(
+            steps in prop::collection::vec((0_u32..12, 0_usize..700, "[a-e]{3,6}"), 1..24)
+        ) {
+            let mut columns = Columns::default();
+            let mut model = std::collections::BTreeMap::<u32, (u32, Vec<Signature>)>::new();
+            for (owner, count, text) in steps {
+                if let Some((first, old)) = model.remove(&owner) {
+                    columns.remove(first, old.len() as u32);
+                }
+                let signatures = vec![sign(text.as_bytes()); count % 5 * count / 4];
+                let first = columns.add(owner, &signatures);
+                model.insert(owner, (first, signatures));
+                if let Some(owners) = columns.wasteful() {
+                    for owner in owners {
+                        let Some((first, held)) = model.get_mut(&owner) else {
+                            panic!("a column has an owner")
+                        };
+                        let count = held.len() as u32;
+                        let moved: Vec<_> =
+                            (*first..*first + count).map(|c| columns.signature(c)).collect();
+                        prop_assert_eq!(&moved, held);
+                        columns.remove(*first, count);
+                        *first = columns.add(owner, &moved);
+                    }
+                }
+            }
+            for text in ["abc", "eee", "cde"] {
+                let signature = sign(text.as_bytes());
+                let at = signature.iter().position(|word| *word != 0).expect("a trigram");
+                let row = at * 64 + signature[at].trailing_zeros() as usize;
+                let plan = Plan::Row(row as u16);
+                let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
+                let wanted: Vec<u32> = model
+                    .iter()
+                    .filter(|(_, (_, held))| allowed(held))
+                    .map(|(owner, _)| *owner)
+                    .collect();
+                prop_assert_eq!(chosen(&columns, &plan), wanted.clone());
+                let mut ask = columns.ask(&plan);
+                for (owner, (first, held)) in &model {
+                    let count = held.len() as u32;
+                    prop_assert_eq!(ask(*first, count), wanted.contains(owner));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Reading a note for the index: what its text can be known by.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::signature;
+use super::table::{Content, Stamp, State};
+use crate::index::links::record;
+use crate::note::path::VaultPath;
+use crate::vault::{Meta, Vault, VaultError};
+
+/// Bytes of the largest note that is signed. A line in it is shorter than what a search holds.
+const MAX_SIGNED: u64 = 4 << 20;
+
+/// A NUL among so many first bytes is seen by a search before it has looked at any line, unless one
+/// ends within the first three, which are read by themselves for their byte order mark.
+const SEEN_FIRST: usize = 60_000;
+
+/// What came of reading a note.
+pub(super) enum Reading {
+    Content(Content),
+    /// It is another than was expected, or gone: the vault has been told.
+    Changed,
+    /// It changed so lately that the next change may carry the same time: not before so long.
+    TooFresh(Duration),
+}
+
+pub(super) fn stamp(meta: &Meta) -> Stamp {
+    (meta.size, meta.modified)
+}
+
+/// Reads the note at `path`, which the catalogue says is in the state `expected`.
+pub(super) fn read(vault: &Vault, path: &VaultPath, expected: Stamp) -> Reading {
+    // Taken before the content: what changes while it is read is later than this.
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
+    let odd = |stamp, inode| {
+        let state = State::Odd;
+        Reading::Content(Content { stamp, inode, state, signatures: Vec::new(), text: None })
+    };
+    let (mut file, meta) = match vault.open_file(path) {
+        Ok(opened) => opened,
+        Err(VaultError::NotFound { .. }) => {
+            vault.recheck(path);
+            return Reading::Changed;
+        }
+        // A search says why.
+        Err(_) => return odd(expected, 0),
+    };
+    if stamp(&meta) != expected {
+        vault.recheck(path);
+        return Reading::Changed;
+    }
+    if let Some(wait) = record::unsure_for(meta.modified, now) {
+        return Reading::TooFresh(wait);
+    }
+    // Another name of the file may change it without a word to this one's folder.
+    if meta.size > MAX_SIGNED || meta.names > 1 {
+        return odd(expected, meta.id.inode);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);
+    let read = file.by_ref().take(MAX_SIGNED + 1).read_to_end(&mut bytes);
+    if read.is_err() || bytes.len() as u64 != meta.size {
+        return odd(expected, meta.id.inode);
+    }
+    let state = state(&bytes);
+    let signed = state == State::Signed;
+    let signatures =
+        if signed { signature::chunks(&bytes).map(signature::sign).collect() } else { Vec::new() };
+    let text = signed.then(|| Arc::from(bytes));
+    Reading::Content(Content { stamp: expected, inode: meta.id.inode, state, signatures, text })
+}
+
+/// What a search makes of these bytes without having to look at their lines.
+fn state(bytes: &[u8]) -> State {
+    // Most have none, which is quickly seen.
+    let nul = bytes.contains(&0).then(|| bytes.iter().position(|byte| *byte == 0)).flatten();
+    let marked = bytes.starts_with(b"\xef\xbb\xbf");
+    match nul {
+        // Decoded before it is searched.
+        _ if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => State::Odd,
+        Some(_) if marked => State::Odd,
+        None if marked && std::str::from_utf8(bytes).is_err() => State::Odd,
+        None => State::Signed,
+        Some(at) if at < SEEN_FIRST && !bytes.iter().take(3).any(|byte| *byte == b'\n') => {
+            State::Binary
+        }
+        Some(_) => State::Odd,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_plain_text_is_told_apart() {
+        for (bytes, expected) in [
+            (&b"text\n"[..], State::Signed),
+            (b"", State::Signed),
+            (b"invalid \xff\xfe", State::Signed),
+            (b"\xef\xbb\xbfmarked", State::Signed),
+            (b"\xef\xbb\xbfmarked \xff", State::Odd),
+            (b"\xef\xbb\xbf\0", State::Odd),
+            (b"\xff\xfef\0", State::Odd),
+            (b"\xfe\xff\0f", State::Odd),
+            (b"foo\nbar\0", State::Binary),
+            (b"\0", State::Binary),
+            (b"a\n\0", State::Odd),
+        ] {
+            assert_eq!(state(bytes), expected, "{bytes:?}");
+        }
+        assert_eq!(state(&[vec![b'a'; 70_000], vec![0]].concat()), State::Odd);
+    }
+}

@@ -1,0 +1,275 @@
+//! The index on disk, in the steward's own folder: signatures in one file, a block after the other,
+//! and a table of which note has which columns. Safe to delete at any time.
+//!
+//! The table is written anew each time, beside the old one, and put in its place; of the signatures
+//! only blocks that have changed are written, in place. Each block's checksum is in the table, so a
+//! crash between the two costs the notes of some blocks, which are read again. What is damaged, of
+//! another format or of another vault is not used: a note counts as known only if the file at its
+//! path has the size, the time and the number on its disk that it had.
+
+#![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::columns::{BLOCK_BYTES, Rows};
+use super::plan::Mask;
+use super::signature::ROWS;
+use super::table::{Stamp, State};
+use crate::note::path::VaultPath;
+
+/// How the table begins. Another number for every change of the format, or of what a signature is.
+const HEADER: &[u8; 24] = b"steward text index   1\n\0";
+
+/// Bytes of the checksum at the end of the table.
+const SUM: usize = blake3::OUT_LEN;
+
+/// A note as saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SavedNote {
+    pub stamp: Stamp,
+    pub inode: u64,
+    pub state: State,
+    pub first: u32,
+    pub count: u32,
+}
+
+/// What was saved and is sound.
+#[derive(Default)]
+pub(super) struct Saved {
+    pub notes: HashMap<String, SavedNote>,
+    /// Blocks in their order, with their checksums; none where one is damaged.
+    pub blocks: Vec<Option<(Vec<Mask>, u64)>>,
+}
+
+/// What was saved, being read while the vault is opened.
+pub struct Loading(std::thread::JoinHandle<Saved>);
+
+impl Loading {
+    /// Begins to read what an earlier run saved in `state`, the steward's folder for a vault.
+    pub fn begin(state: &Path) -> Option<Self> {
+        let folder = super::folder(state);
+        let thread = std::thread::Builder::new().name("text-index".to_owned());
+        thread.spawn(move || load(&folder)).ok().map(Self)
+    }
+
+    /// What was read.
+    pub(super) fn end(self) -> Option<Saved> {
+        self.0.join().ok()
+    }
+}
+
+fn table_file(folder: &Path) -> PathBuf {
+    folder.join("table")
+}
+
+fn signatures_file(folder: &Path) -> PathBuf {
+    folder.join("signatures")
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let hash = blake3::hash(bytes);
+    let first = hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
+    u64::from_le_bytes(first)
+}
+
+/// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
+pub(super) fn load(folder: &Path) -> Saved {
+    let read = std::fs::read(table_file(folder));
+    let Some((notes, sums)) = read.ok().and_then(|table| parse(&table)) else {
+        return Saved::default();
+    };
+    let Ok(mut file) = File::open(signatures_file(folder)) else { return Saved::default() };
+    let mut blocks = Vec::with_capacity(sums.len());
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let mut broken = false;
+    for sum in sums {
+        broken = broken || file.read_exact(&mut bytes).is_err();
+        let sound = !broken && checksum(&bytes) == sum;
+        blocks.push(sound.then(|| (rows(&bytes), sum)));
+    }
+    Saved { notes, blocks }
+}
+
+fn rows(bytes: &[u8]) -> Vec<Mask> {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let mask = |bytes: &[u8]| std::array::from_fn(|at| word(&bytes[at * 8..at * 8 + 8]));
+    bytes.chunks_exact(size_of::<Mask>()).map(mask).collect()
+}
+
+fn parse(table: &[u8]) -> Option<(HashMap<String, SavedNote>, Vec<u64>)> {
+    let (content, sum) = table.split_at_checked(table.len().checked_sub(SUM)?)?;
+    if blake3::hash(content).as_bytes() != sum {
+        return None;
+    }
+    let mut rest = Fields(content.strip_prefix(HEADER)?);
+    let blocks = rest.number()?;
+    let sums = (0..blocks).map(|_| rest.number()).collect::<Option<Vec<u64>>>()?;
+    let count = usize::try_from(rest.number()?).ok()?;
+    let mut notes = HashMap::with_capacity(count.min(content.len()));
+    for _ in 0..count {
+        let size = rest.number()?;
+        let modified = rest.number()? as i64;
+        let inode = rest.number()?;
+        let first = u32::try_from(rest.number()?).ok()?;
+        let count = rest.number()?;
+        let state = match count >> 32 {
+            0 => State::Signed,
+            1 => State::Binary,
+            2 => State::Odd,
+            _ => return None,
+        };
+        let count = (count & 0xffff_ffff) as u32;
+        first.checked_add(count)?;
+        let length = usize::try_from(rest.number()?).ok()?;
+        let path = std::str::from_utf8(rest.bytes(length)?).ok()?.to_owned();
+        notes.insert(path, SavedNote { stamp: (size, modified), inode, state, first, count });
+    }
+    rest.0.is_empty().then_some((notes, sums))
+}
+
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
+    }
+}
+
+/// Writes the index into `folder`: all notes that are known, and the blocks that are another since
+/// their checksum. Gives the checksums of all blocks.
+///
+/// # Errors
+/// As the system says; what is on disk then is still what [`load`] can tell sound parts of.
+pub(super) fn save(
+    folder: &Path,
+    notes: &[(VaultPath, SavedNote)],
+    blocks: &[(Rows, Option<u64>)],
+) -> io::Result<Vec<u64>> {
+    make_folder(folder)?;
+    let mut file = open(&signatures_file(folder))?;
+    let complete = file.metadata()?.len();
+    let mut bytes = Vec::with_capacity(BLOCK_BYTES);
+    let mut sums = Vec::with_capacity(blocks.len());
+    for (at, (rows, saved)) in blocks.iter().enumerate() {
+        let start = (at * BLOCK_BYTES) as u64;
+        if let Some(sum) = saved.filter(|_| start + BLOCK_BYTES as u64 <= complete) {
+            sums.push(sum);
+            continue;
+        }
+        bytes.clear();
+        bytes.extend(rows.iter().flatten().flat_map(|word| word.to_le_bytes()));
+        debug_assert_eq!(bytes.len(), ROWS * size_of::<Mask>());
+        file.seek(SeekFrom::Start(start))?;
+        file.write_all(&bytes)?;
+        sums.push(checksum(&bytes));
+    }
+    file.set_len((blocks.len() * BLOCK_BYTES) as u64)?;
+    let mut table = HEADER.to_vec();
+    let mut put = |number: u64| table.extend(number.to_le_bytes());
+    put(sums.len() as u64);
+    sums.iter().for_each(|sum| put(*sum));
+    put(notes.len() as u64);
+    for (path, note) in notes {
+        let state = match note.state {
+            // One that is unread is not saved; should one be, it is read each time until it changes.
+            State::Signed => 0_u64,
+            State::Binary => 1,
+            State::Odd | State::Unread => 2,
+        };
+        let (size, modified) = note.stamp;
+        let mut put = |number: u64| table.extend(number.to_le_bytes());
+        put(size);
+        put(modified as u64);
+        put(note.inode);
+        put(u64::from(note.first));
+        put(state << 32 | u64::from(note.count));
+        put(path.as_str().len() as u64);
+        table.extend(path.as_str().as_bytes());
+    }
+    let sum = blake3::hash(&table);
+    table.extend(sum.as_bytes());
+    let beside = folder.join("table.new");
+    let mut file = open(&beside)?;
+    file.set_len(0)?;
+    file.write_all(&table)?;
+    drop(file);
+    std::fs::rename(beside, table_file(folder))?;
+    Ok(sums)
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// A file for this user alone, with what it holds.
+fn open(place: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn note(first: u32, state: State) -> (VaultPath, SavedNote) {
+        let path = VaultPath::from_disk(&format!("Ordner/ü{first}.md")).expect("sound");
+        (path, SavedNote { stamp: (5, -7), inode: 9, state, first, count: 2 })
+    }
+
+    fn block(word: u64) -> Rows {
+        Arc::new((0..ROWS as u64).map(|row| [word ^ row; 8]).collect())
+    }
+
+    #[test]
+    fn what_was_saved_is_loaded_and_damage_is_seen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("text");
+        assert!(load(&place).notes.is_empty(), "nothing is there yet");
+        let notes = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
+        let sums = save(&place, &notes, &[(block(1), None), (block(2), None)]).expect("saved");
+        let saved = load(&place);
+        for (path, note) in &notes {
+            assert_eq!(saved.notes.get(path.as_str()), Some(note));
+        }
+        let rows = |saved: &Saved, at: usize| saved.blocks[at].as_ref().map(|(rows, _)| rows[3][7]);
+        assert_eq!((rows(&saved, 0), rows(&saved, 1)), (Some(1 ^ 3), Some(2 ^ 3)));
+        // A block that has not changed is not written, and one that is not there is.
+        let blocks = [(block(9), Some(sums[0])), (block(2), None), (block(3), Some(77))];
+        save(&place, &notes, &blocks).expect("saved");
+        let saved = load(&place);
+        assert_eq!((rows(&saved, 0), rows(&saved, 2)), (Some(1 ^ 3), Some(3 ^ 3)));
+        // A torn block costs itself alone.
+        let file = File::options().write(true).open(signatures_file(&place)).expect("opened");
+        file.set_len(BLOCK_BYTES as u64 + 5).expect("cut");
+        let saved = load(&place);
+        assert_eq!((rows(&saved, 0), rows(&saved, 1), saved.blocks.len()), (Some(1 ^ 3), None, 3));
+        // A damaged table is none, wherever a bit has turned.
+        let table = std::fs::read(table_file(&place)).expect("read");
+        for at in (0..table.len()).step_by(11) {
+            let mut damaged = table.clone();
+            damaged[at] ^= 16;
+            assert!(parse(&damaged).is_none(), "byte {at}");
+        }
+        assert!(parse(&table[..table.len() - 1]).is_none() && parse(b"").is_none());
+    }
+}

@@ -1,0 +1,273 @@
+//! The index against a search that reads every file: whatever the vault, its history and the
+//! pattern, the answers are the same.
+
+#![expect(clippy::disallowed_methods, reason = "tests make the vaults they search")]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::Text;
+use crate::index::search::file::Search;
+use crate::index::search::{self, Limit, Mode, Query, Settings};
+use crate::note::glob::Glob;
+use crate::note::path::VaultPath;
+use crate::vault::{self, Cancel, Vault};
+
+struct Bench {
+    vault: Vault,
+    text: Text,
+    place: PathBuf,
+    _folder: TempDir,
+}
+
+impl Bench {
+    fn new(files: &[(String, Vec<u8>, u32)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, state) = (folder.path().join("vault"), folder.path().join("state"));
+        std::fs::create_dir_all(place.join(".obsidian")).expect("made");
+        std::fs::create_dir_all(&state).expect("made");
+        for (path, bytes, age) in files {
+            put(&place, path, bytes, *age);
+        }
+        let opened = Vault::open(&place, &state, vault::Settings::default(), &|_| ());
+        let vault = opened.expect("the vault opens");
+        let text = Text::new(vault.clone());
+        Self { vault, text, place, _folder: folder }
+    }
+
+    fn state(&self) -> PathBuf {
+        self._folder.path().join("state")
+    }
+
+    /// The index's answer is that of reading every file.
+    #[track_caller]
+    fn check(&self, query: &Query) {
+        let settings = Settings { deadline_milliseconds: 60_000, ..Settings::default() };
+        let cancel = Cancel::default();
+        let ours = self.text.search(&self.vault, query, &settings, &cancel);
+        let pattern = self.text.0.inner.patterns.get(&query.pattern, query.ignore_case);
+        let limit = Limit::new(&settings, &cancel);
+        let read = pattern.map(|pattern| {
+            search::read_all(&self.vault, &Search { pattern: &pattern, query, limit: &limit })
+        });
+        assert_eq!(ours, read, "{query:?}");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.vault.stop();
+    }
+}
+
+/// Writes a file that was last changed so many seconds after 1970; 0: now.
+fn put(place: &Path, path: &str, bytes: &[u8], age: u32) {
+    let place = place.join(path);
+    let folder = place.parent().expect("a file lies in a folder");
+    let _ = std::fs::create_dir_all(folder);
+    let Ok(()) = std::fs::write(&place, bytes) else { return };
+    if age > 0 {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(age));
+        let file = std::fs::File::options().append(true).open(&place).expect("opened");
+        file.set_modified(time).expect("set");
+    }
+}
+
+/// What happens to a vault between two searches.
+#[derive(Debug, Clone)]
+enum Edit {
+    Write(String, Vec<u8>, u32),
+    Append(String, Vec<u8>),
+    Remove(String),
+    Rename(String, String),
+    /// The index reads what it has not.
+    Refresh,
+    /// The daemon ends and starts again.
+    Restart,
+    /// Less text in memory, or more.
+    Resident(u64),
+}
+
+fn path() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "a.md", "b.md", "c.md", "Ä.md", "f/a.md", "f/b.MD", "f/g/c.md", "g/a.md", "d.txt",
+        "e.canvas",
+    ])
+    .prop_map(str::to_owned)
+}
+
+fn folder() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["f", "g", "f/g", "h"]).prop_map(str::to_owned)
+}
+
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        12 => "([abkKsSſ\u{212a}é .1-3]{0,12}|task|needle|Needle|STRASSE|straße|- \\[ \\] ask)",
+        1 => Just("long ".repeat(900)),
+    ];
+    let end = prop::sample::select(vec!["\n", "\n", "\n", "\r\n", "\n\n", ""]);
+    let lines = prop::collection::vec((line, end), 0..10).prop_map(|lines| {
+        lines.iter().flat_map(|(line, end)| [line.as_str(), end]).collect::<String>()
+    });
+    let odd = prop::sample::select(vec![
+        &b""[..],
+        b"\xff",
+        b"\0",
+        b"a\n\0",
+        b"\xef\xbb\xbf",
+        b"\xff\xfea\0s\0k\0\n\0",
+    ]);
+    prop_oneof![
+        10 => lines.clone().prop_map(String::into_bytes),
+        2 => (odd.clone(), lines.clone()).prop_map(|(odd, text)| [odd, text.as_bytes()].concat()),
+        1 => (lines.clone(), odd.clone()).prop_map(|(text, odd)| [text.as_bytes(), odd].concat()),
+        1 => (lines, odd, 8_500_usize..9_500).prop_map(|(text, odd, times)| {
+            [text.as_bytes(), &b"a line\n".repeat(times), odd, text.as_bytes()].concat()
+        }),
+    ]
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    prop_oneof![
+        6 => (path(), content(), 0_u32..40).prop_map(|(path, text, age)| Edit::Write(path, text, age / 2)),
+        2 => (path(), content()).prop_map(|(path, text)| Edit::Append(path, text)),
+        2 => path().prop_map(Edit::Remove),
+        2 => (path(), path()).prop_map(|(from, to)| Edit::Rename(from, to)),
+        1 => (folder(), folder()).prop_map(|(from, to)| Edit::Rename(from, to)),
+        4 => Just(Edit::Refresh),
+        1 => Just(Edit::Restart),
+        1 => (0_u64..2).prop_map(Edit::Resident),
+    ]
+}
+
+fn pattern() -> impl Strategy<Value = String> {
+    let known = prop::sample::select(vec![
+        "task",
+        "Task",
+        "ask",
+        "needle",
+        "Needle",
+        "k",
+        "K",
+        "s+",
+        "stra(ß|ss)e",
+        "^- \\[ \\]",
+        "long long",
+        "(?i)NEEDLE",
+        "(?-i)needle",
+        "a line",
+        "\\bask\\b",
+        "^$",
+        "x*",
+        "a.*k",
+        "ſ",
+        "(task|needle)",
+        "no such text",
+        "[kK]",
+        "\\w+",
+        "\u{fffd}",
+        "(?-u)\\xff",
+        "\\Aa",
+        "k\\z",
+        "as[kK]?",
+        "(",
+        "(as){2}",
+        "need|zzz",
+        "é1",
+        "\\r",
+        "line$",
+    ]);
+    let made = "[abksKé.1]{1,3}[*+?]?(\\||\\\\b|\\\\d|\\\\w|\\$|\\.)?[abks1]{0,3}";
+    prop_oneof![3 => known.prop_map(str::to_owned), 1 => made]
+}
+
+/// Patterns of one case.
+const PATTERNS: usize = 6;
+
+fn queries() -> impl Strategy<Value = (usize, Query)> {
+    let globs = prop::sample::select(vec![
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        Some("*"),
+        Some("*.md"),
+        Some("f/**"),
+        Some("*.txt"),
+        Some("[a]*"),
+    ]);
+    let folders = prop::sample::select(vec!["", "", "", "f", "f/g", "none"]);
+    let modes = prop::sample::select(vec![Mode::Content, Mode::FilesWithMatches, Mode::Count]);
+    let case = prop::sample::select(vec![None, None, None, None, None, Some(true), Some(false)]);
+    let few = prop::sample::select(vec![1, 2, usize::MAX, usize::MAX]);
+    // Which of the case's few patterns: compiling them is most of what a case costs.
+    let of = (0..PATTERNS, globs, folders, modes, case, few.clone(), few, 0_usize..3);
+    of.prop_map(|(pattern, glob, folder, mode, ignore_case, max_files, max_matches, around)| {
+        let query = Query {
+            pattern: String::new(),
+            ignore_case,
+            files: glob.and_then(|glob| Glob::parse(glob).ok()),
+            folder: VaultPath::parse(folder, None).expect("a path"),
+            before: around,
+            after: around / 2,
+            mode,
+            max_files,
+            max_matches,
+        };
+        (pattern, query)
+    })
+}
+
+/// How many vaults: a hundred are five thousand searches. `TEXT_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("TEXT_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
+}
+
+proptest! {
+    // Each case is a vault; each of its five or so edits is followed by ten searches.
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #[test]
+    fn whatever_happened_the_answer_is_that_of_reading_every_file(
+        files in prop::collection::vec((path(), content(), 1_u32..20), 0..8),
+        edits in prop::collection::vec((edit(), prop::collection::vec(queries(), 10)), 1..10),
+        patterns in prop::collection::vec(pattern(), PATTERNS),
+        watched in prop::bool::weighted(0.7),
+    ) {
+        let mut bench = Bench::new(&files);
+        if watched {
+            bench.vault.watch();
+        }
+        bench.text.refresh();
+        for (edit, queries) in edits {
+            let at = |path: &str| bench.place.join(path);
+            match edit {
+                Edit::Write(path, bytes, age) => put(&bench.place, &path, &bytes, age),
+                Edit::Append(path, bytes) => {
+                    if let Ok(mut file) = std::fs::File::options().append(true).open(at(&path)) {
+                        std::io::Write::write_all(&mut file, &bytes).expect("written");
+                    }
+                }
+                Edit::Remove(path) => drop(std::fs::remove_file(at(&path))),
+                Edit::Rename(from, to) => drop(std::fs::rename(at(&from), at(&to))),
+                Edit::Refresh => bench.text.refresh(),
+                Edit::Restart => {
+                    let state = bench.state();
+                    bench.text.restart(&state);
+                    let patterns = std::mem::take(&mut *bench.text.0.inner.patterns.lock());
+                    bench.text = Text::new(bench.vault.clone());
+                    *bench.text.0.inner.patterns.lock() = patterns;
+                    bench.text.restart(&state);
+                }
+                Edit::Resident(megabytes) => bench.text.set_resident(megabytes),
+            }
+            for (pattern, query) in queries {
+                bench.check(&Query { pattern: patterns[pattern].clone(), ..query });
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The thread that keeps the index: reads what is new or has changed, the newest first, keeps the
+//! newest texts in memory, tidies, and saves. At rest it waits without a clock.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::reading::{self, Reading};
+use super::saved::{self, SavedNote};
+use super::table::{Stamp, State};
+use super::{Inner, lock, read, write};
+use crate::note::path::VaultPath;
+
+/// Notes that are read between two looks at the table.
+const BATCH: usize = 64;
+
+/// How long changes may be unsaved.
+const SAVE_AFTER: Duration = Duration::from_secs(300);
+
+type ToRead = (u32, VaultPath, Stamp);
+
+impl Inner {
+    /// Works until there is nothing to do. Gives when there will be, if nobody calls before.
+    pub(super) fn work(&self) -> Option<Instant> {
+        loop {
+            self.catch_up();
+            if self.stopping() || !(self.read_some() || self.tidy() || self.fill()) {
+                break;
+            }
+        }
+        lock(&self.waiting).iter().map(|(when, _)| *when).min()
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Reads some of what is to be read; whether there was any.
+    fn read_some(&self) -> bool {
+        let now = Instant::now();
+        let due: Vec<u32> = {
+            let mut waiting = lock(&self.waiting);
+            let (due, later) = waiting.drain(..).partition(|(when, _)| *when <= now);
+            *waiting = later;
+            due.into_iter().map(|(_, id): (Instant, u32)| id).collect()
+        };
+        let batches: Vec<Vec<ToRead>> = {
+            let mut table = write(&self.table);
+            due.into_iter().for_each(|id| table.read_later(id));
+            // While nobody searches the second core helps.
+            let threads = match self.searches.load(Ordering::Relaxed) {
+                0 => self.cores.min(4),
+                _ => 1,
+            };
+            (0..threads).map(|_| table.next_unread(BATCH)).collect()
+        };
+        if batches.iter().all(Vec::is_empty) {
+            return false;
+        }
+        std::thread::scope(|scope| {
+            let (first, others) = batches.split_at(1);
+            let others = others.iter().filter(|batch| !batch.is_empty());
+            for batch in others {
+                scope.spawn(|| self.read_batch(batch));
+            }
+            first.iter().for_each(|batch| self.read_batch(batch));
+        });
+        self.changed.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn read_batch(&self, batch: &[ToRead]) {
+        let budget = self.budget.load(Ordering::Relaxed);
+        // Texts are many bytes for a vault that is read whole: only the newest are wanted.
+        let mut room = budget.saturating_sub(read(&self.table).text_bytes());
+        let mut contents = Vec::new();
+        for (id, path, stamp) in batch {
+            if self.stopping() {
+                return;
+            }
+            match reading::read(&self.vault, path, *stamp) {
+                Reading::Content(mut content) => {
+                    let size = content.text.as_ref().map_or(0, |text| text.len());
+                    if size > room && batch.len() == BATCH {
+                        content.text = None;
+                    } else {
+                        room = room.saturating_sub(size);
+                    }
+                    contents.push((*id, path, content));
+                }
+                // The vault has been told, and tells.
+                Reading::Changed => {}
+                Reading::TooFresh(wait) => {
+                    lock(&self.waiting).push((Instant::now() + wait, *id));
+                }
+            }
+        }
+        let mut table = write(&self.table);
+        for (id, path, content) in contents {
+            table.read(id, path, content);
+        }
+        // Some more than the budget is let be, so that not every change looks for the oldest.
+        if table.text_bytes() > budget + budget / 16 {
+            table.shed(budget);
+        }
+    }
+
+    /// Reads some of the newest texts that are not in memory; whether there was any.
+    fn fill(&self) -> bool {
+        if !self.refill.load(Ordering::Relaxed) {
+            return false;
+        }
+        let budget = self.budget.load(Ordering::Relaxed);
+        let missing = read(&self.table).missing_texts(budget, BATCH);
+        let mut kept = Vec::new();
+        for (id, path, stamp) in &missing {
+            if let Reading::Content(content) = reading::read(&self.vault, path, *stamp)
+                && let Some(text) = content.text
+            {
+                kept.push((*id, path, *stamp, text));
+            }
+        }
+        let any = !kept.is_empty();
+        let mut table = write(&self.table);
+        for (id, path, stamp, text) in kept {
+            table.keep_text(id, path, stamp, text);
+        }
+        table.shed(budget);
+        if !any {
+            self.refill.store(false, Ordering::Relaxed);
+        }
+        any
+    }
+
+    fn tidy(&self) -> bool {
+        // Told of before it is worth the lock: most of the time there is nothing to do.
+        read(&self.table).columns().wasteful().is_some() && write(&self.table).compact()
+    }
+
+    /// Saves what is known, if it has changed.
+    pub(super) fn save(&self) {
+        let Some(folder) = self.folder.get() else { return };
+        if !self.changed.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let (notes, blocks) = {
+            let table = read(&self.table);
+            let known = table.notes().filter(|(_, note)| note.state != State::Unread);
+            let notes: Vec<(VaultPath, SavedNote)> = known
+                .map(|(_, note)| {
+                    let super::table::Note { path, stamp, inode, state, first, count, .. } = note;
+                    let (stamp, inode, state) = (*stamp, *inode, *state);
+                    (path.clone(), SavedNote { stamp, inode, state, first: *first, count: *count })
+                })
+                .collect();
+            (notes, table.columns().blocks())
+        };
+        match saved::save(folder, &notes, &blocks) {
+            Ok(sums) => {
+                let rows = blocks.into_iter().map(|(rows, _)| rows);
+                let written: Vec<_> = rows.zip(sums).collect();
+                write(&self.table).columns_mut().saved(&written);
+            }
+            // It is made anew at the next start.
+            Err(error) => tracing::warn!(%error, "the text index could not be saved"),
+        }
+    }
+
+    /// Makes the table from the catalogue, and of what was saved what still holds.
+    pub(super) fn begin(&self) {
+        let loading = lock(&self.loading).take().and_then(saved::Loading::end);
+        let load = || self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
+        let mut saved = loading.unwrap_or_else(load);
+        let columns = super::columns::Columns::of(std::mem::take(&mut saved.blocks));
+        let mut table = super::table::Table::new(columns);
+        // What changes from here on is told of.
+        *lock(&self.pending) = super::pending::Pending::default();
+        let notes: Vec<(VaultPath, Stamp, u64)> = {
+            let catalogue = self.vault.catalogue();
+            let notes = catalogue.recent().filter(|entry| super::pending::is_note(entry));
+            notes.map(|e| (e.path().clone(), (e.size, e.modified), e.id.inode)).collect()
+        };
+        table.fill(notes.iter().map(|(path, stamp, _)| (path.clone(), *stamp)));
+        for (path, stamp, inode) in &notes {
+            let Some(known) = saved.notes.get(path.as_str()) else { continue };
+            if known.stamp == *stamp
+                && known.inode == *inode
+                && let Some(id) = table.find(path)
+            {
+                table.adopt(id, known.state, known.inode, known.first, known.count);
+            }
+        }
+        table.adopted();
+        *write(&self.table) = table;
+        self.changed.store(true, Ordering::Relaxed);
+        self.refill.store(true, Ordering::Relaxed);
+        self.ready.store(true, Ordering::Release);
+    }
+}
+
+/// What the thread does until it is told to stop.
+pub(super) fn run(inner: &Arc<Inner>) {
+    inner.begin();
+    let mut saved = Instant::now();
+    let mut first = true;
+    loop {
+        let next = inner.work();
+        if inner.stopping() {
+            break;
+        }
+        let unsaved = inner.changed.load(Ordering::Relaxed);
+        let save_at = unsaved.then(|| if first { Instant::now() } else { saved + SAVE_AFTER });
+        if save_at.is_some_and(|at| at <= Instant::now()) {
+            inner.save();
+            (saved, first) = (Instant::now(), false);
+            continue;
+        }
+        inner.bell.wait(next.into_iter().chain(save_at).min());
+    }
+    inner.save();
+}

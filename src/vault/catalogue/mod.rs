@@ -1,0 +1,286 @@
+//! What is in the vault, as far as anybody has looked.
+//!
+//! A memory of the disk, never an authority. Made for asking: by path, by fold key, by name, by
+//! folder in tree order, by time, by glob. The texts of all paths lie in two pieces of memory, one
+//! as they are spelt and one folded, each in the order in which files were last changed when it was
+//! laid; an entry is a row of forty bytes beside them. So a hundred thousand files take about 15 MB
+//! and a pattern runs over them as over one text.
+//!
+//! A row is never moved: what changes is changed in place, what goes leaves a gap, and once the
+//! gaps are a quarter of it all everything is laid anew.
+//!
+//! In reading order: [`entry`] (what it gives and takes), this page (asking), `listing` (globs),
+//! `change` (keeping it true), `saved` (from one start to the next).
+
+mod change;
+pub mod entry;
+pub mod listing;
+mod saved;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+pub(super) use change::{Difference, Edit};
+pub(super) use entry::NewEntry;
+pub use entry::{Entry, LinkTarget};
+pub use listing::{Listing, Order, Wanted};
+
+use super::dir::{FileId, Kind};
+use crate::note::fold::fold_key;
+use crate::note::path::{PathRef, VaultPath};
+
+/// How many of each there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files ending in `.md`.
+    pub notes: usize,
+    /// All files, notes included.
+    pub files: usize,
+    /// Folders, the root not counted.
+    pub folders: usize,
+    /// Symbolic links.
+    pub links: usize,
+    /// Entries that no tool can open: pipes, devices, names that are not UTF-8.
+    pub unusable: usize,
+}
+
+/// What is kept of one entry beside its texts.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    modified: i64,
+    size: u64,
+    inode: u64,
+    /// Where its fold key begins in `keys`. Rises from row to row.
+    key_at: u32,
+    /// Where its path begins in `paths`; [`AS_KEY`]: it is spelt like the key.
+    path_at: u32,
+    key_bytes: u16,
+    path_bytes: u16,
+    /// Which of `devices` it lies on.
+    device: u16,
+    /// Components of its path.
+    depth: u8,
+    /// Its kind in the lower bits, and the marks below.
+    marks: u8,
+}
+
+/// In place of a beginning: the path is spelt like its key.
+const AS_KEY: u32 = u32::MAX;
+
+const KIND: u8 = 0b0011;
+const UNNAMEABLE: u8 = 0b0100;
+/// Nothing is here any more.
+const GONE: u8 = 0b1000;
+/// About to get another place in an order; only while a change is under way.
+const MOVING: u8 = 0b1_0000;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub struct Catalogue {
+    rows: Vec<Row>,
+    keys: String,
+    paths: String,
+    /// Rows where nothing is any more.
+    gone: usize,
+    /// Rows that were laid in the order of time; later ones follow as they came.
+    laid: usize,
+    by_key: HashTable<u32>,
+    by_name: HashTable<u32>,
+    /// Depth first: a folder, then what is in it.
+    ordered: Vec<u32>,
+    /// Oldest change first; of equal times the later path first. Read from its end.
+    by_time: Vec<u32>,
+    targets: HashMap<u32, Box<LinkTarget>>,
+    devices: Vec<u64>,
+    counts: Counts,
+    hasher: DefaultHashBuilder,
+}
+
+impl Catalogue {
+    /// The entry at exactly this path.
+    pub fn get(&self, path: &str) -> Option<Entry<'_>> {
+        self.row_at(path).map(|row| self.entry(row))
+    }
+
+    /// All entries whose path has this [fold key](crate::note::fold::fold_key), in path order.
+    pub fn folded(&self, key: &str) -> Vec<Entry<'_>> {
+        let rows = self.by_key.iter_hash(self.hash(key)).copied();
+        self.collect(rows.filter(|row| self.key(*row) == key))
+    }
+
+    /// All entries whose last component has this fold key, in path order.
+    pub fn named(&self, name_key: &str) -> Vec<Entry<'_>> {
+        let rows = self.by_name.iter_hash(self.hash(name_key)).copied();
+        self.collect(rows.filter(|row| last(self.key(*row)) == name_key))
+    }
+
+    fn collect(&self, rows: impl Iterator<Item = u32>) -> Vec<Entry<'_>> {
+        let mut entries: Vec<Entry<'_>> = rows.map(|row| self.entry(row)).collect();
+        if entries.len() > 1 {
+            entries.sort_unstable_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
+        }
+        entries
+    }
+
+    /// Everything, newest change first.
+    pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
+        self.by_time.iter().rev().map(|row| self.entry(*row))
+    }
+
+    /// What lies below `folder`, itself excluded, depth first in path order.
+    pub fn within<'c>(
+        &'c self,
+        folder: &VaultPath,
+    ) -> impl DoubleEndedIterator<Item = Entry<'c>> + ExactSizeIterator + use<'c> {
+        self.ordered[self.range(folder.borrowed())].iter().map(|row| self.entry(*row))
+    }
+
+    /// Where in the order what lies below `folder` is.
+    fn range(&self, folder: PathRef<'_>) -> std::ops::Range<usize> {
+        if folder.is_root() {
+            return 0..self.ordered.len();
+        }
+        let place = |row: &u32| tree_order(self.path(*row), folder.as_str());
+        let start = self.ordered.partition_point(|row| place(row).is_le());
+        let inside = |row: &u32| self.entry_path(*row).is_within(folder);
+        let length = self.ordered[start..].partition_point(inside);
+        start..start + length
+    }
+
+    /// The paths of all files, in path order.
+    pub fn files(&self) -> impl Iterator<Item = PathRef<'_>> {
+        let rows = self.ordered.iter().filter(|row| {
+            let row = self.row(**row);
+            row.kind() == Kind::File && !row.is(UNNAMEABLE)
+        });
+        rows.map(|row| self.entry_path(*row))
+    }
+
+    /// Up to `count` entries from the `start`th on, in no order that means anything: all of them in
+    /// pieces, for whoever must not hold the catalogue for long. Empty once there are no more.
+    pub(super) fn piece(&self, start: usize, count: usize) -> Option<Vec<Entry<'_>>> {
+        let end = self.rows.len().min(start.saturating_add(count));
+        let rows = (start < end).then_some(start..end)?;
+        let rows = rows.map(|row| row as u32).filter(|row| !self.row(*row).is(GONE));
+        Some(rows.map(|row| self.entry(row)).collect())
+    }
+
+    /// How many of each there are.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Bytes of memory held, allocator overhead not counted.
+    pub fn memory(&self) -> usize {
+        let tables = self.by_key.allocation_size() + self.by_name.allocation_size();
+        self.rows.capacity() * size_of::<Row>()
+            + self.keys.capacity()
+            + self.paths.capacity()
+            + (self.ordered.capacity() + self.by_time.capacity()) * size_of::<u32>()
+            + self.targets.capacity() * size_of::<(u32, Box<LinkTarget>)>()
+            + tables
+    }
+
+    fn row_at(&self, path: &str) -> Option<u32> {
+        self.row_with_key(&fold_key(path), path)
+    }
+
+    fn row_with_key(&self, key: &str, path: &str) -> Option<u32> {
+        self.by_key.find(self.hash(key), |row| self.path(*row) == path).copied()
+    }
+
+    fn entry(&self, number: u32) -> Entry<'_> {
+        let row = self.row(number);
+        let kind = row.kind();
+        Entry {
+            path: self.entry_path(number),
+            key: self.key(number),
+            kind,
+            size: row.size,
+            modified: row.modified,
+            id: FileId { device: self.devices[usize::from(row.device)], inode: row.inode },
+            target: match kind {
+                Kind::Link => self.targets.get(&number).map(|target| &**target),
+                Kind::File | Kind::Folder | Kind::Other => None,
+            },
+            unnameable: row.is(UNNAMEABLE),
+        }
+    }
+
+    fn row(&self, number: u32) -> &Row {
+        &self.rows[number as usize]
+    }
+
+    fn key(&self, number: u32) -> &str {
+        let row = self.row(number);
+        let start = row.key_at as usize;
+        &self.keys[start..start + usize::from(row.key_bytes)]
+    }
+
+    fn path(&self, number: u32) -> &str {
+        let row = self.row(number);
+        if row.path_at == AS_KEY {
+            return self.key(number);
+        }
+        let start = row.path_at as usize;
+        &self.paths[start..start + usize::from(row.path_bytes)]
+    }
+
+    fn entry_path(&self, number: u32) -> PathRef<'_> {
+        PathRef::of(self.path(number))
+    }
+
+    /// What rows are put into `by_time` by.
+    fn age(&self, number: u32) -> (i64, Reverse<&str>) {
+        (self.row(number).modified, Reverse(self.path(number)))
+    }
+
+    fn hash(&self, text: &str) -> u64 {
+        self.hasher.hash_one(text)
+    }
+}
+
+impl Row {
+    fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    fn kind(&self) -> Kind {
+        match self.marks & KIND {
+            0 => Kind::File,
+            1 => Kind::Folder,
+            2 => Kind::Link,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// The last component of a path or key.
+fn last(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(slash) => &path[slash + 1..],
+        None => path,
+    }
+}
+
+/// Path order with `/` before every other character, so that what lies in a folder follows it.
+pub fn tree_order(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let other = a.iter().zip(b).position(|(a, b)| a != b);
+    let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
+    match other {
+        Some(at) => rank(a[at]).cmp(&rank(b[at])),
+        None => a.len().cmp(&b.len()),
+    }
+}
+
+/// All paths in the order of the tree.
+#[cfg(test)]
+fn all_of(catalogue: &Catalogue) -> Vec<VaultPath> {
+    catalogue.within(&VaultPath::root()).map(|entry| entry.path.to_path()).collect()
+}

@@ -1,0 +1,267 @@
+//! The catalogue against a plain model: a list of paths and naive filters.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::note::fold::fold_key;
+use crate::note::glob::Glob;
+use crate::vault::dir::Meta;
+use crate::vault::view::View;
+
+fn entry(path: &str, modified: i64, size: u64) -> NewEntry {
+    let meta = Meta {
+        kind: if path.to_lowercase().contains(".md") { Kind::File } else { Kind::Folder },
+        size,
+        modified,
+        created: None,
+        accessed: 0,
+        names: 1,
+        mode: None,
+        id: FileId { device: size % 3, inode: size },
+    };
+    NewEntry::new(VaultPath::from_disk(path).expect("a sound path"), &meta)
+}
+
+fn all(catalogue: &Catalogue) -> (Vec<String>, Vec<String>) {
+    let root = VaultPath::root();
+    let ordered = catalogue.within(&root).map(|e| e.path().to_string()).collect();
+    (ordered, catalogue.recent().map(|e| e.path().to_string()).collect())
+}
+
+#[test]
+fn a_folder_is_followed_by_what_is_in_it() {
+    let names = ["b.md", "a", "a b.md", "a/z.md", "a.md", "a/b", "a/b/c.md"];
+    let catalogue = Catalogue::build(names.iter().map(|n| entry(n, 0, 1)).collect());
+    let (ordered, _) = all(&catalogue);
+    assert_eq!(ordered, ["a", "a/b", "a/b/c.md", "a/z.md", "a b.md", "a.md", "b.md"]);
+    let folder = VaultPath::from_disk("a").expect("sound");
+    let within: Vec<_> = catalogue.within(&folder).map(|e| e.path().as_str()).collect();
+    assert_eq!(within, ["a/b", "a/b/c.md", "a/z.md"]);
+    assert_eq!(catalogue.counts().notes, 5);
+}
+
+/// A hundred thousand notes have to fit: `facts` of the memory a vault may take.
+#[test]
+fn a_file_takes_at_most_150_bytes() {
+    let folders = ["Projects/Garden", "Daily/2025/03-March", "Areas/Health and Sport/Running"];
+    let entries = (0..100_000_u64).map(|number| {
+        let folder = folders[number as usize % folders.len()];
+        entry(&format!("{folder}/Meeting notes {number}.md"), number as i64, number)
+    });
+    let catalogue = Catalogue::build(entries.collect());
+    let each = catalogue.memory() / 100_000;
+    assert!(each <= 150, "{each} bytes a file");
+}
+
+#[test]
+fn gaps_are_closed_in_the_end() {
+    let mut catalogue = Catalogue::default();
+    for round in 0..40 {
+        let puts = (0..500).map(|n| Edit::Put(entry(&format!("{round}/N {n}.md"), n, 1)));
+        catalogue.apply(puts.collect());
+        let folder = VaultPath::from_disk(&format!("{round}")).expect("sound");
+        let taken = catalogue.apply(vec![Edit::Remove(folder)]);
+        assert_eq!(taken.len(), 500);
+    }
+    assert_eq!((catalogue.counts(), all_of(&catalogue).len()), (Counts::default(), 0));
+    assert!(catalogue.rows.len() < 3_000, "{} rows for nothing", catalogue.rows.len());
+}
+
+/// One step of a vault's life.
+#[derive(Debug, Clone)]
+enum Step {
+    Put(String, i64, u64),
+    Remove(String),
+}
+
+fn path() -> impl Strategy<Value = String> {
+    "[aAbBé]{1,2}(/[cCé]{1,2}){0,2}(\\.md|\\.MD)?|Daily/[ab]/[ab]{1,3}\\.md"
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (path(), 0_i64..5, 0_u64..4).prop_map(|(path, at, size)| Step::Put(path, at, size)),
+        1 => path().prop_map(Step::Remove),
+    ]
+}
+
+type Model = BTreeMap<String, (i64, u64)>;
+
+/// What the vault holds after a step; everything below what is removed goes with it.
+fn live(model: &mut Model, step: &Step) {
+    match step {
+        Step::Put(path, modified, size) => {
+            model.extend(parents(path).map(|folder| (folder, (0, 0))));
+            model.insert(path.clone(), (*modified, *size));
+        }
+        Step::Remove(folder) => {
+            let below = format!("{folder}/");
+            model.retain(|path, _| path != folder && !path.starts_with(&below));
+        }
+    }
+}
+
+/// The folders that a path lies in: a vault has an entry for each.
+fn parents(path: &str) -> impl Iterator<Item = String> + use<'_> {
+    path.match_indices('/').map(|(at, _)| path[..at].to_owned())
+}
+
+fn edits(step: &Step) -> Vec<Edit> {
+    match step {
+        Step::Put(path, modified, size) => {
+            let folders = parents(path).map(|folder| Edit::Put(entry(&folder, 0, 0)));
+            folders.chain([Edit::Put(entry(path, *modified, *size))]).collect()
+        }
+        Step::Remove(path) => vec![Edit::Remove(VaultPath::from_disk(path).expect("sound"))],
+    }
+}
+
+/// What a listing has to give, found by asking the glob about each path of the model.
+fn listed(model: &Model, folder: &str, glob: &Glob, order: Order) -> Vec<String> {
+    let base = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let fits = |path: &&String| {
+        path.strip_prefix(&base).is_some_and(|below| glob.matches(&fold_key(below)))
+    };
+    let mut paths: Vec<String> = model.keys().filter(fits).cloned().collect();
+    let state = |path: &String| {
+        let (modified, size) = model[path];
+        let is_file = path.to_lowercase().contains(".md");
+        (modified, if is_file { size } else { 0 })
+    };
+    paths.sort_by(|a, b| tree_order(a, b));
+    match order {
+        Order::Name => {}
+        Order::Size => paths.sort_by_key(|path| Reverse(state(path).1)),
+        Order::Modified => {
+            paths.sort();
+            paths.sort_by_key(|path| Reverse(state(path).0));
+        }
+    }
+    paths
+}
+
+fn glob() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("*".to_owned()),
+        Just("**".to_owned()),
+        Just("**/*.md".to_owned()),
+        Just("*.md".to_owned()),
+        Just("**/*É.md".to_owned()),
+        Just("daily/**/*b*.md".to_owned()),
+        Just("DAILY/a/aba.md".to_owned()),
+        Just("**/*ab.md".to_owned()),
+        Just("{a,b}/**".to_owned()),
+        "[ab*?]{1,2}(/[c*?é]{1,2}){0,2}(\\.md)?",
+        "\\*\\*/[abcé?*]{1,4}(\\.md)?",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn any_history_gives_what_a_plain_list_gives(
+        history in prop::collection::vec(prop::collection::vec(step(), 1..40), 0..6),
+        globs in prop::collection::vec((glob(), prop::sample::select(vec!["", "a", "A", "Daily", "é"])), 1..4),
+        limit in 0_usize..12,
+    ) {
+        let mut catalogue = Catalogue::default();
+        let mut model = Model::new();
+        for steps in &history {
+            steps.iter().for_each(|step| live(&mut model, step));
+            catalogue.apply(steps.iter().flat_map(edits).collect());
+        }
+        let entries: Vec<NewEntry> = model.iter().map(|(p, (m, s))| entry(p, *m, *s)).collect();
+        let fresh = Catalogue::build(entries);
+        prop_assert_eq!(all(&catalogue), all(&fresh));
+        prop_assert_eq!(catalogue.counts(), fresh.counts());
+        for (path, (modified, _)) in &model {
+            prop_assert_eq!(catalogue.get(path).map(|e| e.modified), Some(*modified));
+            let key = fold_key(path);
+            let alike: Vec<&String> = model.keys().filter(|other| fold_key(other) == key).collect();
+            let found = catalogue.folded(&key);
+            prop_assert_eq!(found.iter().map(|e| e.path().as_str()).collect::<Vec<_>>(), alike);
+            let named = catalogue.named(last(&key)).len();
+            let expected = model.keys().filter(|other| last(&fold_key(other)) == last(&key)).count();
+            prop_assert_eq!(named, expected);
+        }
+        for (pattern, folder) in &globs {
+            let Ok(glob) = Glob::parse(pattern) else { continue };
+            let at = VaultPath::from_disk(folder).expect("sound");
+            for order in [Order::Modified, Order::Name, Order::Size] {
+                let expected = listed(&model, folder, &glob, order);
+                let wanted = Wanted { folder: &at, glob: &glob, kind: None };
+                let listing = catalogue.list(&wanted, order, limit, &View::default());
+                let found: Vec<&str> = listing.first.iter().map(|e| e.path().as_str()).collect();
+                prop_assert_eq!(listing.total, expected.len(), "{} in {}", pattern, folder);
+                prop_assert_eq!(&found[..], &expected[..limit.min(expected.len())], "{:?} {} in {}", order, pattern, folder);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_comes_back(
+        before in prop::collection::vec(step(), 0..40),
+        after in prop::collection::vec(step(), 0..40),
+        damage in (any::<prop::sample::Index>(), 1_u8..),
+    ) {
+        let mut model = Model::new();
+        let mut catalogue = Catalogue::default();
+        before.iter().for_each(|step| live(&mut model, step));
+        catalogue.apply(before.iter().flat_map(edits).collect());
+        let mut bytes = catalogue.to_bytes();
+        let mut kept = Catalogue::from_bytes(&bytes).expect("whole");
+        prop_assert_eq!(all(&kept), all(&catalogue));
+        prop_assert_eq!(kept.counts(), catalogue.counts());
+        // What happens while nobody looks is found by the scan of the next start.
+        after.iter().for_each(|step| live(&mut model, step));
+        let found: Vec<NewEntry> = model.iter().map(|(p, (m, s))| entry(p, *m, *s)).collect();
+        let fresh = Catalogue::build(found.clone());
+        let difference = kept.difference(found.clone());
+        kept.apply(difference.edits());
+        prop_assert_eq!(all(&kept), all(&fresh));
+        prop_assert_eq!(kept.counts(), fresh.counts());
+        for path in model.keys() {
+            prop_assert_eq!(kept.get(path).map(Entry::to_new), fresh.get(path).map(Entry::to_new));
+        }
+        let none = kept.difference(found);
+        prop_assert!(none.put.is_empty() && none.gone.is_empty());
+        // One wrong byte, or an end too early.
+        let at = damage.0.index(bytes.len());
+        prop_assert!(Catalogue::from_bytes(&bytes[..at]).is_none());
+        bytes[at] ^= damage.1;
+        prop_assert!(Catalogue::from_bytes(&bytes).is_none());
+    }
+
+    /// Folded piece by piece a path has the key that it has as a whole: what is below a folder's
+    /// key is the key of what is below the folder.
+    #[test]
+    fn a_key_is_made_of_the_keys_of_its_components(path in "([aÉé\u{301}\u{338}ßΣςK\u{212a}\u{a0}İ=<]{1,3}/){0,3}[a\u{301}\u{338}Σ]{1,3}") {
+        let pieces: Vec<String> = path.split('/').map(fold_key).collect();
+        prop_assert_eq!(fold_key(&path), pieces.join("/"));
+    }
+
+    /// The fast ways through a listing find what the crate finds that ripgrep uses.
+    #[test]
+    fn globs_agree_with_globset(
+        paths in prop::collection::btree_set("[ab]{1,2}(/[ab]{1,2}){0,2}(\\.md)?", 1..40),
+        pattern in "\\*\\*/\\*[ab]{1,3}(\\.md)?|[ab]/\\*\\*/[ab*]{1,3}|[ab?]{1,2}/[ab]{0,1}\\*",
+    ) {
+        prop_assume!(!pattern.contains("***") && !pattern.ends_with("**") && !pattern.contains("/**b") && !pattern.contains("/**a") && !pattern.contains("a**") && !pattern.contains("b**"));
+        let folders: Vec<String> = paths.iter().flat_map(|path| parents(path)).collect();
+        let paths: std::collections::BTreeSet<String> = paths.into_iter().chain(folders).collect();
+        let reference = globset::GlobBuilder::new(&pattern).literal_separator(true).build()
+            .expect("a glob").compile_matcher();
+        let expected: std::collections::BTreeSet<&str> =
+            paths.iter().filter(|path| reference.is_match(path)).map(String::as_str).collect();
+        let catalogue = Catalogue::build(paths.iter().map(|path| entry(path, 0, 1)).collect());
+        let glob = Glob::parse(&pattern).expect("a glob");
+        let root = VaultPath::root();
+        let wanted = Wanted { folder: &root, glob: &glob, kind: None };
+        let listing = catalogue.list(&wanted, Order::Modified, 100, &View::default());
+        let found: std::collections::BTreeSet<&str> =
+            listing.first.iter().map(|e| e.path().as_str()).collect();
+        prop_assert_eq!(found, expected, "{}", pattern);
+    }
+}

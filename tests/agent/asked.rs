@@ -1,0 +1,156 @@
+//! Messages that hooks are asked about, on the real store: kept before, asked about once, and waited
+//! for by nobody else.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use vault_steward::agent::PromptError;
+use vault_steward::agent::memory::StoredMemory;
+use vault_steward::agent::ports::Memory as _;
+use vault_steward::agent::turn::Reason;
+use vault_steward::hooks::Hooks;
+use vault_steward::hooks::settings::{Hook, Kind, Sees, Settings};
+
+use crate::arrivals::{Life, said};
+
+/// A hook that notes each message it is asked about in `asked`, refuses those with a secret, puts
+/// something else in the place of those with a number, and waits with those that are slow for `go`.
+const GUARD: &str = r#"read line
+echo "$line" >> asked
+case "$line" in
+    *slow*) until [ -e go ]; do sleep 0.02; done;;
+    *secret*) echo '{"decision":"refuse","reason":"not a word of that"}';;
+    *number*) echo "{\"decision\":\"replace\",\"input\":\"number $$\"}";;
+esac"#;
+
+/// The place where the hook runs.
+fn place(folder: &Path) -> PathBuf {
+    folder.join("hooks")
+}
+
+fn hooked(folder: &Path) -> Life {
+    let life = Life::begin(folder);
+    let script = folder.join("guard.sh");
+    std::fs::write(&script, GUARD).unwrap();
+    let hook = Hook {
+        on: vec![Kind::MessageReceived],
+        command: vec!["/bin/sh".to_owned(), script.to_str().unwrap().to_owned()],
+        tools: Vec::new(),
+        seconds: 60,
+        critical: true,
+        sees: Sees::Texts,
+        environment: Vec::new(),
+    };
+    let settings = Settings { commands: [("guard".to_owned(), hook)].into() };
+    let vault = folder.join("vault");
+    life.agent.set_hooks(Hooks::new(settings, vault, place(folder)));
+    life
+}
+
+/// How often the hook was asked.
+fn asked(folder: &Path) -> usize {
+    let asked = std::fs::read_to_string(place(folder).join("asked")).unwrap_or_default();
+    asked.lines().count()
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < patience, "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_is_sent_again_is_asked_about_once_whatever_takes_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = hooked(folder.path());
+    life.may.add_permits(10);
+    let message = said("a number");
+    // Both before the hook has answered, and one after the turn.
+    let (one, other) =
+        tokio::join!(life.agent.say(message.clone(), None), life.agent.say(message.clone(), None));
+    let (one, other) = (one.unwrap().await.unwrap(), other.unwrap().await.unwrap());
+    let late = life.agent.say(message, None).await.unwrap().await.unwrap();
+    assert_eq!((one.turn, one.turn), (other.turn, late.turn));
+    assert_eq!(asked(folder.path()), 1);
+    let heard = life.heard();
+    assert!(heard.len() == 1 && heard[0].starts_with("number "), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = hooked(folder.path());
+    let message = said("my secret");
+    // Who has sent it a second time meanwhile hears the same.
+    let (one, other) =
+        tokio::join!(life.agent.say(message.clone(), None), life.agent.say(message.clone(), None));
+    let mut errors = Vec::new();
+    for answer in [one, other] {
+        errors.push(match answer {
+            Ok(waiting) => waiting.await.unwrap_err(),
+            Err(error) => error,
+        });
+    }
+    for error in errors {
+        assert!(
+            matches!(&error, PromptError::Refused { reason, failed: false, .. } if reason == "not a word of that"),
+            "{error:?}"
+        );
+    }
+    assert_eq!(life.agent.say(message.clone(), None).await.err().map(|_| ()), Some(()));
+    assert!(asked(folder.path()) >= 2, "sent again it is asked about anew");
+    drop(life);
+    // A start without any hook.
+    let life = Life::begin(folder.path());
+    let left = life.agent.recover().unwrap();
+    life.agent.hear_left(left).await;
+    assert!(life.heard().is_empty());
+    // The hook is gone, and whoever sent it insists.
+    life.answered(message, None).await;
+    assert_eq!(life.heard(), ["my secret"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = Life::begin(folder.path());
+    let memory = StoredMemory::new(life.conversations.clone());
+    for text in ["a number", "a secret", "a thing"] {
+        memory.receive(&said(text), None).unwrap();
+    }
+    drop((life, memory));
+    let life = hooked(folder.path());
+    life.may.add_permits(10);
+    let left = life.agent.recover().unwrap();
+    life.agent.hear_left(left).await;
+    // Sent again meanwhile it only waits for what is on the way.
+    life.agent.say(said("a thing"), None).await.unwrap().await.unwrap();
+    until("all were asked about", || asked(folder.path()) == 3).await;
+    let heard = life.heard();
+    assert!(heard.len() == 2 && heard[0].starts_with("number "), "{heard:?}");
+    assert_eq!(heard[1], "a thing");
+    let left = life.agent.recover().unwrap();
+    assert_eq!(format!("{left:?}"), "Left([])");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let life = hooked(folder.path());
+    life.may.add_permits(10);
+    let mine = life.conversations.open_new("chat").unwrap().id;
+    let (agent, to) = (life.agent.clone(), Some(mine));
+    let slow = tokio::spawn(async move { agent.say(said("slow"), to).await.unwrap().await });
+    until("the hook is asked", || asked(folder.path()) == 1).await;
+    let other = life.conversations.open_new("chat").unwrap().id;
+    assert_eq!(life.answered(said("quick"), Some(other)).await, other);
+    assert_eq!(life.heard(), ["quick"], "the other one still waits for its hook");
+    // Who stops a conversation stops what was said in it before, too; and nothing that comes later.
+    life.agent.stop(mine).await.unwrap();
+    std::fs::write(place(folder.path()).join("go"), "").unwrap();
+    let answered = slow.await.unwrap().unwrap();
+    assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Cancelled)));
+    assert_eq!(life.answered(said("and now"), to).await, mine);
+}
