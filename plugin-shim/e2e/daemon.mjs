@@ -38,7 +38,7 @@ wire = "chat"
 base_url = "http://127.0.0.1:${model.port}/v1"
 key = "optional"
 [models.facts."one"]
-window = 200000
+window = 4000000
 price = { input = 1.0, output = 4.0 }
 [conversation]
 titles_by_model = false

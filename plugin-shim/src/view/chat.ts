@@ -86,7 +86,10 @@ export class Chat {
   /** Events that came while a piece was loaded. */
   private held: (() => void)[] | null = null;
   private load = 0;
+  /** The person wants a new one: what goes on elsewhere is not shown in its place. */
+  private isNew = false;
   private nextApproval = 1;
+  private fetching: Promise<void> = Promise.resolve();
   private beginning: Promise<string> | null = null;
   private over = false;
 
@@ -159,6 +162,12 @@ export class Chat {
 
   /** Shows an empty view; the conversation begins with its first message. */
   begin(): void {
+    this.dropPending();
+    this.isNew = true;
+    this.showNone();
+  }
+
+  private showNone(): void {
     this.load += 1;
     this.held = null;
     this.loading = false;
@@ -168,7 +177,6 @@ export class Chat {
     this.earlier = this.later = false;
     this.usage = null;
     this.elsewhere = null;
-    this.dropPending();
     this.tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
   }
 
@@ -178,16 +186,23 @@ export class Chat {
       this.usage = null;
       this.dropPending();
     }
+    this.isNew = false;
     if (this.elsewhere?.sessionId === sessionId) this.elsewhere = null;
     await this.fetch(sessionId, branch);
   }
 
   /** Loads anew what is shown; at first, the conversation that goes on. */
   async reload(): Promise<void> {
+    if (this.isNew && this.sessionId === null) return;
     await this.fetch(this.sessionId ?? undefined, this.branch);
   }
 
-  private async fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
+  private fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
+    this.fetching = this.fetchNow(sessionId, branch);
+    return this.fetching;
+  }
+
+  private async fetchNow(sessionId: string | undefined, branch: number | null): Promise<void> {
     const load = ++this.load;
     this.held = [];
     this.loading = true;
@@ -214,7 +229,7 @@ export class Chat {
       if (load !== this.load) return;
       this.afterLoad();
       const isNone = error instanceof CallError && error.kind === "unknown_session";
-      if (isNone) this.begin();
+      if (isNone) this.showNone();
       else this.tell({ problem: said(error), loaded: true });
     }
   }
@@ -328,6 +343,8 @@ export class Chat {
 
   /** The conversation that a message goes to: the one that is shown, or a new one. */
   private async session(): Promise<string> {
+    // What is written before it is known which conversation goes on belongs to that one.
+    await this.fetching;
     const shown = this.sessionId;
     if (shown !== null) return shown;
     this.beginning ??= this.connection.call("session/new", {}).then((answer) => answer.sessionId);
@@ -339,6 +356,7 @@ export class Chat {
         if (load === this.load && this.info === null) {
           this.info = answer.conversation;
           this.branches = answer.branches;
+          this.isNew = false;
           this.tell({ info: true });
         }
       }
@@ -456,7 +474,7 @@ export class Chat {
     const { source = "chat", clientMessageId } = update._meta?.vault ?? {};
     if (clientMessageId !== undefined && this.pending.has(clientMessageId)) return;
     // Nothing is before the person that they would lose.
-    if (this.info === null && this.pending.size === 0) {
+    if (this.info === null && !this.isNew && this.pending.size === 0) {
       void this.open(sessionId);
       return;
     }

@@ -10,6 +10,8 @@ import type { Happened } from "./chat";
 
 /** Pixels from the end within which it counts as in view. */
 const NEAR = 48;
+/** Milliseconds for which what a person did explains a scroll. */
+const MEANT = 1_000;
 /** Pixels before the first entry at which older ones are loaded. */
 const AHEAD = 800;
 
@@ -48,7 +50,9 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const views = new Map<string, EntryView>();
   let isPinned = true;
   let lastTop = 0;
-  let lastHeight = 0;
+  /** Until when a scroll is the person's: they turned a wheel, touched, or pressed a key. */
+  let meantUntil = 0;
+  let isHeld = false;
 
   const toEnd = (): void => {
     isPinned = true;
@@ -58,6 +62,14 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   };
 
   const drawJump = (): void => show(jump, !isPinned || chat.later);
+
+  /** Whether the person scrolls; what goes on by its own swing is theirs too. */
+  const isMeant = (): boolean => {
+    const now = parts.now().getTime();
+    if (!isHeld && now > meantUntil) return false;
+    meantUntil = Math.max(meantUntil, now + MEANT / 4);
+    return true;
+  };
 
   const isNearStart = (): boolean => scroller.scrollTop < AHEAD;
 
@@ -170,15 +182,24 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
       if (isAtEnd) isPinned = true;
-      // Only a person goes back: what grows does not, and what shrinks is lower afterwards.
-      else if (scrollTop < lastTop - 2 && scrollHeight >= lastHeight) isPinned = false;
+      // Only a person goes back; what grows or shrinks around the place does not.
+      else if (scrollTop < lastTop - 2 && isMeant()) isPinned = false;
       lastTop = scrollTop;
-      lastHeight = scrollHeight;
       drawJump();
       mayLoad();
     },
     { passive: true },
   );
+  for (const type of ["wheel", "touchmove", "keydown"] as const) {
+    scope.listen(scroller, type, () => (meantUntil = parts.now().getTime() + MEANT), { passive: true });
+  }
+  scope.listen(scroller, "pointerdown", () => (isHeld = true));
+  for (const type of ["pointerup", "pointercancel"] as const) {
+    scope.listen(root.ownerDocument, type, () => {
+      if (isHeld) meantUntil = parts.now().getTime() + MEANT;
+      isHeld = false;
+    });
+  }
   scope.listen(jump, "click", () => {
     toEnd();
     scroller.focus({ preventScroll: true });
@@ -186,7 +207,6 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const observer = new ResizeObserver(() => {
     if (isPinned) scroller.scrollTop = scroller.scrollHeight;
     lastTop = scroller.scrollTop;
-    lastHeight = scroller.scrollHeight;
   });
   observer.observe(content);
   observer.observe(scroller);
