@@ -119,6 +119,11 @@ fn engine(criterion: &mut Criterion) {
 
     let vault = ground.open();
     let context = context(&vault, ground.state.path());
+    // As in the daemon, which has begun it long before anyone searches.
+    context.index.text.start(ground.state.path());
+    while !context.index.text.is_ready() || context.index.text.known().1 > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     let listed = call(&context, "list_files", json!({"pattern": "Projects/**/*.md"}));
     let path = listed["entries"][0]["path"].as_str();
     let path = path.expect("a generated vault has notes under Projects").to_owned();
@@ -262,6 +267,7 @@ fn engine(criterion: &mut Criterion) {
     group.finish();
     calls.end();
     vault.stop();
+    context.index.text.stop();
 }
 
 /// A thousand conversations of forty items each, as a person has them after a year or two.
@@ -314,6 +320,7 @@ fn conversations(c: &mut Criterion) {
 criterion_group!(
     benches,
     parts::globs,
+    parts::signatures,
     parts::framing,
     engine,
     conversations,

@@ -1,9 +1,12 @@
-//! Single parts, without a vault around them: matching globs, and the frames of the wire.
+//! Single parts, without a vault around them: matching globs, planning a search and signing a text,
+//! the frames of the wire.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use serde_json::{Value, json};
+use vault_steward::index::text::plan::Plan;
+use vault_steward::index::text::signature;
 use vault_steward::note::fold::fold_key;
 use vault_steward::note::glob::Glob;
 use vault_steward::protocol::envelope::{self, Incoming, RequestId};
@@ -39,6 +42,35 @@ pub fn globs(c: &mut Criterion) {
         group.bench_function(pattern, |bencher| {
             bencher.iter(|| paths.iter().filter(|path| glob.matches(black_box(path))).count());
         });
+    }
+    group.finish();
+}
+
+/// What a note of the usual size costs the text index when it changes, and what a pattern costs
+/// before anything is searched.
+pub fn signatures(c: &mut Criterion) {
+    let mut group = c.benchmark_group("signature");
+    let text = "A line of words about the harbour, the garden and [[the winter|last winter]].\n"
+        .repeat(40);
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function("a note of 3 KB is signed", |bencher| {
+        bencher.iter(|| {
+            for chunk in signature::chunks(black_box(text.as_bytes())) {
+                black_box(signature::sign(chunk));
+            }
+        });
+    });
+    group.finish();
+    let mut group = c.benchmark_group("plan");
+    for pattern in [
+        "Zyxqua Needle",
+        "(?i)THE",
+        "frost|harbour|Needle",
+        r"\d{4}-\d{2}-\d{2}",
+        r"\w+ Needle \w+",
+    ] {
+        let hir = regex_syntax::parse(pattern).expect("it is a pattern");
+        group.bench_function(pattern, |bencher| bencher.iter(|| Plan::of(black_box(&hir))));
     }
     group.finish();
 }

@@ -345,8 +345,8 @@ impl Calls {
             drop((place, turn, running));
             step
         };
-        // What is quick is done where it was asked for: to wake another thread, and to be woken by it,
-        // takes longer than to read a note. Another one serves what else there is meanwhile.
+        // What is quick is done on the thread that heard it, which need not wait to be woken with the
+        // answer. Another one serves what else there is meanwhile.
         let task = match in_place {
             true => tokio::spawn(async { tokio::task::block_in_place(job) }),
             false => tokio::task::spawn_blocking(job),
