@@ -348,17 +348,12 @@ export class Chat {
     const shown = this.sessionId;
     if (shown !== null) return shown;
     this.beginning ??= this.connection.call("session/new", {}).then((answer) => answer.sessionId);
-    const load = this.load;
     try {
       const sessionId = await this.beginning;
-      if (load === this.load && this.info === null) {
-        const answer = await this.connection.call("_vault/conversation", { sessionId });
-        if (load === this.load && this.info === null) {
-          this.info = answer.conversation;
-          this.branches = answer.branches;
-          this.isNew = false;
-          this.tell({ info: true });
-        }
+      // Whatever was being loaded gives way: this is the one that is shown now.
+      if (this.sessionId === null) {
+        this.isNew = false;
+        await this.fetch(sessionId, null);
       }
       return sessionId;
     } finally {

@@ -21,8 +21,8 @@ export type Segment =
     };
 
 /** Lines and characters from which a piece is cut where it can be. */
-const LINES = 25;
-const CHARACTERS = 4_000;
+const LINES = 16;
+const CHARACTERS = 3_000;
 /** Characters from which it is cut anywhere. */
 const MOST = 12_000;
 /** Lines of code in one piece. */
