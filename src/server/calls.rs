@@ -329,12 +329,6 @@ impl Calls {
         let running = shared.running.begin();
         let flag = cancel.clone();
         let answer_to = id.clone();
-        // Only with a turn, of which there are no more than threads.
-        let place = match (&turn, work) {
-            (Some(_), Work::Read) => Arc::clone(&self.shared.in_place).try_acquire_owned().ok(),
-            _ => None,
-        };
-        let in_place = place.is_some();
         let job = move || {
             // A client may give up before a thread is free.
             let step = match flag.is_cancelled() {
@@ -342,15 +336,10 @@ impl Calls {
                 false => job(&shared, &flag),
             };
             // The turn and the place among the running end with the work, not with the waiting.
-            drop((place, turn, running));
+            drop((turn, running));
             step
         };
-        // What is quick is done on the thread that heard it, which need not wait to be woken with the
-        // answer. Another one serves what else there is meanwhile.
-        let task = match in_place {
-            true => tokio::spawn(async { tokio::task::block_in_place(job) }),
-            false => tokio::task::spawn_blocking(job),
-        };
+        let task = tokio::task::spawn_blocking(job);
         let given_up = async {
             if work.is_finished() {
                 std::future::pending::<()>().await;

@@ -107,8 +107,6 @@ pub struct Shared {
     /// Turns for quick work that blocks, first come first served; never more than there are threads
     /// for.
     reads: Arc<Semaphore>,
-    /// Of those, the ones that may be done where they were asked for.
-    in_place: Arc<Semaphore>,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
     /// The one turn for changes, first come first served: one that waits here costs no thread.
@@ -164,7 +162,6 @@ impl Server {
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
             reads: Arc::new(Semaphore::new(READS)),
-            in_place: Arc::new(Semaphore::new(cores)),
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(CHANGES)),
             approvals: Approvals::default(),

@@ -17,14 +17,14 @@ use vault_steward::agent::turn::{Called, Changes, Reason, Show};
 use vault_steward::agent::{
     Agent, ConversationSettings, Conversations, Ports, PromptError, TurnSettings, foreign_source,
 };
-use vault_steward::conversation::ConversationId;
+use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{
     Block, BlockKind, Item, Message, Origin, Provider, Stop, ToolArgs, ToolCall, ToolSpec, Turn,
     TurnRequest, TurnStream, Usage, Wire,
 };
 use vault_steward::policy::Scope;
 use vault_steward::store::Store;
-use vault_steward::store::inbox::{InboxRow, InboxState, NewMessage, VOICE};
+use vault_steward::store::inbox::{ANSWERED, InboxRow, InboxState, NewMessage, VOICE};
 use vault_steward::vault::Cancel;
 
 use crate::world::Nowhere;
@@ -338,6 +338,12 @@ fn taken(life: &Life, text: &str) -> InboxRow {
     store.take_message(VOICE).unwrap().unwrap()
 }
 
+/// A spoken message whose turn came to its end: the same commit says so, and its worker settles it.
+fn done_in(turn: TurnId, row: &InboxRow) -> InboxRow {
+    let (state, reason) = (InboxState::Answered, ANSWERED.to_owned());
+    InboxRow { turn: Some(turn), state, reason, ..row.clone() }
+}
+
 #[tokio::test]
 async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_worker() {
     let folder = tempfile::tempdir().unwrap();
@@ -348,7 +354,7 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
     let answered = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
     assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
     let heard = life.conversations.store().message(row.id).unwrap();
-    assert_eq!(heard, InboxRow { turn: Some(answered.turn), ..row.clone() });
+    assert_eq!(heard, done_in(answered.turn, &row));
     // Brought once more it is not heard once more, and answered as it was.
     let again = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
     assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
@@ -375,7 +381,7 @@ async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_it
     let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
     assert_eq!(first.turn, spoken.turn);
     let heard = life.conversations.store().message(row.id).unwrap();
-    assert_eq!(heard, InboxRow { turn: Some(first.turn), ..row });
+    assert_eq!(heard, done_in(first.turn, &row));
 }
 
 #[tokio::test]
@@ -395,7 +401,7 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     assert_ne!(second.turn, first.turn);
     let store = life.conversations.store();
     let heard = store.message(row.id).unwrap();
-    assert_eq!(heard, InboxRow { turn: Some(second.turn), ..row.clone() });
+    assert_eq!(heard, done_in(second.turn, &row));
     assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
     // Nobody spoke there: the person's next message stays where they spoke last.
     assert_eq!(life.conversations.current().unwrap().unwrap().id, other);

@@ -7,17 +7,42 @@
 #![allow(dead_code, reason = "each file of tests takes from here what it needs")]
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A folder on a file system that cannot exchange two files (exFAT), empty for this `test`.
 pub fn exfat(test: &str) -> Option<PathBuf> {
     mounted("STEWARD_TEST_EXFAT", test, "an exFAT file system")
 }
 
-/// A folder on a file system of one megabyte, empty for this `test`.
-pub fn nearly_full(test: &str) -> Option<PathBuf> {
-    mounted("STEWARD_TEST_FULL", test, "a file system to fill")
+/// A folder on a file system of one megabyte, which this `test` has to itself until it lets go.
+pub fn nearly_full(test: &str) -> Option<Alone> {
+    static FULL: Mutex<()> = Mutex::new(());
+    let alone = FULL.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = mounted("STEWARD_TEST_FULL", test, "a file system to fill")?;
+    Some(Alone { folder, _alone: alone })
+}
+
+/// A folder that goes, with the room that it took, when its test is done with it.
+pub struct Alone {
+    folder: PathBuf,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Deref for Alone {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// A folder on a file system that holds few files, empty for this `test`.
