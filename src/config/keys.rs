@@ -26,9 +26,12 @@ pub enum Takes {
 pub enum Setter {
     /// Every client that holds the token.
     Client,
+    /// A person's own programs, such as the settings of the chat view: what is said in the person's
+    /// name, and how long things are kept.
+    Person,
     /// Only who can write the file: what loosens security, or says which folder is served, must not
     /// be in reach of a program that merely talks to the daemon.
-    Person,
+    File,
 }
 
 /// What is decided about one setting.
@@ -48,12 +51,12 @@ const fn key(name: &'static str, takes: Takes, setter: Setter) -> Key {
 
 /// Every setting.
 pub const KEYS: &[Key] = &[
-    key("vault.path", Takes::Restart, Setter::Person),
+    key("vault.path", Takes::Restart, Setter::File),
     key("vault.rescan_minutes", Takes::Call, Setter::Client),
     key("vault.poll_seconds", Takes::Call, Setter::Client),
     key("vault.max_file_bytes", Takes::Call, Setter::Client),
     key("server.port", Takes::Restart, Setter::Client),
-    key("server.allowed_origins", Takes::Connection, Setter::Person),
+    key("server.allowed_origins", Takes::Connection, Setter::File),
     key("server.max_connections", Takes::Connection, Setter::Client),
     key("server.max_pending_handshakes", Takes::Connection, Setter::Client),
     key("server.max_message_bytes", Takes::Connection, Setter::Client),
@@ -69,42 +72,42 @@ pub const KEYS: &[Key] = &[
     key("search.deadline_milliseconds", Takes::Call, Setter::Client),
     key("search.resident_megabytes", Takes::Call, Setter::Client),
     // How much may go before a person is asked, and how long it can be undone.
-    key("journal.max_deleted", Takes::Call, Setter::Person),
-    key("journal.max_moved", Takes::Call, Setter::Person),
-    key("journal.max_percent", Takes::Call, Setter::Person),
+    key("journal.max_deleted", Takes::Call, Setter::File),
+    key("journal.max_moved", Takes::Call, Setter::File),
+    key("journal.max_percent", Takes::Call, Setter::File),
     key("journal.versions", Takes::Call, Setter::Person),
     key("journal.days", Takes::Call, Setter::Person),
     // What callers may do is for a person alone; `steward mode` switches the mode live.
-    key("policy.mode", Takes::Call, Setter::Person),
-    key("policy.off", Takes::Call, Setter::Person),
-    key("policy.client", Takes::Call, Setter::Person),
-    key("policy.mcp", Takes::Call, Setter::Person),
-    key("policy.voice", Takes::Call, Setter::Person),
-    key("policy.read", Takes::Call, Setter::Person),
-    key("policy.write", Takes::Call, Setter::Person),
-    key("policy.reads_per_minute", Takes::Call, Setter::Person),
-    key("policy.changes_per_minute", Takes::Call, Setter::Person),
-    key("policy.bulk_files", Takes::Call, Setter::Person),
-    key("policy.bulk_bytes", Takes::Call, Setter::Person),
-    key("policy.turn_bytes", Takes::Call, Setter::Person),
-    key("policy.approval_seconds", Takes::Call, Setter::Person),
-    key("policy.call_seconds", Takes::Call, Setter::Person),
-    key("policy.audit_days", Takes::Call, Setter::Person),
-    key("policy.audit_calls", Takes::Call, Setter::Person),
+    key("policy.mode", Takes::Call, Setter::File),
+    key("policy.off", Takes::Call, Setter::File),
+    key("policy.client", Takes::Call, Setter::File),
+    key("policy.mcp", Takes::Call, Setter::File),
+    key("policy.voice", Takes::Call, Setter::File),
+    key("policy.read", Takes::Call, Setter::File),
+    key("policy.write", Takes::Call, Setter::File),
+    key("policy.reads_per_minute", Takes::Call, Setter::File),
+    key("policy.changes_per_minute", Takes::Call, Setter::File),
+    key("policy.bulk_files", Takes::Call, Setter::File),
+    key("policy.bulk_bytes", Takes::Call, Setter::File),
+    key("policy.turn_bytes", Takes::Call, Setter::File),
+    key("policy.approval_seconds", Takes::Call, Setter::File),
+    key("policy.call_seconds", Takes::Call, Setter::File),
+    key("policy.audit_days", Takes::Call, Setter::File),
+    key("policy.audit_calls", Takes::Call, Setter::File),
     // Commands that the steward runs.
-    key("hooks.commands", Takes::Call, Setter::Person),
+    key("hooks.commands", Takes::Call, Setter::File),
     key("conversation.idle_minutes", Takes::Call, Setter::Client),
     // Fewer deletes what was said.
     key("conversation.kept", Takes::Call, Setter::Person),
     key("conversation.waiting_minutes", Takes::Call, Setter::Client),
     // What a model is given, and asked.
     key("conversation.titles_by_model", Takes::Call, Setter::Person),
-    key("conversation.retrospection", Takes::Call, Setter::Person),
-    key("conversation.retrospection_prompt", Takes::Call, Setter::Person),
+    key("conversation.retrospection", Takes::Call, Setter::File),
+    key("conversation.retrospection_prompt", Takes::Call, Setter::File),
     // What every conversation is told in the user's name is for a person alone.
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
-    key("agent.instructions_note", Takes::Call, Setter::Person),
+    key("agent.instructions_note", Takes::Call, Setter::File),
     key("agent.rounds", Takes::Call, Setter::Client),
     key("agent.calls", Takes::Call, Setter::Client),
     key("agent.tokens", Takes::Call, Setter::Client),
@@ -114,8 +117,8 @@ pub const KEYS: &[Key] = &[
     key("agent.max_context_tokens", Takes::Call, Setter::Client),
     // Who gets to read the notes, and where keys go. A provider may be at a port that the confined
     // daemon cannot connect to any more.
-    key("models.chain", Takes::Call, Setter::Person),
-    key("models.providers", Takes::Restart, Setter::Person),
+    key("models.chain", Takes::Call, Setter::File),
+    key("models.providers", Takes::Restart, Setter::File),
     key("models.retries", Takes::Call, Setter::Client),
     key("models.max_wait_seconds", Takes::Call, Setter::Client),
     key("models.retry_budget_seconds", Takes::Call, Setter::Client),
@@ -126,17 +129,17 @@ pub const KEYS: &[Key] = &[
     key("models.stall_seconds", Takes::Call, Setter::Client),
     key("models.max_answer_bytes", Takes::Call, Setter::Client),
     // A program is run for it.
-    key("models.keyring", Takes::Call, Setter::Person),
+    key("models.keyring", Takes::Call, Setter::File),
     key("models.facts", Takes::Call, Setter::Client),
     // Who is let in as a person's voice; the confined daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),
-    key("smarthole.port", Takes::Restart, Setter::Person),
+    key("smarthole.port", Takes::Restart, Setter::File),
     key("smarthole.name", Takes::Call, Setter::Client),
     key("smarthole.description", Takes::Call, Setter::Client),
     key("smarthole.retry_seconds", Takes::Call, Setter::Client),
     key("log.level", Takes::Call, Setter::Client),
     key("log.format", Takes::Restart, Setter::Client),
-    key("security.landlock", Takes::Restart, Setter::Person),
+    key("security.landlock", Takes::Restart, Setter::File),
 ];
 
 /// The setting called `name`.

@@ -202,12 +202,17 @@ impl Backend for VaultBackend {
         &self.conversations
     }
 
-    fn settings(&self) -> SettingsGetResult {
-        settings::get(&self.live)
+    fn settings(&self, scope: Scope) -> SettingsGetResult {
+        settings::get(&self.live, scope)
     }
 
-    fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject> {
-        settings::set(&self.live, key, value)
+    fn set_setting(
+        &self,
+        scope: Scope,
+        key: &str,
+        value: &Value,
+    ) -> Result<SettingsSetResult, ErrorObject> {
+        settings::set(&self.live, scope, key, value)
     }
 
     fn settings_state(&self) -> SettingsState {

@@ -7,6 +7,7 @@ use crate::config::keys::{self, Setter, Takes};
 use crate::config::layers::Source;
 use crate::config::live::{Live, Look, News, Problem};
 use crate::config::{Config, file};
+use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::settings::{
     ConfigProblem, Setting, SettingSource, SettingsGetResult, SettingsSetResult, TakesEffect,
@@ -14,8 +15,8 @@ use crate::protocol::settings::{
 use crate::protocol::status::SettingsState;
 use crate::server::events::Event;
 
-/// Every setting, after a look at the file.
-pub fn get(live: &Live) -> SettingsGetResult {
+/// Every setting, after a look at the file, for a program of this scope.
+pub fn get(live: &Live, scope: Scope) -> SettingsGetResult {
     live.look(Look::Early);
     let current = live.current();
     let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
@@ -45,7 +46,7 @@ pub fn get(live: &Live) -> SettingsGetResult {
                 Takes::Restart => TakesEffect::Restart,
             },
             after_restart,
-            settable: decided.is_some_and(|key| key.setter == Setter::Client),
+            settable: decided.is_some_and(|key| may_set(key.setter, scope)),
             doc: docs.get(&key).cloned().unwrap_or_default(),
             key,
             value,
@@ -63,8 +64,13 @@ pub fn get(live: &Live) -> SettingsGetResult {
 ///
 /// # Errors
 /// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is as it was.
-pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject> {
-    if keys::find(name).is_some_and(|key| key.setter == Setter::Person) {
+pub fn set(
+    live: &Live,
+    scope: Scope,
+    name: &str,
+    value: &Value,
+) -> Result<SettingsSetResult, ErrorObject> {
+    if keys::find(name).is_some_and(|key| !may_set(key.setter, scope)) {
         return Err(ErrorObject::new(
             Kind::NotPermitted,
             format!("`{name}` cannot be changed by a client"),
@@ -93,6 +99,14 @@ pub fn set(live: &Live, name: &str, value: &Value) -> Result<SettingsSetResult, 
     };
     let needs_restart = live.standing().needs_restart;
     Ok(SettingsSetResult { changed, needs_restart, overridden_by })
+}
+
+fn may_set(setter: Setter, scope: Scope) -> bool {
+    match setter {
+        Setter::Client => true,
+        Setter::Person => scope.is_person(),
+        Setter::File => false,
+    }
 }
 
 /// How the file stands, for `status`.

@@ -288,14 +288,20 @@ pub trait Backend: Send + Sync + 'static {
     /// Where the daemon's memory goes, on a thread that may block.
     fn memory(&self) -> MemoryState;
 
-    /// Every setting, on a thread that may block.
-    fn settings(&self) -> SettingsGetResult;
+    /// Every setting, and whether a program of this scope may change it; on a thread that may block.
+    fn settings(&self, scope: Scope) -> SettingsGetResult;
 
-    /// Gives a setting a value; null takes it out of the file. On a thread that may block.
+    /// Gives a setting a value, by the wish of a program of this scope; null takes it out of the
+    /// file. On a thread that may block.
     ///
     /// # Errors
     /// Kinds `invalid_setting`, `not_permitted` and `failed`; nothing is changed then.
-    fn set_setting(&self, key: &str, value: &Value) -> Result<SettingsSetResult, ErrorObject>;
+    fn set_setting(
+        &self,
+        scope: Scope,
+        key: &str,
+        value: &Value,
+    ) -> Result<SettingsSetResult, ErrorObject>;
 
     /// How the settings file stands.
     fn settings_state(&self) -> SettingsState;

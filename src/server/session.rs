@@ -194,11 +194,15 @@ impl Session {
                 self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
             }
             Request::SettingsGet(_) => {
-                self.keep::<SettingsGetParams>(id, Work::Read, |backend| Ok(backend.settings()))?;
+                let scope = self.scope;
+                self.keep::<SettingsGetParams>(id, Work::Read, move |backend| {
+                    Ok(backend.settings(scope))
+                })?;
             }
             Request::SettingsSet(params) => {
+                let scope = self.scope;
                 self.keep::<SettingsSetParams>(id, Work::Setting, move |backend| {
-                    backend.set_setting(&params.key, &params.value)
+                    backend.set_setting(scope, &params.key, &params.value)
                 })?;
             }
             Request::TrashEmpty(params) => {

@@ -153,6 +153,29 @@ fn only_a_persons_programs_may_change_what_may_run() {
 }
 
 #[test]
+fn what_is_said_in_a_persons_name_is_set_by_their_own_programs_alone() {
+    let ground = Ground::new();
+    for (key, value) in [
+        ("agent.information_architecture", json!("People go to `People/`.")),
+        ("conversation.kept", json!(500)),
+        ("journal.days", json!(60)),
+    ] {
+        for scope in ["client", "mcp", "voice", "person"] {
+            let mut client = ground.client(scope, false);
+            let all = client.call("_vault/settings/get", json!({}))["result"]["settings"].take();
+            let shown = all.as_array().unwrap().iter().find(|one| one["key"] == key).unwrap();
+            assert_eq!(shown["settable"], scope == "person", "{scope}: {shown}");
+            let set = json!({"key": key, "value": value});
+            let answer = client.call("_vault/settings/set", set);
+            match scope {
+                "person" => assert_eq!(answer["result"]["changed"], json!([key]), "{answer}"),
+                _ => assert_eq!(answer["error"]["data"]["kind"], "not_permitted", "{answer}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     let ground = Ground::new();
     let steward = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments);

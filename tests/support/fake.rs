@@ -269,11 +269,11 @@ impl Backend for Fake {
         MemoryState::default()
     }
 
-    fn settings(&self) -> SettingsGetResult {
+    fn settings(&self, _: Scope) -> SettingsGetResult {
         SettingsGetResult::default()
     }
 
-    fn set_setting(&self, _: &str, _: &Value) -> Result<SettingsSetResult, ErrorObject> {
+    fn set_setting(&self, _: Scope, _: &str, _: &Value) -> Result<SettingsSetResult, ErrorObject> {
         Ok(SettingsSetResult::default())
     }
 
