@@ -207,6 +207,12 @@ fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
     vault.context.vault.rescan().expect("rescanned");
     let text = &vault.context.index.text;
     text.refresh();
+    // Where the disk counts times in seconds, the index waits with what has just been written.
+    let until = Instant::now() + Duration::from_secs(60);
+    while text.known().0 < 290 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+        text.refresh();
+    }
     let (signed, others) = text.known();
     assert!(signed >= 290 && others <= 10, "{signed} notes are known, {others} are not");
     let notes: Vec<String> = vault
