@@ -18,18 +18,18 @@ export async function changes_are_shown_and_undone(set) {
   await tab.locator(".vs-list").getByText("says how often").waitFor();
   await done(tab);
   const card = tab.locator(".vs-changes");
-  assert.equal(await card.count(), 1);
+  await until("count", () => card.count(), (count) => count === 1);
   await card.getByText("2 changes").waitFor();
   await card.locator(".vs-added").first().waitFor();
-  assert.equal(await card.locator(".vs-row").count(), 2);
+  await until("count", () => card.locator(".vs-row").count(), (count) => count === 2);
   // It stands at the end of its turn.
   assert.equal(await tab.locator(".vs-entry").last().evaluate((one) => one.classList.contains("vs-changes")), true);
   await card.getByRole("button", { name: `Diff of ${NOTE}` }).click();
-  assert.match(await card.locator(".vs-diff").innerText(), /Water it well/);
+  await until("words", () => card.locator(".vs-diff").innerText(), (text) => /Water it well/.test(text));
   const call = tab.locator(".vs-call").first();
   await call.locator("summary").click();
-  assert.match(await call.locator(".vs-call-body").innerText(), /Arguments[\s\S]*old_text/);
-  assert.equal(await call.locator(".vs-diff").count(), 1);
+  await until("words", () => call.locator(".vs-call-body").innerText(), (text) => /Arguments[\s\S]*old_text/.test(text));
+  await until("count", () => call.locator(".vs-diff").count(), (count) => count === 1);
   await call.locator("summary").click();
   await picture(tab, "changes-light");
 
@@ -67,8 +67,8 @@ export async function an_undo_that_would_lose_something_asks(set) {
   await card.locator(".vs-undo").click();
   const problem = card.locator(".vs-card-problem");
   await problem.getByRole("button", { name: "Undo anyway" }).waitFor();
-  assert.match(await problem.innerText(), /List\.md/);
-  assert.match(await problem.locator(".vs-diff").innerText(), /three of my own/);
+  await until("words", () => problem.innerText(), (text) => /List\.md/.test(text));
+  await until("words", () => problem.locator(".vs-diff").innerText(), (text) => /three of my own/.test(text));
   assert.match(await stage.daemon.read("List.md"), /three of my own/);
   await picture(tab, "undo-refused-light");
   await problem.getByRole("button", { name: "Undo anyway" }).click();
@@ -93,7 +93,7 @@ export async function an_agreement_is_asked_for(set) {
   await say(tab, "Put my name into the inbox");
   const card = tab.locator(".vs-approval");
   await card.waitFor();
-  assert.match(await card.locator(".vs-diff").innerText(), /Inbox of Ana/);
+  await until("words", () => card.locator(".vs-diff").innerText(), (text) => /Inbox of Ana/.test(text));
   await until("state", () => tab.locator(".vs-state").innerText(), (text) => /Waiting for you/.test(text));
   await other.locator(".vs-approval").waitFor();
   await picture(tab, "approval-light");
@@ -113,7 +113,7 @@ export async function an_agreement_is_asked_for(set) {
   await tab.locator(".vs-list").getByText("Then not.").waitFor();
   await done(tab);
   assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
-  assert.equal(await tab.locator(".vs-call.is-failed").count(), 1);
+  await until("count", () => tab.locator(".vs-call.is-failed").count(), (count) => count === 1);
 
   const folder = (path) => (turn) => turn.call("write_file", { path, content: "x\n" });
   stage.model.next(folder("Garden/One.md"), folder("Garden/Two.md"), (turn) => turn.text("Both are there."));

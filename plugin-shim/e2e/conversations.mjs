@@ -21,7 +21,7 @@ export async function a_message_is_edited_and_forks(set) {
   await say(tab, "I like apples");
   await tab.locator(".vs-list").getByText("Apples it is.").waitFor();
   await done(tab);
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["I like apples"]);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["I like apples"]));
   const button = tab.getByRole("button", { name: "Branches of this conversation" });
   await button.waitFor();
   await button.click();
@@ -40,7 +40,7 @@ export async function a_message_is_edited_and_forks(set) {
   await answer.getByRole("button", { name: "Ask again" }).click();
   await tab.locator(".vs-list").getByText("Apples, said otherwise.").waitFor();
   await done(tab);
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["I like apples"]);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["I like apples"]));
   await stage.close(tab);
   await stage.strike();
 }
@@ -56,7 +56,7 @@ export async function conversations_are_listed(set) {
     await tab.locator(".vs-list").getByText(answer).waitFor();
     await done(tab);
   }
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["About slugs"]);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["About slugs"]));
   await tab.locator(".vs-title").click();
   await tab.locator(".vs-session").nth(1).waitFor();
   await picture(tab, "conversations-light");
@@ -84,7 +84,7 @@ export async function conversations_are_listed(set) {
   await tab.getByRole("menuitem", { name: "Delete" }).click();
   await tab.locator(".page-dialog").getByRole("button", { name: "Delete" }).click();
   await tab.locator(".vs-empty").waitFor();
-  assert.equal(await tab.locator(".vs-title-text").innerText(), "New conversation");
+  await until("words", () => tab.locator(".vs-title-text").innerText(), (text) => text === "New conversation");
   await stage.close(tab);
   await stage.strike();
 }
@@ -94,7 +94,7 @@ export async function a_model_is_chosen(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 600 });
   await tab.locator(".vs-model").waitFor();
-  assert.equal(await tab.locator(".vs-model-name").innerText(), "one");
+  await until("words", () => tab.locator(".vs-model-name").innerText(), (text) => text === "one");
   await tab.locator(".vs-model").click();
   await tab.getByRole("menuitemradio", { name: /two/ }).click();
   await until("model", () => tab.locator(".vs-model-name").innerText(), (text) => text === "two");

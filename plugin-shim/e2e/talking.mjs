@@ -22,29 +22,29 @@ export async function an_answer_streams(set) {
   await say(tab, "What does my compost need?");
   await tab.locator(".vs-agent strong").waitFor();
   assert.equal(await tab.locator(".vs-agent ol").count(), 0);
-  assert.match(await tab.locator(".vs-state").innerText(), /Working/);
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Working/.test(text));
   await tab.locator(".vs-stop").waitFor();
   first.open();
   await tab.locator(".vs-agent ol li").nth(1).waitFor();
   second.open();
   await done(tab);
-  assert.equal(await tab.locator(".vs-agent pre code").innerText(), "steward serve");
+  await until("words", () => tab.locator(".vs-agent pre code").innerText(), (text) => text === "steward serve");
   assert.equal(await tab.locator(".vs-agent .internal-link").getAttribute("data-linkpath"), "Slugs");
-  assert.match(await tab.locator(".vs-usage").innerText(), /12\.\dk · \$0\.01/);
+  await until("words", () => tab.locator(".vs-usage").innerText(), (text) => /12\.\dk · \$0\.01/.test(text));
   assert.equal(await tab.locator(".vs-thought details").getAttribute("open"), null);
   await tab.locator(".vs-thought summary").click();
-  assert.equal(await tab.locator(".vs-thought-text").innerText(), "Perhaps the compost needs turning.");
+  await until("words", () => tab.locator(".vs-thought-text").innerText(), (text) => text === "Perhaps the compost needs turning.");
   assert.equal(await tab.locator(".vs-input").evaluate((field) => field === field.ownerDocument.activeElement), false);
   // Who hears the view is told the whole answer, once.
-  assert.match(await tab.locator("[aria-live=polite]").innerText(), /What the heap needs/);
+  await until("words", () => tab.locator("[aria-live=polite]").innerText(), (text) => /What the heap needs/.test(text));
   await picture(tab, "answer-light");
   await stage.close(tab);
 
   const dark = await stage.open({ dark: true });
   await dark.locator(".vs-agent ol").waitFor();
   // What was kept is shown as it was: thinking, and the whole text.
-  assert.equal(await dark.locator(".vs-thought").count(), 1);
-  assert.equal(await dark.locator(".vs-user").count(), 1);
+  await until("count", () => dark.locator(".vs-thought").count(), (count) => count === 1);
+  await until("count", () => dark.locator(".vs-user").count(), (count) => count === 1);
   await picture(dark, "answer-dark");
   await stage.close(dark);
   await stage.strike();
@@ -60,7 +60,7 @@ export async function a_question_is_answered(set) {
   );
   await say(tab, "Plan my bed");
   await tab.locator(".vs-agent.is-waiting .vs-question-badge").waitFor();
-  assert.match(await tab.locator(".vs-state").innerText(), /Waiting for you/);
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Waiting for you/.test(text));
   assert.equal(await tab.locator(".vs-work").isVisible(), false);
   assert.equal(await tab.locator(".vs-input").getAttribute("placeholder"), "Answer the question");
   await picture(tab, "question-light");
@@ -68,7 +68,7 @@ export async function a_question_is_answered(set) {
   await tab.locator(".vs-list").getByText("Then the first it is.").waitFor();
   await done(tab);
   assert.equal(await tab.locator(".vs-question-badge:visible").count(), 0);
-  assert.match(await tab.locator(".vs-state").innerText(), /Done/);
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
   await stage.close(tab);
   await stage.strike();
 }
@@ -90,12 +90,12 @@ export async function a_message_waits_and_a_turn_stops(set) {
   await tab.locator(".vs-list").getByText("Let me look.").waitFor();
   await say(tab, "and the beds too");
   await until("queue", () => tab.locator(".vs-work").innerText(), (text) => text.includes("1 message"));
-  assert.equal(await tab.locator(".vs-user.is-pending").count(), 1);
+  await until("count", () => tab.locator(".vs-user.is-pending").count(), (count) => count === 1);
   on.open();
   await tab.locator(".vs-list").getByText("Both are done.").waitFor();
   await done(tab);
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["List my garden", "and the beds too"]);
-  assert.match(await tab.locator(".vs-call-title").first().innerText(), /Garden/);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["List my garden", "and the beds too"]));
+  await until("words", () => tab.locator(".vs-call-title").first().innerText(), (text) => /Garden/.test(text));
 
   const never = gate();
   stage.model.next(async (turn) => {
@@ -127,8 +127,8 @@ export async function a_voice_is_heard_in_the_same_timeline(set) {
   await tab.locator(".vs-list").getByText("Spoken, and heard.").waitFor();
   await done(tab);
   const spoken = tab.locator(".vs-user").nth(1);
-  assert.match(await spoken.innerText(), /Hello from the microphone\s+by (voice|SmartHole)/);
-  assert.equal(await tab.locator(".vs-user").count(), 2);
+  await until("words", () => spoken.innerText(), (text) => /Hello from the microphone\s+by (voice|SmartHole)/.test(text));
+  await until("count", () => tab.locator(".vs-user").count(), (count) => count === 2);
   await picture(tab, "voice-light");
   await stage.close(tab);
   await stage.strike();
@@ -143,7 +143,7 @@ export async function the_composer_names_notes(set) {
   await input.pressSequentially("Look at @compo");
   const option = tab.locator(".vs-completion.is-selected");
   await option.waitFor();
-  assert.match(await option.innerText(), /Compost/);
+  await until("words", () => option.innerText(), (text) => /Compost/.test(text));
   await picture(tab, "completion-light");
   await input.press("Enter");
   assert.equal(await input.inputValue(), "Look at [[Garden/Compost]] ");
@@ -156,7 +156,7 @@ export async function the_composer_names_notes(set) {
     const drop = new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data });
     field.dispatchEvent(drop);
   });
-  assert.match(await tab.locator(".vs-chip").innerText(), /Plot 27/);
+  await until("words", () => tab.locator(".vs-chip").innerText(), (text) => /Plot 27/.test(text));
   await input.evaluate((field) => {
     const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
     const data = new DataTransfer();
@@ -165,7 +165,7 @@ export async function the_composer_names_notes(set) {
   });
   await tab.locator(".vs-chip").nth(1).waitFor();
   await tab.locator(".vs-chip").nth(1).getByRole("button").click();
-  assert.equal(await tab.locator(".vs-chip").count(), 1);
+  await until("count", () => tab.locator(".vs-chip").count(), (count) => count === 1);
 
   await input.evaluate((field) => {
     field.dispatchEvent(new CompositionEvent("compositionstart", { bubbles: true }));

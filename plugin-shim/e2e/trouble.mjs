@@ -27,9 +27,9 @@ export async function the_connection_breaks_in_an_answer(set) {
   await tab.locator(".vs-list").getByText("what came meanwhile,").waitFor();
   meanwhile.open();
   await done(tab);
-  assert.equal((await tab.locator(".vs-agent .vs-markdown").innerText()).trim(), "The first half, what came meanwhile, and the end.");
-  assert.equal(await tab.locator(".vs-agent").count(), 1);
-  assert.equal(await tab.locator(".vs-user").count(), 1);
+  await until("words", () => tab.locator(".vs-agent .vs-markdown").innerText(), (text) => text.trim() === "The first half, what came meanwhile, and the end.");
+  await until("count", () => tab.locator(".vs-agent").count(), (count) => count === 1);
+  await until("count", () => tab.locator(".vs-user").count(), (count) => count === 1);
   assert.equal(await tab.locator(".vs-panel").isVisible(), false);
 
   // What is written while nobody listens is sent when somebody does, once.
@@ -41,7 +41,7 @@ export async function the_connection_breaks_in_an_answer(set) {
   stage.door.open();
   await tab.locator(".vs-list").getByText("I am.").waitFor();
   await done(tab);
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Tell me a long story", "Are you there?"]);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["Tell me a long story", "Are you there?"]));
   await stage.close(tab);
   await stage.strike();
 }
@@ -61,18 +61,18 @@ export async function the_daemon_comes_and_goes(set) {
   await until("word of it", () => tab.locator(".vs-panel").innerText(), (text) => /daemon has stopped/.test(text));
   await stage.daemon.start();
   await tab.locator(".vs-panel").waitFor({ state: "hidden" });
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello"]);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["Hello"]));
   stage.model.next((turn) => turn.text("After it."));
   await say(tab, "Still there?");
   await tab.locator(".vs-list").getByText("After it.").waitFor();
   await done(tab);
-  assert.deepEqual(await tab.locator(".vs-user-text").allInnerTexts(), ["Hello", "Still there?"]);
-  assert.match(await tab.locator(".vs-state").innerText(), /Done/);
+  await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["Hello", "Still there?"]));
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
   await stage.close(tab);
 
   // What a browser was let in with ends with the daemon that let it in.
   await page.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
-  assert.match(await page.locator(".vs-panel").innerText(), /steward open/);
+  await until("words", () => page.locator(".vs-panel").innerText(), (text) => /steward open/.test(text));
   await stage.close(page);
 
   // A restart in the middle of a turn leaves nothing that works for ever.
@@ -91,7 +91,7 @@ export async function the_daemon_comes_and_goes(set) {
   await stage.daemon.start();
   await other.locator(".vs-panel").waitFor({ state: "hidden" });
   await done(other);
-  assert.equal(await other.locator(".vs-user").count(), 3);
+  await until("count", () => other.locator(".vs-user").count(), (count) => count === 3);
   await stage.close(other);
   await stage.strike();
 }
@@ -105,7 +105,7 @@ export async function a_view_waits_for_the_daemon(set) {
   await tab.evaluate(() => window.mount());
   const panel = tab.locator(".vs-panel");
   await panel.getByText("The daemon is not running").waitFor();
-  assert.match(await panel.innerText(), /steward serve/);
+  await until("words", () => panel.innerText(), (text) => /steward serve/.test(text));
   assert.equal(await tab.locator(".vs-composer").isVisible(), false);
   await picture(tab, "absent-light");
   await stage.daemon.start();
@@ -142,7 +142,7 @@ export async function a_model_that_fails_is_told(set) {
   await tab.locator(".vs-list").getByText("Now it works.").waitFor();
   await done(tab);
   assert.equal(await tab.locator(".vs-end").count(), 0);
-  assert.equal(await tab.locator(".vs-user").count(), 1);
+  await until("count", () => tab.locator(".vs-user").count(), (count) => count === 1);
   await stage.close(tab);
   await stage.strike();
 }
@@ -202,7 +202,7 @@ export async function a_hostile_answer_does_nothing(set) {
   }
   // Where a link leads stands beside it, whatever it says.
   const phish = tab.locator(".vs-agent .vs-link", { hasText: "https://bank.example" });
-  assert.match(await phish.innerText(), new RegExp(`127\\.0\\.0\\.1:${canary.port}`));
+  await until("words", () => phish.innerText(), (text) => new RegExp(`127\\.0\\.0\\.1:${canary.port}`).test(text));
   await picture(tab, "hostile-light");
   // Only a click opens it: here in a tab of its own, which asks the canary.
   const opened = tab.context().waitForEvent("page");
