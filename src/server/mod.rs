@@ -228,8 +228,8 @@ impl Server {
 
 /// How many threads for work that blocks a runtime with a [`Server`] in it has to have at the least.
 ///
-/// Quick work may be done where it was asked for, and its worker's place is then taken by one of
-/// these threads: were all of them busy, nothing would be served until one is free.
+/// There are fewer turns than threads, of each kind of work: what waits for a turn costs no thread, so
+/// that work of one kind never waits for a thread because of another's.
 #[must_use]
 pub fn blocking_threads() -> usize {
     READS + cores() + CHANGES + OTHERS
