@@ -165,6 +165,8 @@ pub fn upgrade(target: &str, headers: &[String]) -> String {
 pub struct Client {
     pub socket: WebSocket<TcpStream>,
     next: i64,
+    /// Answers that came before somebody asked for them: requests are answered in any order.
+    early: Vec<Value>,
 }
 
 impl Client {
@@ -177,7 +179,7 @@ impl Client {
         let authorization = format!("Bearer {token}").parse().unwrap();
         request.headers_mut().insert("authorization", authorization);
         match tungstenite::client(request, stream) {
-            Ok((socket, _)) => Ok(Self { socket, next: 1 }),
+            Ok((socket, _)) => Ok(Self { socket, next: 1, early: Vec::new() }),
             Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
                 Err(response.status().as_u16())
             }
@@ -229,11 +231,23 @@ impl Client {
         self.call("tools/call", json!({"name": name, "arguments": {}}))
     }
 
+    /// The answer to a request, past whatever else comes before.
+    ///
+    /// # Panics
+    /// After a minute: the server's pings would keep it here for ever.
     pub fn answer(&mut self, id: i64) -> Value {
+        if let Some(at) = self.early.iter().position(|answer| answer["id"] == id) {
+            return self.early.swap_remove(at);
+        }
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{id} is not answered");
             let message = self.read();
             if message["id"] == id {
                 return message;
+            }
+            if message.get("id").is_some() && message.get("method").is_none() {
+                self.early.push(message);
             }
         }
     }

@@ -3,10 +3,11 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::ending::RESTARTS;
 use super::*;
 use crate::agent::context::Context;
 use crate::calls::Decision;
-use crate::llm::{Origin, ToolArgs, ToolCall, Usage, Wire};
+use crate::llm::{LlmError, Origin, ToolArgs, ToolCall, Usage, Wire};
 
 const LIMITS: Limits = Limits { rounds: 4, calls: 12, tokens: 200, result_chars: 1_000 };
 

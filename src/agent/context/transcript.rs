@@ -1,0 +1,102 @@
+//! A history as plain text: what a summary is made from, and the one that needs no model.
+
+use crate::agent::attached::Attached;
+use crate::agent::entry::{Entry, result_text};
+use crate::llm::{Block, Message, ToolArgs, ToolCall};
+
+/// Characters of one result in what a summary is made from.
+const RESULT_IN_SUMMARY: usize = 600;
+/// Characters of one message in it.
+pub(super) const MESSAGE_IN_SUMMARY: usize = 4_000;
+
+/// The arguments of a call, as they are given.
+pub(super) fn arguments(call: &ToolCall) -> String {
+    match &call.args {
+        ToolArgs::Object(map) => serde_json::Value::Object(map.clone()).to_string(),
+        ToolArgs::Invalid(text) => text.clone(),
+    }
+}
+
+/// What a message says.
+pub(super) fn message_text(message: &Message) -> String {
+    Entry::Message {
+        message: message.clone(),
+        id: None,
+        source: None,
+        scope: None,
+        attached: Attached::default(),
+    }
+    .text()
+}
+
+/// A message as a line or two of plain text.
+pub(super) fn transcript(message: &Message) -> String {
+    match message {
+        Message::User { .. } => {
+            format!("User: {}", short(&message_text(message), MESSAGE_IN_SUMMARY))
+        }
+        Message::Notice { text } => format!("Note: {}", short(text, MESSAGE_IN_SUMMARY)),
+        Message::Assistant { content, .. } => {
+            let mut text = format!("You: {}", short(&message_text(message), MESSAGE_IN_SUMMARY));
+            for call in content.iter().filter_map(Block::call) {
+                let arguments = short(&arguments(call), RESULT_IN_SUMMARY);
+                text.push_str(&format!("\nYou called {} {arguments}", call.name));
+            }
+            text
+        }
+        Message::ToolResults { results } => {
+            let lines = results.iter().map(|result| {
+                let failed = if result.is_error { " failed" } else { "" };
+                let text = short(&result_text(result), RESULT_IN_SUMMARY);
+                format!("{}{failed}: {text}", result.name)
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+/// What was asked, and which tools were called on what, without a model's help.
+pub(super) fn extract(messages: &[Message]) -> String {
+    let mut lines = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { .. } => {
+                lines.push(format!("- the user: {}", short(&message_text(message), 300)));
+            }
+            Message::Assistant { content, .. } => {
+                let text = message_text(message);
+                if !text.is_empty() {
+                    lines.push(format!("- you: {}", short(&text, 200)));
+                }
+                for call in content.iter().filter_map(Block::call) {
+                    lines.push(format!(
+                        "- you called {} {}",
+                        call.name,
+                        short(&arguments(call), 120)
+                    ));
+                }
+            }
+            // An earlier summary is handed on.
+            Message::Notice { text } if text.starts_with("Earlier parts") => {
+                lines.push(short(text, 1_500));
+            }
+            Message::Notice { .. } | Message::ToolResults { .. } => {}
+        }
+    }
+    // The newest matter most.
+    let skipped = lines.len().saturating_sub(60);
+    let mut text = lines.split_off(skipped).join("\n");
+    if skipped > 0 {
+        text = format!("({skipped} older steps are not told)\n{text}");
+    }
+    text
+}
+
+/// The head of a text, on one line, with an ellipsis where more follows.
+pub(super) fn short(text: &str, most: usize) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(most) {
+        Some((cut, _)) => format!("{}…", &words[..cut]),
+        None => words,
+    }
+}
