@@ -19,6 +19,7 @@ pub mod host;
 pub mod inbox;
 pub mod keeping;
 mod keyring;
+mod listing;
 mod memory;
 pub mod model_list;
 pub mod models;
