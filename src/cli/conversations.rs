@@ -157,7 +157,8 @@ impl Kept<'_> {
             false => None,
             true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
         };
-        let conversations = daemon::kept_conversations(&state, &session.settings.config);
+        let store = Store::at(&state);
+        let conversations = daemon::kept_conversations(store, &session.settings.config);
         let folder = self.root.to_string_lossy().into_owned();
         work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
