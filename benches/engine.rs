@@ -39,7 +39,7 @@ use vault_steward::tools::{self, Context};
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
 /// From the rarest word to patterns without any literal; `examples/compare` asks the same.
-const PATTERNS: [&str; 15] = [
+const PATTERNS: [&str; 17] = [
     "Zyxqua Needle",
     "(?i)zyxqua needle",
     "quarterly retrospective",
@@ -53,6 +53,8 @@ const PATTERNS: [&str; 15] = [
     r"^- \[ \] .*winter",
     r"\d{4}-\d{2}-\d{2}",
     r"\[\[[^\]|]+\|[^\]]+\]\]",
+    "time, the",
+    r"^#{2,4} Har\w+",
     "zq",
     "[A-Z]{9}[0-9]{9}",
 ];
@@ -159,7 +161,7 @@ fn engine(criterion: &mut Criterion) {
             bencher.iter(|| call(&context, "search_files", json!({"pattern": pattern})));
         });
     }
-    group.bench_function("all fifteen", |bencher| {
+    group.bench_function("all of them", |bencher| {
         bencher.iter(|| {
             for pattern in PATTERNS {
                 call(&context, "search_files", json!({"pattern": pattern}));

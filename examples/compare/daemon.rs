@@ -39,15 +39,13 @@ impl Home {
         Ok(Self { folder })
     }
 
-    /// `steward`, which keeps to these folders.
-    pub fn command(&self, steward: &Path) -> Command {
-        let mut command = Command::new(steward);
+    /// Has `command` keep to these folders.
+    fn keep_to(&self, command: &mut Command) {
         command
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("XDG_RUNTIME_DIR", self.folder.path())
             .stdin(Stdio::null());
-        command
     }
 
     /// Where the daemon of the one vault that was served from here keeps its own.
@@ -78,12 +76,20 @@ impl Daemon {
     /// # Errors
     /// It did not start; what it said is in the message.
     pub fn start(steward: &Path, vault: &Path, home: &Home) -> Result<Self> {
+        Self::start_as(Command::new(steward), vault, home)
+    }
+
+    /// The same, of a command that ends with the program: another may stand before it and start it.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_as(mut command: Command, vault: &Path, home: &Home) -> Result<Self> {
         let log = home.folder.path().join("log");
-        let mut command = home.command(steward);
+        home.keep_to(&mut command);
         command.args(["--json", "serve", "--port", "0", "--vault"]).arg(vault);
         command.stdout(Stdio::piped()).stderr(fs::File::create(&log)?);
         let begun = Instant::now();
-        let mut child = command.spawn().with_context(|| format!("`{}`", steward.display()))?;
+        let mut child = command.spawn().with_context(|| format!("{command:?}"))?;
         let mut said = BufReader::new(child.stdout.take().context("its output is piped")?);
         let (mut line, mut heard) = (String::new(), String::new());
         let (port, ready) = loop {
@@ -103,6 +109,28 @@ impl Daemon {
         };
         let token = fs::read_to_string(home.state()?.join("token"))?.trim().to_owned();
         Ok(Self { child, port, token, begun, ready })
+    }
+
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills the daemon that another program started, without any end of its own, and waits for that
+    /// program.
+    ///
+    /// # Errors
+    /// It started none.
+    pub fn kill_below(mut self) -> Result<()> {
+        let own = self.child.id();
+        let told = fs::read_to_string(format!("/proc/{own}/task/{own}/children"))?;
+        let below = told.split_whitespace().next().context("nothing was started below it")?;
+        #[cfg(unix)]
+        if let Some(process) = rustix::process::Pid::from_raw(below.parse()?) {
+            rustix::process::kill_process(process, rustix::process::Signal::KILL)?;
+        }
+        self.child.wait()?;
+        Ok(())
     }
 
     /// A client of it.

@@ -9,6 +9,7 @@ mod client;
 mod daemon;
 mod machine;
 mod peers;
+mod profile;
 mod report;
 mod rows;
 mod smoke;
@@ -25,8 +26,12 @@ use clap::Parser;
 
 use daemon::Home;
 use peers::Peers;
+use profile::Profiles;
 use report::{Page, thousands};
 use rows::Ground;
+
+/// Notes of a vault in which each question takes others so long that few have to do.
+const LARGE: usize = 100_000;
 
 /// Notes of the vault whose ten thousand files git changes.
 const CHECKOUT: usize = 10_000;
@@ -38,9 +43,9 @@ struct Options {
     /// The sizes of the vaults.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     notes: Vec<usize>,
-    /// How often each is asked.
-    #[arg(long, default_value_t = 7)]
-    rounds: usize,
+    /// How often each is asked; left out: 7 times, and 3 from a hundred thousand notes on.
+    #[arg(long)]
+    rounds: Option<usize>,
     /// What the vaults are generated from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -54,6 +59,9 @@ struct Options {
     /// crowd, kept, plugin, servers.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Take a profile of what misses its target, with `perf`, into this folder.
+    #[arg(long)]
+    profile: Option<PathBuf>,
     /// Only compare what a few hundred patterns find with what `rg` finds, in a small vault.
     #[arg(long)]
     smoke: bool,
@@ -94,7 +102,7 @@ fn run(options: &Options) -> Result<()> {
     if let Some(unknown) = options.only.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
         bail!("there is nothing to measure called `{unknown}`: it is {}", KINDS.join(", "));
     }
-    if options.rounds == 0 {
+    if options.rounds == Some(0) {
         bail!("`--rounds` must be at least 1");
     }
     let steward = options.steward.canonicalize();
@@ -116,11 +124,13 @@ fn run(options: &Options) -> Result<()> {
     let machine = machine::described(&steward, &peers);
     println!("{machine}");
     let mut page = Page::default();
+    let mut profiles =
+        options.profile.as_deref().and_then(|folder| Profiles::at(folder, &machine, &mut page));
     let mut base = None;
     for (at, &notes) in options.notes.iter().enumerate() {
         let ground = |vault: PathBuf| -> Result<Ground<'_>> {
             let home = Home::new(scratch.path())?;
-            let rounds = options.rounds;
+            let rounds = options.rounds.unwrap_or(if notes < LARGE { 7 } else { 3 });
             let (steward, peers, scratch) = (&*steward, &peers, scratch.path());
             Ok(Ground { steward, vault, notes, rounds, home, peers, scratch })
         };
@@ -133,6 +143,7 @@ fn run(options: &Options) -> Result<()> {
                 continue;
             }
             let (here, page) = (&ground_here, &mut page);
+            let first = page.count();
             let measured = match kind {
                 "search" => rows::search::measure(here, page),
                 "matches" => rows::search::all_matches(here, page),
@@ -156,14 +167,21 @@ fn run(options: &Options) -> Result<()> {
                 "wire" => rows::wire::measure(here, page),
                 "crowd" => rows::crowd::measure(here, page),
                 // How many notes there are makes no difference to what was said.
-                "kept" if at == 0 => rows::kept::append(here, page)
-                    .and_then(|()| rows::kept::list(&ground(here.vault.clone())?, page)),
+                "kept" if at == 0 => {
+                    rows::kept::append(here, page).and_then(|()| rows::kept::list(here, page))
+                }
                 "plugin" => rows::plugin::measure(here, page),
                 "servers" => rows::servers::measure(here, page),
                 _ => Ok(()),
             };
             measured
                 .with_context(|| format!("measuring `{kind}` at {} notes", thousands(notes)))?;
+            let missed = page.missed_from(first);
+            if let Some(profiles) = profiles.as_mut().filter(|_| !missed.is_empty()) {
+                let link = profiles.take(kind, &missed, here, page);
+                let link = link.with_context(|| format!("a profile of `{kind}`"))?;
+                link.iter().for_each(|link| page.explain_from(first, link));
+            }
         }
     }
     let (met, all) = page.met();
@@ -199,9 +217,10 @@ fn about(options: &Options, machine: &str, seconds: u64) -> String {
         true => String::new(),
         false => format!(" --only {}", options.only.join(",")),
     };
+    let rounds = options.rounds.map(|rounds| format!(" --rounds {rounds}")).unwrap_or_default();
     let notes: Vec<String> = options.notes.iter().map(usize::to_string).collect();
     format!(
-        "Written by `benches/compare --notes {} --rounds {} --seed {}{only}`, which takes {seconds} \
+        "Written by `benches/compare --notes {}{rounds} --seed {}{only}`, which takes {seconds} \
          seconds here. Do not edit the figures; what follows them is written by hand and kept.\n\n\
          {machine}\n\n\
          The daemon is a release build, asked over its WebSocket by a client in Rust that reads the \
@@ -211,10 +230,11 @@ fn about(options: &Options, machine: &str, seconds: u64) -> String {
          once before they count, and the door's limit of messages is lifted, since one program asks \
          in place of many. `search_files` answers with the ten newest files and their context; \
          `rg -n -C2` prints every match there is: that is what either costs whoever wants an answer. \
-         Absolute times move by a factor of two and more with the load of the machine, ratios by \
+         Each pattern of the mix that is judged holds three letters in a row that its matches have; \
+         the mix with two that no index helps is shown beside it, and the two are judged by \
+         themselves. Absolute times move by a factor of two and more with the load of the machine, ratios by \
          less.\n",
         notes.join(","),
-        options.rounds,
         options.seed,
     )
 }

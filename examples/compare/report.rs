@@ -18,6 +18,8 @@ pub struct Row {
     ratio: String,
     target: String,
     met: Option<bool>,
+    /// The page with a profile, as a link from this one.
+    why: Option<String>,
 }
 
 impl Row {
@@ -31,6 +33,7 @@ impl Row {
             ratio: String::new(),
             target: String::new(),
             met: None,
+            why: None,
         }
     }
 
@@ -147,6 +150,23 @@ impl Page {
         }
     }
 
+    /// How many figures there are so far.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What was missed among the figures from this one on.
+    pub fn missed_from(&self, first: usize) -> Vec<String> {
+        let missed = self.rows[first..].iter().filter(|row| row.met == Some(false));
+        missed.map(|row| format!("{}: {}", row.what, row.steward)).collect()
+    }
+
+    /// Says where it is shown why targets were missed, for the figures from this one on.
+    pub fn explain_from(&mut self, first: usize, page: &str) {
+        let missed = self.rows[first..].iter_mut().filter(|row| row.met == Some(false));
+        missed.for_each(|row| row.why = Some(page.to_owned()));
+    }
+
     /// How many targets were met, and how many there were.
     pub fn met(&self) -> (usize, usize) {
         let decided = self.rows.iter().filter_map(|row| row.met);
@@ -171,16 +191,18 @@ impl Page {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort_by_key(|row| (first(&row.what), row.notes));
         for row in rows {
+            let why = row.why.as_ref().map(|why| format!(" ([where the time goes]({why}))"));
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {}{} |",
                 row.what,
                 row.place(),
                 row.steward,
                 row.beside,
                 row.ratio,
                 row.target,
-                row.verdict()
+                row.verdict(),
+                why.unwrap_or_default()
             );
         }
         if !self.said.is_empty() {
@@ -274,6 +296,8 @@ mod tests {
         page.add(Row::new("b", 1_000).quicker(1.0, 30.0, "rg", 25.0));
         page.add(Row::new("a", 1_000).within(2.0, 1.0, "rg", 1.25));
         page.add(Row::new("b", 100).quicker(1.0, 20.0, "rg", 25.0));
+        assert_eq!((page.missed_from(0).len(), page.missed_from(page.count()).len()), (2, 0));
+        page.explain_from(2, "b.md");
         page.write(&path, "About.\n").expect("written");
         let text = fs::read_to_string(&path).expect("read");
         assert!(
@@ -282,6 +306,7 @@ mod tests {
         );
         assert!(text.contains("1 of 3 are met."), "{text}");
         let line = |start: &str| text.find(start).expect("a row");
+        assert_eq!(text.matches("[where the time goes](b.md)").count(), 1, "{text}");
         assert!(line("| b | 100 |") < line("| b | 1,000 |"), "{text}");
         assert!(
             line("| b | 1,000 | 1.00 ms | rg 30.0 ms | 30.0x | ≥ 25.0x | met |") < line("| a |")

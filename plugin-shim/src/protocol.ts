@@ -1383,20 +1383,34 @@ export type SessionInfo = {
   _meta: SessionMeta,
 };
 
+/** What ACP has no place for. */
+export type SessionListMeta = {
+  /** Ours. */
+  vault?: SessionListVaultMeta,
+};
+
 /** Which conversations to list. */
 export type SessionListParams = {
   /** Only those of this folder; there are only those of the vault. */
   cwd?: string,
   /** The `nextCursor` of the answer before. */
   cursor?: string,
+  /** What ACP has no place for. */
+  _meta?: SessionListMeta,
 };
 
 /** Conversations, the one last active first. */
 export type SessionListResult = {
-  /** At most a hundred. */
+  /** At most as many as were asked for. */
   sessions: Array<SessionInfo>,
   /** There are more: `cursor` of the next request. */
   nextCursor?: string,
+};
+
+/** How many conversations are wanted. */
+export type SessionListVaultMeta = {
+  /** At most so many, and as many as fit into an answer; 100 where it is left out, 1,000 at most. */
+  limit?: number,
 };
 
 /** A conversation that is to be told again and gone on with. */

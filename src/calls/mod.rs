@@ -116,9 +116,10 @@ impl Calls {
         Ok(())
     }
 
-    /// Writes what is left of the audit.
+    /// Writes what is left of the audit, and closes its connection to the store.
     pub fn end(&self) {
         self.0.audit.end();
+        self.0.store.end();
     }
 
     /// The mode that holds, and whether a person set it while the steward ran.

@@ -20,10 +20,12 @@ use crate::daemon::{self, conversations::KeptConversations};
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
-    ItemInfo, SearchConversationsParams, SessionListParams, UsageInfo, UsageParams,
+    ItemInfo, SearchConversationsParams, SessionListMeta, SessionListParams, SessionListVaultMeta,
+    UsageInfo, UsageParams,
 };
 use crate::protocol::error::ErrorObject;
 use crate::server::backend::ConversationsBackend;
+use crate::store::Store;
 
 /// How long another process's change is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -155,7 +157,8 @@ impl Kept<'_> {
             false => None,
             true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
         };
-        let conversations = daemon::kept_conversations(&state, &session.settings.config);
+        let store = Store::at(&state);
+        let conversations = daemon::kept_conversations(store, &session.settings.config);
         let folder = self.root.to_string_lossy().into_owned();
         work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
@@ -181,10 +184,12 @@ impl Kept<'_> {
 }
 
 fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Failure> {
-    let mut params = SessionListParams::default();
+    let vault = SessionListVaultMeta { limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)) };
+    let meta = Some(SessionListMeta { vault: Some(vault) });
+    let mut params = SessionListParams { meta, ..SessionListParams::default() };
     let mut listed: Vec<ConversationInfo> = Vec::new();
     loop {
-        let page = kept.ask(&params, false, |kept, params| kept.list(params))?;
+        let page = kept.ask(&params, false, |kept, params| kept.list(params, AT_ONCE))?;
         listed.extend(page.sessions.into_iter().map(|session| session.meta.vault));
         params.cursor = page.next_cursor;
         if params.cursor.is_none() || listed.len() >= limit {

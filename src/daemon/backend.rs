@@ -285,6 +285,7 @@ impl Backend for VaultBackend {
                 .chain(unreadable.take(20))
                 .chain(status.warnings)
                 .chain(self.calls.hooks().complaints())
+                .chain(self.calls.context().journal.store().found_later())
                 .collect(),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{history, replay, talk};
+use super::{history, listing, replay, talk};
 use crate::agent::conversations::{ConversationError, Excerpt};
 use crate::agent::{ConversationEvent, Conversations, view};
 use crate::conversation::title::plain;
@@ -16,9 +16,9 @@ use crate::protocol::conversations::{
     BranchInfo, ConversationChange, ConversationInfo, ConversationParams, ConversationResult,
     DeleteConversationParams, DeleteConversationResult, EndParams, EndResult, ForkParams,
     ForkResult, FoundConversation, ItemInfo, RenameConversationParams, RenameConversationResult,
-    SearchConversationsParams, SearchConversationsResult, SessionInfo, SessionListParams,
-    SessionListResult, SessionLoadParams, SessionLoadResult, SessionMeta, UsageDay, UsageInfo,
-    UsageParams, UsageResult,
+    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
+    SessionLoadParams, SessionLoadResult, SessionMeta, UsageDay, UsageInfo, UsageParams,
+    UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{SessionUpdate, SessionUpdateParams};
@@ -27,8 +27,6 @@ use crate::server::events::{Event, SessionTold};
 use crate::store::conversations::Order;
 use crate::store::usage::Used;
 
-/// Conversations in one list.
-const PAGE: u32 = 100;
 /// Conversations that a search finds where nothing is said, and at most.
 const FOUND: u32 = 20;
 const MOST_FOUND: u32 = 100;
@@ -69,27 +67,11 @@ impl KeptConversations {
 }
 
 impl ConversationsBackend for KeptConversations {
-    fn list(&self, params: SessionListParams) -> Result<SessionListResult, ErrorObject> {
-        if params.cwd.is_some_and(|cwd| cwd != self.folder) {
+    fn list(&self, params: SessionListParams, most: u64) -> Result<SessionListResult, ErrorObject> {
+        if params.cwd.as_ref().is_some_and(|cwd| *cwd != self.folder) {
             return Ok(SessionListResult::default());
         }
-        let before = params.cursor.as_deref().map(numbered).transpose()?;
-        let order = Order { before, limit: PAGE + 1, open: None };
-        let mut listed = self.conversations.list(&order).map_err(failed)?;
-        let more = listed.len() > PAGE as usize;
-        listed.truncate(PAGE as usize);
-        let next_cursor = listed.last().filter(|_| more).map(|last| last.id.to_string());
-        let session = |one: &Conversation| {
-            let info = info(one);
-            SessionInfo {
-                session_id: info.session_id.clone(),
-                cwd: self.folder.clone(),
-                title: info.title.clone(),
-                updated_at: info.last_active.clone(),
-                meta: SessionMeta { vault: info },
-            }
-        };
-        Ok(SessionListResult { sessions: listed.iter().map(session).collect(), next_cursor })
+        listing::page(&self.conversations, &self.folder, &params, most)
     }
 
     fn load(
@@ -103,7 +85,7 @@ impl ConversationsBackend for KeptConversations {
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let updates = replay::updates(&history, root);
-        let meta = SessionMeta { vault: info(&conversation) };
+        let meta = SessionMeta { vault: info(conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }
 
@@ -139,7 +121,7 @@ impl ConversationsBackend for KeptConversations {
             items: branch.items,
         };
         Ok(ConversationResult {
-            conversation: info(&conversation),
+            conversation: info(conversation),
             branches: branches.into_iter().map(branch).collect(),
             items: page.items,
             more: page.more,
@@ -182,7 +164,7 @@ impl ConversationsBackend for KeptConversations {
         let limit = params.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
         let found = self.conversations.search(&params.text, limit as usize).map_err(failed)?;
         let one = |found: crate::agent::Found| FoundConversation {
-            conversation: info(&found.conversation),
+            conversation: info(found.conversation),
             places: found.excerpts.into_iter().map(place).collect(),
         };
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
@@ -294,23 +276,25 @@ pub fn events(event: &ConversationEvent) -> Vec<Event> {
 }
 
 /// A conversation as clients see it.
-pub fn info(one: &Conversation) -> ConversationInfo {
+pub fn info(one: Conversation) -> ConversationInfo {
+    let (state, shown) = (one.state().word().to_owned(), one.shown().word().to_owned());
     let end = one.ended.as_ref();
-    let reason = end.map(|end| end.reason.clone()).filter(|reason| !reason.is_empty());
+    let (ended, ended_by) =
+        (end.map(|end| local(end.at)), end.map(|end| end.kind.word().to_owned()));
     ConversationInfo {
         session_id: one.id.to_string(),
-        title: one.title.clone(),
-        summary: one.summary.clone(),
+        title: one.title,
+        summary: one.summary,
         titled_by: one.titled_by.map(|by| by.word().to_owned()),
-        state: one.state().word().to_owned(),
-        shown: one.shown().word().to_owned(),
-        question: one.waiting.as_ref().map(|waiting| waiting.question.clone()),
-        source: one.source.clone(),
+        state,
+        shown,
+        question: one.waiting.map(|waiting| waiting.question),
+        source: one.source,
         began: local(one.began),
         last_active: local(one.last_active),
-        ended: end.map(|end| local(end.at)),
-        ended_by: end.map(|end| end.kind.word().to_owned()),
-        reason,
+        ended,
+        ended_by,
+        reason: one.ended.map(|end| end.reason).filter(|reason| !reason.is_empty()),
         branch: unsigned(one.branch.0),
         items: one.items,
     }

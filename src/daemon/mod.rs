@@ -19,6 +19,7 @@ pub mod host;
 pub mod inbox;
 pub mod keeping;
 mod keyring;
+mod listing;
 mod memory;
 pub mod model_list;
 pub mod models;
@@ -89,6 +90,9 @@ const LAST_WORK: Duration = Duration::from_millis(500);
 /// How long hooks may still hear of what was done, where that leaves the whole end within its time.
 const LAST_HOOKS: Duration = Duration::from_secs(4);
 const WHOLE_END: Duration = Duration::from_millis(9_600);
+
+/// How long after the start room is made for what is going to be written: not among the first calls.
+const ROOM: Duration = Duration::from_secs(5);
 
 /// How long after the start the journal is looked after for the first time, and how often then.
 const FIRST_CARE: Duration = Duration::from_secs(300);
@@ -233,6 +237,7 @@ pub fn open(
         .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
     check_mounted(&vault, state)?;
     let journal = Journal::open(vault.clone(), Store::at(state), config.journal.clone());
+    let conversations = kept_conversations(journal.store().another(), config);
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
     Ok(Context {
@@ -243,16 +248,16 @@ pub fn open(
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
-        conversations: Some(Arc::new(kept_conversations(state, config))),
+        conversations: Some(Arc::new(conversations)),
         host: None,
         clock: tools::Clock::System,
     })
 }
 
-/// The conversations that are kept in this state folder.
-pub fn kept_conversations(state: &Path, config: &Config) -> Conversations {
+/// The conversations that are kept in this store.
+pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
     let clock = Arc::new(SystemClock::default());
-    Conversations::new(Store::at(state), config.conversation.clone(), clock)
+    Conversations::new(store, config.conversation.clone(), clock)
 }
 
 /// What the tools are to go by.
@@ -278,7 +283,8 @@ pub fn recover(context: &Context) -> Result<Recovered, StartError> {
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    let calls = Calls::with_hooks(context, config.policy.clone(), Store::at(state), hooks);
+    let store = context.journal.store().another();
+    let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
     calls.policy().guard(instructions(config));
     calls
 }
@@ -323,8 +329,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let loading = Loading::begin(&state);
     let mut context = open(root, &state, &config, progress)?;
     context.index.text.expect(loading);
-    let conversations = kept_conversations(&state, &config);
+    let conversations = kept_conversations(context.journal.store().another(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
+    let kept = conversations.store().clone();
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
     let recovered = recover(&context)?;
@@ -361,6 +368,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     vault.stop();
     text.stop();
     calls.end();
+    // The last of the store's connections: the next start finds that this one ended in peace.
+    kept.end();
+    calls.context().journal.store().end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
     // gone.
     std::mem::forget(lock);
@@ -599,6 +609,11 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
 
 /// Copies the journal's database and lets old texts go, once a day.
 async fn look_after(journal: Journal, conversations: Conversations) {
+    tokio::time::sleep(ROOM).await;
+    let store = conversations.store().clone();
+    if tokio::task::spawn_blocking(move || store.make_room()).await.is_err() {
+        return;
+    }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
     // After a night asleep once is enough.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -95,7 +95,8 @@ impl Journal {
         }))
     }
 
-    fn store(&self) -> &Store {
+    /// The store below, for what else is kept there.
+    pub fn store(&self) -> &Store {
         &self.0.store
     }
 

@@ -21,13 +21,35 @@ pub struct SessionListParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cursor: Option<String>,
+    /// What ACP has no place for.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub meta: Option<SessionListMeta>,
+}
+
+/// What ACP has no place for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct SessionListMeta {
+    /// Ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub vault: Option<SessionListVaultMeta>,
+}
+
+/// How many conversations are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct SessionListVaultMeta {
+    /// At most so many, and as many as fit into an answer; 100 where it is left out, 1,000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub limit: Option<u32>,
 }
 
 /// Conversations, the one last active first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListResult {
-    /// At most a hundred.
+    /// At most as many as were asked for.
     pub sessions: Vec<SessionInfo>,
     /// There are more: `cursor` of the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -115,8 +115,9 @@ pub trait Question: Send + Sync {
 /// Errors are of the kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
 #[expect(clippy::missing_errors_doc, reason = "said once, above")]
 pub trait ConversationsBackend: Send + Sync {
-    /// The conversations, the one last active first.
-    fn list(&self, params: SessionListParams) -> Result<SessionListResult, ErrorObject>;
+    /// The conversations, the one last active first; at least one where there is any, and no more than
+    /// take `most` bytes as JSON.
+    fn list(&self, params: SessionListParams, most: u64) -> Result<SessionListResult, ErrorObject>;
 
     /// What was said in a conversation, told again as it was told live.
     fn load(

@@ -45,6 +45,8 @@ use crate::vault::Cancel;
 
 /// The longest nonce that is signed, in bytes.
 const MAX_NONCE_BYTES: usize = 128;
+/// What an answer has around a list, in bytes at most: an id of 256, each byte of it escaped.
+const LIST_FRAME: u64 = 2_048;
 
 /// The state of one client's conversation with the door.
 pub struct Session {
@@ -243,8 +245,10 @@ impl Session {
                 self.keep::<AuditParams>(id, Work::Read, |backend| backend.audit(params))?;
             }
             Request::SessionList(params) => {
-                self.of_conversations::<SessionListParams>(id, Work::Read, |kept| {
-                    kept.list(params)
+                // All but what stands around them.
+                let most = self.settings.max_reply_bytes.saturating_sub(LIST_FRAME);
+                self.of_conversations::<SessionListParams>(id, Work::Read, move |kept| {
+                    kept.list(params, most)
                 })?;
             }
             Request::SessionLoad(params) => {

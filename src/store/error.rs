@@ -112,6 +112,18 @@ impl StoreError {
         }
     }
 
+    /// Whether the database is damaged, as far as was seen.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Sqlite(error) => {
+                matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+            }
+            _ => false,
+        }
+    }
+
     /// What to do about it, as a sentence without its full stop.
     pub fn hint(&self) -> String {
         match self {

@@ -5,7 +5,7 @@
 //! synced folder is where databases die.
 //!
 //! - `database`: `state.db`, one connection, every commit durable when it returns; what to do with
-//!   one that is damaged, foreign, newer or gone.
+//!   one that is damaged, foreign, newer or gone (`repair`), and what a clean end leaves (`sound`).
 //! - [`blobs`]: bytes by their hash, checked on every read.
 //! - [`journal`]: the rows of the journal.
 //! - [`audit`]: what was decided on calls, and what a person agreed to or set.
@@ -26,9 +26,12 @@ mod error;
 pub mod inbox;
 pub mod journal;
 mod repair;
+mod sound;
 pub mod usage;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use blobs::{BlobError, BlobHash, Blobs};
@@ -40,7 +43,10 @@ use database::Database;
 /// The name of the database in the state folder.
 pub const DATABASE: &str = "state.db";
 
-/// The store of one vault. Clones share its one connection.
+/// How a warning begins where no daily copy could be made.
+const NOT_COPIED: &str = "the daily copy of the journal failed";
+
+/// The store of one vault. Clones share one connection.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Inner>);
 
@@ -50,6 +56,22 @@ struct Inner {
     blobs: Blobs,
     /// Opened at the first use: who only reads notes waits for no database.
     database: Mutex<Option<Database>>,
+    /// Which of the files that had the database's name it is of, by [`Soundness::repaired`].
+    of: AtomicU64,
+    soundness: Arc<Soundness>,
+}
+
+/// What is known of the database, by all that [`Store::another`] gave.
+#[derive(Debug, Default)]
+struct Soundness {
+    /// Whether it was looked through in this run, and nothing was found since.
+    is_sound: AtomicBool,
+    /// Ends when the look through the database has, which a start after a clean end leaves for later.
+    look: Mutex<Option<Receiver<()>>>,
+    /// What that look found, one sentence each.
+    found: Mutex<Vec<String>>,
+    /// How often that look had another file take the database's place.
+    repaired: AtomicU64,
 }
 
 impl Store {
@@ -59,6 +81,19 @@ impl Store {
             folder: folder.to_owned(),
             blobs: Blobs::at(&folder.join("blobs")),
             database: Mutex::default(),
+            of: AtomicU64::new(0),
+            soundness: Arc::default(),
+        }))
+    }
+
+    /// The same store with a connection of its own, for who should not wait for what others write.
+    pub fn another(&self) -> Self {
+        Self(Arc::new(Inner {
+            folder: self.0.folder.clone(),
+            blobs: self.0.blobs.clone(),
+            database: Mutex::default(),
+            of: AtomicU64::new(self.0.of.load(Ordering::Relaxed)),
+            soundness: Arc::clone(&self.0.soundness),
         }))
     }
 
@@ -75,18 +110,127 @@ impl Store {
     /// Makes the store sound, for whoever holds the vault alone: a damaged database is moved aside
     /// and the last good copy takes its place, and once a day a copy is made.
     ///
+    /// After a clean end, from which on nobody has written to it, the database is looked through in the
+    /// background: who reads is served at once, who writes waits until it is known to be sound, so that
+    /// nothing is ever written to a damaged one. What that finds is told by [`Self::found_later`].
+    ///
     /// # Errors
     /// [`StoreError::Newer`] with nothing touched; [`StoreError`] where it cannot be used.
     pub fn prepare(&self) -> Result<Prepared, StoreError> {
+        self.wait_for_look();
         let mut open = self.database();
         *open = None;
-        let mut prepared = repair::make_sound(&self.0.folder)?;
-        let database = Database::open(&self.0.folder)?;
-        if let Err(error) = repair::back_up(&database, &self.0.folder) {
-            prepared.warnings.push(format!("the daily copy of the journal failed: {error}"));
+        self.0.soundness.is_sound.store(false, Ordering::Relaxed);
+        // One that cannot be opened is for the thorough look, as any other.
+        let ended = sound::take(&self.0.folder).then(|| Database::open_if_there(&self.0.folder));
+        let ended = ended.and_then(Result::ok).flatten();
+        let look_later = ended.is_some();
+        let (mut prepared, database) = match ended {
+            Some(database) => (Prepared::default(), Some(database)),
+            None => repair::make_sound(&self.0.folder)?,
+        };
+        let database = match database {
+            Some(database) => database,
+            None => Database::open(&self.0.folder)?,
+        };
+        // Never of one that may be damaged: it would take the place of a good one.
+        if !look_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
+            prepared.warnings.push(format!("{NOT_COPIED}: {error}"));
         }
         *open = Some(database);
+        drop(open);
+        match look_later {
+            true => self.look_later(),
+            false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
+        }
         Ok(prepared)
+    }
+
+    /// Closes this connection at the end of a run, after everything else. With the last one of them a
+    /// sound database is marked as such for the next start; what uses the store after this opens it
+    /// again, and the mark is void.
+    pub fn end(&self) {
+        self.wait_for_look();
+        let Some(database) = self.database().take() else { return };
+        match database.close() {
+            Ok(()) if self.0.soundness.is_sound.load(Ordering::Relaxed) => {
+                if let Err(error) = sound::leave(&self.0.folder) {
+                    tracing::info!(%error, "the next start looks through the journal first");
+                }
+            }
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%error, "the journal's database was not closed"),
+        }
+    }
+
+    /// What a person should hear of the look through the database after the start, one sentence each.
+    pub fn found_later(&self) -> Vec<String> {
+        self.found().clone()
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.soundness.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for what is going to be written, so that each commit takes less time: worth its few
+    /// milliseconds for whoever is going to write often. Nothing depends on it.
+    pub fn make_room(&self) {
+        let lengthened = self.with_own(Database::lengthen_log);
+        let synced = lengthened.map(|log| log.sync_all());
+        if !matches!(synced, Ok(Ok(()))) {
+            tracing::debug!(?synced, "the log of the journal's database is as short as it was");
+        }
+    }
+
+    fn look_later(&self) {
+        let (ends, look) = mpsc::channel();
+        *self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(look);
+        let store = self.clone();
+        let thread = std::thread::Builder::new().name("store".to_owned());
+        let begun = thread.spawn(move || {
+            store.look();
+            drop(ends);
+            if let Err(error) = store.back_up() {
+                tracing::warn!(%error, "{NOT_COPIED}");
+                store.found().push(format!("{NOT_COPIED}: {error}"));
+            }
+        });
+        if begun.is_err() {
+            self.look();
+        }
+    }
+
+    /// Looks through the database beside those who read it, on a connection of its own.
+    fn look(&self) {
+        let fault = match repair::looked_through(&self.0.folder) {
+            Ok(Ok(_)) => return self.0.soundness.is_sound.store(true, Ordering::Relaxed),
+            Ok(Err(reason)) => reason,
+            Err(error) => error.to_string(),
+        };
+        tracing::error!("the journal's database is made sound after the start: {fault}");
+        let mut open = self.database();
+        *open = None;
+        match repair::make_sound(&self.0.folder) {
+            Ok((prepared, database)) => {
+                self.found().extend(prepared.warnings);
+                *open = database;
+                let repaired = self.0.soundness.repaired.fetch_add(1, Ordering::Relaxed) + 1;
+                self.0.of.store(repaired, Ordering::Relaxed);
+                self.0.soundness.is_sound.store(true, Ordering::Relaxed);
+            }
+            Err(error) => {
+                self.found().push(format!("the journal's database cannot be used: {error}"));
+            }
+        }
+    }
+
+    /// Waits until it is known whether the database is sound.
+    fn wait_for_look(&self) {
+        let mut look = self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(look) = look.take() {
+            // It ends by being dropped.
+            let _ = look.recv();
+        }
     }
 
     /// Makes today's copy of the database if there is none yet.
@@ -122,7 +266,13 @@ impl Store {
     }
 
     fn database(&self) -> MutexGuard<'_, Option<Database>> {
-        self.0.database.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut open = self.0.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.0.soundness.repaired.load(Ordering::Relaxed);
+        if self.0.of.swap(now, Ordering::Relaxed) != now {
+            // Another has taken the place of the file that is open.
+            *open = None;
+        }
+        open
     }
 
     /// Reads, after a look whether the file is still the one at its name. Where there is none,
@@ -139,7 +289,7 @@ impl Store {
         match open.as_ref() {
             Some(database) => {
                 database.check_there()?;
-                work(database)
+                self.noted(work(database))
             }
             None => work(&Database::empty()?),
         }
@@ -151,6 +301,7 @@ impl Store {
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.wait_for_look();
         let mut open = self.database();
         if open.is_none() {
             *open = match Database::open_if_there(&self.0.folder)? {
@@ -163,6 +314,14 @@ impl Store {
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;
-        work(database)
+        self.noted(work(database))
+    }
+
+    /// Remembers that something was damaged, so that the next start looks for it first.
+    fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        if done.as_ref().is_err_and(StoreError::is_damage) {
+            self.0.soundness.is_sound.store(false, Ordering::Relaxed);
+        }
+        done
     }
 }

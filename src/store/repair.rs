@@ -21,11 +21,11 @@ pub struct Prepared {
     pub warnings: Vec<String>,
 }
 
-/// Leaves a sound database in this folder, or none.
+/// Leaves a sound database in this folder, or none; the one that was found sound is open already.
 ///
 /// # Errors
 /// [`StoreError::Newer`] with nothing touched; as the system says.
-pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
+pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<Database>), StoreError> {
     let mut prepared = Prepared::default();
     let place = folder.join(DATABASE);
     let reason = match look(&place)? {
@@ -38,14 +38,14 @@ pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
                 }
             }
             match is_missed(folder)? {
-                false => return Ok(prepared),
+                false => return Ok((prepared, None)),
                 true => "it is missing".to_owned(),
             }
         }
         Look::Damaged(reason) => reason,
-        Look::Fine => match fault(folder)? {
-            None => return Ok(prepared),
-            Some(reason) => reason,
+        Look::Fine => match looked_through(folder)? {
+            Ok(database) => return Ok((prepared, Some(database))),
+            Err(reason) => reason,
         },
     };
     let kept = put_aside(&place)?;
@@ -65,16 +65,20 @@ pub(super) fn make_sound(folder: &Path) -> Result<Prepared, StoreError> {
     warning.push_str("; the vault itself was not touched");
     tracing::error!("{warning}");
     prepared.warnings.push(warning);
-    Ok(prepared)
+    Ok((prepared, None))
 }
 
-/// What is wrong with the database in this folder.
-fn fault(folder: &Path) -> Result<Option<String>, StoreError> {
-    match Database::open(folder) {
-        Ok(database) => database.fault(),
-        Err(StoreError::Damaged { reason, .. }) => Ok(Some(reason)),
-        Err(other) => Err(other),
-    }
+/// The database in this folder, looked through, or what is wrong with it.
+pub(super) fn looked_through(folder: &Path) -> Result<Result<Database, String>, StoreError> {
+    let database = match Database::open(folder) {
+        Ok(database) => database,
+        Err(StoreError::Damaged { reason, .. }) => return Ok(Err(reason)),
+        Err(other) => return Err(other),
+    };
+    Ok(match database.fault()? {
+        None => Ok(database),
+        Some(reason) => Err(reason),
+    })
 }
 
 /// Whether there was a database once: copies of it or texts that it named are there.
@@ -174,11 +178,10 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
             .map_err(failed("restore", &temp))?;
         std::fs::rename(&temp, place).map_err(failed("restore", place))?;
         sync_folder(folder).map_err(failed("make durable", folder))?;
-        match fault(folder)? {
-            None => {
+        match looked_through(folder)? {
+            Ok(mut database) => {
                 // What was unfinished when the copy was made is history by now: acting on it
                 // would change notes that have moved on.
-                let mut database = Database::open(folder)?;
                 database.change("forget the unfinished", |change| {
                     let forget = "UPDATE operation SET state = 'taken_back' \
                                   WHERE state = 'intended'";
@@ -186,7 +189,7 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
                 })?;
                 return Ok(Some(copy));
             }
-            Some(_) => {
+            Err(_) => {
                 put_aside(place)?;
             }
         }

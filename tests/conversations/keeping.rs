@@ -160,7 +160,8 @@ fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it(
     outside
         .execute_batch(
             "DROP TABLE item_text; DROP TABLE item; DROP TABLE turn; DROP TABLE branch;
-             DROP TABLE conversation; DROP TABLE usage; DROP TABLE inbox;
+             DROP TABLE conversation; DROP TABLE usage; DROP TABLE inbox; DROP TABLE item_indexed;
+             DROP INDEX audit_asked;
              PRAGMA user_version = 3;",
         )
         .unwrap();

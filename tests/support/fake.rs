@@ -304,7 +304,7 @@ impl Backend for Fake {
 
 /// None are kept.
 impl ConversationsBackend for Fake {
-    fn list(&self, _: SessionListParams) -> Result<SessionListResult, ErrorObject> {
+    fn list(&self, _: SessionListParams, _: u64) -> Result<SessionListResult, ErrorObject> {
         Ok(SessionListResult::default())
     }
 

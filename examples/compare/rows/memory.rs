@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::Ground;
-use super::search::PATTERNS;
+use super::search::{PATTERNS, UNINDEXED};
 use crate::daemon::{Daemon, Home};
 use crate::report::{Page, Row, short, thousands};
 
@@ -71,7 +71,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<u64>) -> Resul
 /// Asks a little of everything, so that whatever is built at first use is there; then how it is.
 fn use_it(daemon: &Daemon) -> Result<Value> {
     let mut client = daemon.client()?;
-    for (_, pattern) in PATTERNS {
+    for (_, pattern) in PATTERNS.into_iter().chain(UNINDEXED) {
         client.call("search_files", &json!({"pattern": pattern}))?;
     }
     client.call("list_files", &json!({"pattern": "**/*.md"}))?;

@@ -4,10 +4,12 @@
 //! Speaks in the values of `crate::conversation`. A row that cannot be read, or is not as it was
 //! written, is an error that names it.
 //!
-//! In reading order: `rows`, `write`, `branches` (fork and history), `ending`, `read`, `search`.
+//! In reading order: `rows`, `write`, `branches` (fork and history), `ending`, `read`, `indexing`,
+//! `search`.
 
 mod branches;
 mod ending;
+mod indexing;
 mod read;
 mod rows;
 mod search;

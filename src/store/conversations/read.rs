@@ -41,7 +41,9 @@ impl Store {
         self.with(|database| {
             let query = format!(
                 "SELECT {CONVERSATION} FROM conversation
-                 WHERE (?1 IS NULL OR activity < (SELECT activity FROM conversation WHERE id = ?1))
+                 -- One bound, so that the index is entered at it and what is newer is passed over.
+                 WHERE activity <= CASE WHEN ?1 IS NULL THEN 9223372036854775807
+                     ELSE (SELECT activity - 1 FROM conversation WHERE id = ?1) END
                    AND (?2 IS NULL OR (ended IS NULL) = ?2)
                  ORDER BY activity DESC LIMIT ?3"
             );

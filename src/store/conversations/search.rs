@@ -37,6 +37,10 @@ impl Store {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
+        // What cannot be written is looked for as far as the index goes.
+        if let Err(error) = self.index_items() {
+            tracing::warn!(%error, "the newest of what was said is not in the index");
+        }
         self.with(|database| {
             let connection = database.read();
             let mut hits = Vec::new();

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::ending::{self, Ending};
+use super::indexing;
 use super::rows::{self, Arrival, NewConversation, NewItem, Placed, TurnEnd};
 use crate::conversation::{
     BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId, TurnState,
@@ -345,5 +346,6 @@ pub(super) fn append(
         item.body,
         rows::checksum(&item),
     ])?;
+    indexing::note_added(change, change.last_insert_rowid(), &item.text)?;
     Ok(item.number)
 }

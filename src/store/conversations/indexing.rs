@@ -1,0 +1,156 @@
+//! Putting what was said into the index of words, some items at a time: to write the index with every
+//! message would cost as much again as the message.
+
+use rusqlite::{Connection, Transaction};
+
+use super::super::{Store, StoreError};
+
+/// Items that may wait until they are put into the index: a search does it for those that do.
+const WAITING: i64 = 32;
+
+/// A text of so many bytes does not wait, so that what waits together stays small.
+const LONG: usize = 8 << 10;
+
+/// After an item was added, in the same commit: puts into the index what waits, once it is time.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn note_added(
+    change: &Transaction<'_>,
+    item: i64,
+    text: &str,
+) -> Result<(), StoreError> {
+    if text.len() >= LONG || item - newest(change)? >= WAITING {
+        catch_up(change)?;
+    }
+    Ok(())
+}
+
+/// The number of the newest item that is in the index.
+fn newest(connection: &Connection) -> Result<i64, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT newest FROM item_indexed")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+fn catch_up(change: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut add = change.prepare_cached(
+        "INSERT INTO item_text (rowid, text)
+         SELECT id, text FROM item WHERE id > (SELECT newest FROM item_indexed) ORDER BY id",
+    )?;
+    add.execute([])?;
+    let mut note = change.prepare_cached(
+        "UPDATE item_indexed SET newest = (SELECT coalesce(max(id), 0) FROM item)",
+    )?;
+    note.execute([])?;
+    Ok(())
+}
+
+impl Store {
+    /// Puts into the index of words what is not there yet.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn index_items(&self) -> Result<(), StoreError> {
+        let waits = self.with(|database| {
+            let connection = database.read();
+            let mut statement = connection.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed))",
+            )?;
+            Ok(statement.query_row([], |row| row.get::<_, bool>(0))?)
+        })?;
+        match waits {
+            false => Ok(()),
+            true => self.with_own(|database| database.change("index what was said", catch_up)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{ConversationId, ItemKind};
+    use crate::store::conversations::{Hit, NewConversation, NewItem};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        (folder, store)
+    }
+
+    fn said(store: &Store, into: Option<ConversationId>, texts: &[String]) -> ConversationId {
+        let id = into.unwrap_or_else(|| {
+            store.begin_conversation(&NewConversation { source: "test", began: 1 }).unwrap()
+        });
+        let items = texts.iter().map(|text| NewItem {
+            kind: ItemKind::Message,
+            text: text.clone(),
+            body: None,
+        });
+        store.append_items(id, None, 1, &items.collect::<Vec<_>>()).unwrap();
+        id
+    }
+
+    fn found(store: &Store, word: &str) -> usize {
+        let hits = store.search_items(&[word.to_owned()], 1_000, 1_000).unwrap();
+        hits.iter().filter(|hit| matches!(hit, Hit::Item(_))).count()
+    }
+
+    /// The newest item in the index, and the newest there is.
+    fn state(store: &Store) -> (i64, i64) {
+        let query = "SELECT newest, (SELECT coalesce(max(id), 0) FROM item) FROM item_indexed";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        store.with(|database| Ok(database.read().query_row(query, [], read)?)).unwrap()
+    }
+
+    /// Whether the index has what the items say, no more and no less.
+    fn is_whole(store: &Store) -> bool {
+        let check = "INSERT INTO item_text (item_text, rank) VALUES ('integrity-check', 1)";
+        store.with(|database| Ok(database.read().execute(check, []).is_ok())).unwrap()
+    }
+
+    #[test]
+    fn what_was_said_is_found_whether_it_was_indexed_or_not() {
+        let (_folder, store) = store();
+        let id = said(&store, None, &["the first needle".into()]);
+        assert_eq!(state(&store), (0, 1), "it waits");
+        assert_eq!(found(&store, "needle"), 1);
+        assert_eq!(state(&store), (1, 1), "a search does not wait");
+        for number in 0..WAITING {
+            said(&store, Some(id), &[format!("needle {number}")]);
+        }
+        let (indexed, newest) = state(&store);
+        assert_eq!(indexed, newest, "so many do not wait");
+        said(&store, Some(id), &["needle ".repeat(LONG / 7 + 1)]);
+        let (indexed, newest) = state(&store);
+        assert_eq!(indexed, newest, "a long one does not wait");
+        let all = usize::try_from(newest).unwrap();
+        assert_eq!(found(&store, "needle"), all);
+        assert!(is_whole(&store));
+    }
+
+    #[test]
+    fn numbers_that_are_given_again_are_indexed_again() {
+        let (_folder, store) = store();
+        let keep = said(&store, None, &["kept hay".into()]);
+        // What goes is in the index in part or whole, and not the newest in each case.
+        for (texts, search, later) in
+            [(3, true, 0), (3, false, 0), (2, true, 2), (40, false, 3), (1, false, 1)]
+        {
+            let gone = said(&store, None, &vec!["gone straw".to_owned(); texts]);
+            if search {
+                assert_eq!(found(&store, "straw"), texts);
+            }
+            let stays = said(&store, None, &vec!["late twig".to_owned(); later]);
+            store.delete_conversation(gone, "none").unwrap();
+            let (indexed, newest) = state(&store);
+            assert!(indexed <= newest, "{indexed} of {newest}");
+            assert_eq!((found(&store, "straw"), found(&store, "twig")), (0, later));
+            said(&store, Some(keep), &["new leaf".into(), "new leaf".into()]);
+            assert_eq!(found(&store, "leaf") % 2, 0);
+            assert!(found(&store, "leaf") >= 2 && found(&store, "hay") == 1);
+            store.delete_conversation(stays, "none").unwrap();
+            assert_eq!(found(&store, "twig"), 0);
+            assert!(is_whole(&store));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a clean end leaves, so that the next start need not look through the whole database before
+//! anybody is served: which file it was, and how it stood.
+//!
+//! The mark says nothing that has to be believed. It holds only while the database's file is the very
+//! one, with the size and the times that it had, and no log beside it: whatever was written since shows
+//! in one of these. It is taken away at the start, and a start that finds none, or one that does not
+//! hold, looks through everything first.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::DATABASE;
+use super::database::log_of;
+
+/// The mark's place in the state folder.
+fn place(folder: &Path) -> PathBuf {
+    folder.join(format!("{DATABASE}.ended"))
+}
+
+/// How the database stands; `None` while there is a log, or where a file cannot be told from another.
+fn standing(folder: &Path) -> Option<String> {
+    let database = folder.join(DATABASE);
+    // An empty log is one, too: somebody has the database open.
+    if log_of(&database).exists() {
+        return None;
+    }
+    described(&std::fs::metadata(database).ok()?)
+}
+
+#[cfg(unix)]
+fn described(meta: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let (modified, changed) =
+        ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
+    Some(format!("{} {} {} {modified:?} {changed:?}", meta.dev(), meta.ino(), meta.len()))
+}
+
+/// Windows has no time of change that nobody can set.
+#[cfg(not(unix))]
+fn described(_: &Metadata) -> Option<String> {
+    None
+}
+
+/// Leaves the mark, for whoever has just closed a sound database.
+///
+/// # Errors
+/// As the system says; there is no mark then.
+pub(super) fn leave(folder: &Path) -> io::Result<()> {
+    match standing(folder) {
+        // Half of it would not hold, so it need not appear all at once.
+        Some(standing) => std::fs::write(place(folder), standing),
+        None => Ok(()),
+    }
+}
+
+/// Takes the mark away; whether it held.
+pub(super) fn take(folder: &Path) -> bool {
+    let place = place(folder);
+    let Ok(marked) = std::fs::read_to_string(&place) else { return false };
+    // One that stays would be looked at again by the next start, and may hold then without an end.
+    std::fs::remove_file(&place).is_ok() && standing(folder) == Some(marked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Store;
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_mark_holds_once_and_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, database) = (folder.path(), folder.path().join(DATABASE));
+        std::fs::write(&database, "some pages").unwrap();
+        assert!(!take(folder), "there is none");
+        leave(folder).unwrap();
+        assert!(take(folder), "it holds");
+        assert!(!take(folder), "once");
+        type Harm = fn(&Path);
+        let harms: [(&str, Harm); 4] = [
+            ("written to", |database| std::fs::write(database, "some more pages").unwrap()),
+            ("replaced", |database| {
+                std::fs::copy(database, database.with_extension("new")).unwrap();
+                std::fs::rename(database.with_extension("new"), database).unwrap();
+            }),
+            ("with a log", |database| std::fs::write(log_of(database), "").unwrap()),
+            ("gone", |database| std::fs::remove_file(database).unwrap()),
+        ];
+        for (name, harm) in harms {
+            leave(folder).unwrap();
+            harm(&database);
+            assert!(!take(folder), "{name}");
+            let _ = std::fs::remove_file(log_of(&database));
+            std::fs::write(&database, "some pages").unwrap();
+        }
+        leave(folder).unwrap();
+        std::fs::write(place(folder), "half of").unwrap();
+        assert!(!take(folder), "another");
+    }
+
+    /// A store with one setting and today's copy, cleanly ended.
+    fn ended() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        store.prepare().unwrap();
+        store.keep_setting("kept", Some("early")).unwrap();
+        // The daily copy has it.
+        std::fs::remove_dir_all(folder.path().join("backups")).unwrap();
+        store.back_up().unwrap();
+        store.keep_setting("kept", Some("late")).unwrap();
+        store.end();
+        let database = folder.path().join(DATABASE);
+        (folder, database)
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn after_a_clean_end_the_look_is_later_and_all_is_there() {
+        let (folder, database) = ended();
+        assert!(!log_of(&database).exists() && place(folder.path()).is_file());
+        let store = Store::at(folder.path());
+        assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
+        assert!(!place(folder.path()).exists(), "the mark holds for one start");
+        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("late"));
+        store.keep_setting("more", Some("x")).unwrap();
+        assert_eq!(store.found_later(), [""; 0]);
+        // Without an end there is no mark.
+        drop(store);
+        assert!(!place(folder.path()).exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn damage_after_a_clean_end_is_repaired_before_anything_is_written() {
+        let (folder, database) = ended();
+        let mut bytes = std::fs::read(&database).unwrap();
+        // Every page but the first, and that one too behind what says which format it is.
+        bytes[4_096..].fill(0xff);
+        std::fs::write(&database, bytes).unwrap();
+        // As if the disk had done it: no file's time says so.
+        leave(folder.path()).unwrap();
+        let store = Store::at(folder.path());
+        let _ = store.prepare().unwrap();
+        store.keep_setting("written", Some("after")).unwrap();
+        let told = store.found_later();
+        let is_told = told.iter().any(|said| said.contains("took its place"))
+            || store.has_moved_aside().unwrap();
+        assert!(is_told, "{told:?}");
+        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
+        store.end();
+        let store = Store::at(folder.path());
+        assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
+        assert_eq!(store.setting("written").unwrap().as_deref(), Some("after"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_store_that_was_not_looked_through_leaves_no_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        store.keep_setting("kept", Some("early")).unwrap();
+        store.end();
+        assert!(!place(folder.path()).exists());
+        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "it opens again");
+    }
+}
