@@ -50,6 +50,50 @@ export async function an_answer_streams(set) {
   await stage.strike();
 }
 
+/** What Obsidian's Markdown has beyond GitHub's is shown as in a note. */
+export async function what_obsidian_knows_is_drawn(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ height: 900 });
+  stage.model.next((turn) =>
+    turn.text(
+      [
+        "> [!warning] Frost **tonight**\n> Cover the beds.\n>\n> - Bed 1\n> - Bed 2",
+        "> [!tip]- How to cover\n> With fleece.",
+        "Heat goes with $q = k \\Delta T$, and over a night[^1]:",
+        "$$\nQ = \\int_0^t q \\, d\\tau\n$$",
+        "It costs $5 to $10. ==Soon== ~~never~~ %%a comment%% ![[pear.png]]",
+        "- [x] fleece\n  - [ ] pegs\n    1. ten of them\n- stones",
+        "[^1]: About *ten* hours.",
+      ].join("\n\n"),
+    ),
+  );
+  await say(tab, "Is there frost?");
+  await tab.locator(".vs-agent .vs-note").waitFor();
+  await done(tab);
+  const warning = tab.locator(".callout[data-callout=warning]");
+  assert.equal(await warning.locator(".callout-title").innerText(), "Frost tonight");
+  assert.equal(await warning.locator(".callout-content li").count(), 2);
+  const tip = tab.locator("details.callout");
+  assert.equal(await tip.getByText("With fleece.").isVisible(), false);
+  await tip.locator("summary").focus();
+  await tab.keyboard.press("Enter");
+  await tip.getByText("With fleece.").waitFor();
+  assert.deepEqual(await tab.locator(".vs-math").allInnerTexts(), ["q = k \\Delta T", "Q = \\int_0^t q \\, d\\tau"]);
+  assert.match(await tab.locator(".vs-agent").innerText(), /It costs \$5 to \$10\./);
+  assert.equal(await tab.locator(".vs-agent :is(mark, del, .vs-comment)").count(), 3);
+  assert.equal(await tab.locator(".vs-agent .task-list-item .task-list-item ol li").innerText(), "ten of them");
+  // A footnote's number leads to it, by the keyboard too.
+  await tab.getByRole("link", { name: "Footnote 1" }).press("Enter");
+  assert.match(await tab.evaluate(() => document.activeElement.textContent), /About ten hours/);
+  await picture(tab, "obsidian-light");
+  await stage.close(tab);
+  const dark = await stage.open({ dark: true, height: 900 });
+  await dark.locator(".vs-agent .vs-note").waitFor();
+  await picture(dark, "obsidian-dark");
+  await stage.close(dark);
+  await stage.strike();
+}
+
 /** A question stands out and waits; the next message answers it. */
 export async function a_question_is_answered(set) {
   const stage = await Stage.set(set);

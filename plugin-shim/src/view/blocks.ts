@@ -6,6 +6,8 @@ import type { Link } from "./links";
 import type { Segment } from "./segments";
 import { readMarkdown } from "./markdown";
 
+type Cut = Extract<Segment, { kind: "markdown" }>;
+
 /** The element of one piece of a text. */
 export function drawSegment(near: Node, segment: Segment): HTMLElement {
   const made = element(near, "div", { class: "vs-segment" });
@@ -15,12 +17,13 @@ export function drawSegment(near: Node, segment: Segment): HTMLElement {
     made.appendChild(code(near, segment.info, segment.text, !segment.continues));
   } else {
     const blocks = readMarkdown(segment.text);
-    blocks.forEach((block, at) => made.appendChild(drawBlock(near, block, segment.continues && at === 0)));
+    blocks.forEach((block, at) => made.appendChild(drawBlock(near, block, at === 0 ? segment : undefined)));
   }
   return made;
 }
 
-function drawBlock(near: Node, block: Block, continues: boolean): HTMLElement {
+/** `begins` is the piece that begins with the block. */
+function drawBlock(near: Node, block: Block, begins?: Cut): HTMLElement {
   switch (block.kind) {
     case "paragraph":
       return withInlines(element(near, "p", { attributes: { dir: "auto" } }), block.children);
@@ -34,15 +37,23 @@ function drawBlock(near: Node, block: Block, continues: boolean): HTMLElement {
       return list(near, block);
     case "quote": {
       const made = element(near, "blockquote", { attributes: { dir: "auto" } });
-      block.blocks.forEach((one) => made.appendChild(drawBlock(near, one, false)));
+      block.blocks.forEach((one) => made.appendChild(drawBlock(near, one)));
       return made;
+    }
+    case "callout":
+      return callout(near, block);
+    case "footnote": {
+      const attributes = { dir: "auto", tabindex: -1, "data-note": block.id };
+      const made = element(near, "p", { class: "vs-note", attributes });
+      made.appendChild(element(near, "sup", { text: block.id }));
+      return withInlines(made, block.children);
     }
     case "code":
       return code(near, block.info, block.text, true);
     case "rule":
       return element(near, "hr");
     case "table":
-      return table(near, block, continues);
+      return table(near, block, begins);
   }
 }
 
@@ -63,14 +74,33 @@ function listItem(near: Node, item: ListItem): HTMLElement {
   for (const block of item.blocks) {
     // The words of an item stand in it and not in a paragraph of their own.
     if (block.kind === "paragraph" && block === item.blocks[0]) withInlines(made, block.children);
-    else made.appendChild(drawBlock(near, block, false));
+    else made.appendChild(drawBlock(near, block));
   }
   return made;
 }
 
-function table(near: Node, block: Extract<Block, { kind: "table" }>, continues: boolean): HTMLElement {
+/** Named as Obsidian names them, so that a theme's callouts look the same here. */
+function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kind: "callout" }>): HTMLElement {
+  const attributes = { "data-callout": type, dir: "auto", open: fold === "+" };
+  const made = element(near, fold === "" ? "div" : "details", { class: "callout vs-callout", attributes });
+  const words = withInlines(element(near, "div", { class: "callout-title-inner" }), title);
+  made.appendChild(element(near, fold === "" ? "div" : "summary", { class: "callout-title" }, words));
+  const content = element(near, "div", { class: "callout-content" });
+  blocks.forEach((block) => content.appendChild(drawBlock(near, block)));
+  made.appendChild(content);
+  return made;
+}
+
+function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues, columns }: Partial<Cut> = {}): HTMLElement {
   const made = element(near, "table");
-  if (continues) made.classList.add("is-continued");
+  if (columns) {
+    made.classList.add("is-cut");
+    made.style.minWidth = `${3.5 * columns.length}em`;
+    const all = columns.reduce((one, other) => one + other);
+    const group = element(near, "colgroup");
+    for (const wide of columns) group.appendChild(element(near, "col", { attributes: { width: `${(100 * wide) / all}%` } }));
+    made.appendChild(group);
+  }
   const row = (cells: Inline[][], tag: "th" | "td"): HTMLElement => {
     const line = element(near, "tr");
     cells.forEach((cell, at) => {
@@ -122,6 +152,14 @@ function drawInline(near: Node, inline: Inline): Node {
       return element(near, "code", { text: inline.text });
     case "break":
       return element(near, "br");
+    case "math":
+      return element(near, "code", { class: inline.block ? "vs-math is-block" : "vs-math", text: inline.text, attributes: { dir: "ltr" } });
+    case "comment":
+      return element(near, "span", { class: "vs-comment", text: inline.text });
+    case "footnote": {
+      const attributes = { role: "link", tabindex: 0, "data-footnote": inline.id, "aria-label": `Footnote ${inline.id}` };
+      return element(near, "sup", {}, element(near, "a", { class: "vs-link", text: inline.id, attributes }));
+    }
     case "link":
       return drawLink(near, inline.link, inline.children, inline.image);
   }

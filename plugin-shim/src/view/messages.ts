@@ -13,7 +13,9 @@ const NEAR = 48;
 /** Milliseconds for which what a person did explains a scroll. */
 const MEANT = 1_000;
 /** Pixels before the first entry at which older ones are loaded. */
-const AHEAD = 800;
+const AHEAD = 2_000;
+/** Milliseconds of one frame that are spent on making entries. */
+const BUDGET = 4;
 
 export interface Messages {
   root: HTMLElement;
@@ -53,6 +55,8 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   /** Until when a scroll is the person's: they turned a wheel, touched, or pressed a key. */
   let meantUntil = 0;
   let isHeld = false;
+  /** Entries wait for their elements. */
+  let ordering: (() => void) | null = null;
 
   const toEnd = (): void => {
     isPinned = true;
@@ -74,7 +78,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const isNearStart = (): boolean => scroller.scrollTop < AHEAD;
 
   const mayLoad = (): void => {
-    if (chat.earlier && !chat.loading && isNearStart()) {
+    if (chat.earlier && !chat.loading && !ordering && isNearStart()) {
       // At the very top nothing holds the place while elements come before it.
       if (scroller.scrollTop === 0 && !isPinned) scroller.scrollTop = 1;
       void chat.older();
@@ -108,35 +112,41 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     views.delete(key);
   };
 
-  const add = (entry: Entry, before: Element | null): void => {
+  const add = (entry: Entry): EntryView => {
     const view = make(entry);
     views.set(entry.key, view);
     view.update(entry);
-    list.insertBefore(view.root, before);
+    return view;
   };
 
-  /** Has the elements stand as the entries do; those that stand right are not touched. */
-  const order = (): void => {
+  /**
+   * Has the elements stand as the entries do, the newest first, as far as there is time; answers
+   * whether all do. Those that stand right are not touched.
+   */
+  const order = (): boolean => {
     const { entries } = chat.timeline;
-    const last = entries[entries.length - 1];
-    if (last && !views.has(last.key) && views.size === entries.length - 1) {
-      const before = entries[entries.length - 2];
-      const isBehind = before === undefined || views.get(before.key)?.root === list.lastElementChild;
-      // Nearly always one comes behind all others.
-      if (isBehind && list.childElementCount === views.size) {
-        add(last, null);
-        return;
-      }
-    }
-    const keys = new Set(chat.timeline.entries.map((entry) => entry.key));
+    const end = performance.now() + BUDGET;
+    const keys = new Set(entries.map((entry) => entry.key));
     for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
-    let at: Element | null = list.firstElementChild;
-    for (const entry of chat.timeline.entries) {
-      const view = views.get(entry.key);
-      if (!view) add(entry, at);
-      else if (view.root === at) at = at.nextElementSibling;
-      else list.insertBefore(view.root, at);
+    let at: Element | null = list.lastElementChild;
+    for (let left = entries.length - 1; left >= 0; left--) {
+      const entry = entries[left];
+      if (!entry) continue;
+      const view = views.get(entry.key) ?? add(entry);
+      if (view.root === at) at = at.previousElementSibling;
+      else list.insertBefore(view.root, at ? at.nextElementSibling : list.firstElementChild);
+      if (performance.now() > end) return left === 0;
     }
+    return true;
+  };
+
+  /** Orders now what there is time for, and the rest in the frames that follow. */
+  const orderAll = (): void => {
+    ordering?.();
+    ordering = order() ? null : scope.frame(() => {
+      orderAll();
+      if (!ordering) mayLoad();
+    });
   };
 
   const drawWork = (): void => {
@@ -158,7 +168,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
         const entry = chat.timeline.get(key);
         if (entry) views.get(key)?.update(entry);
       }
-      if (timeline.order) order();
+      if (timeline.order) orderAll();
       if (timeline.standing) {
         drawWork();
         // Whether a question still waits is seen on it.
