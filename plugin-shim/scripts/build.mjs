@@ -39,6 +39,9 @@ const UNUSED = [
   [/,\w+="[^"]*\(\?:\(\?!\\\\\*\)punct\|notPunctSpace\)[^"]*",.*?getRegex\(\)(?=,)/s, ""],
   [/,\w+="[^"]*\(\?:\(\?!_\)punct\|notPunctSpace\)[^"]*",.*?getRegex\(\)(?=,)/s, ""],
   [/([\w$]+)=\/\^\(\?!bull \|blockCode.*?,(\w+)=\w+\(\1\).*?getRegex\(\),(\w+)=\w+\(\1\).*?getRegex\(\)/s, "$2=/(?!)/,$3=/(?!)/"],
+  [/lheading\(\w+\)\{(?=let).*?\}(?=paragraph\()/s, ""],
+  [/pedanticHrefTitle:.*?(?=unicode)/s, ""],
+  [/pedanticHeadingBeginRegex:.*?\)\),/s, ""],
   [/,escapeTest:.*?(?=,caret:)/s, ""],
 ];
 

@@ -1,6 +1,6 @@
 /** A text that is drawn as it arrives: what is final once, what is last again, all of it in time. */
 
-import { clear, element } from "./dom";
+import { box, clear } from "./dom";
 import { drawSegment } from "./blocks";
 import type { Host } from "../host";
 import { warmUp } from "./markdown";
@@ -152,7 +152,7 @@ export class Answer {
     near: Node,
     private readonly painter: Painter,
   ) {
-    this.root = element(near, "div", { class: "vs-markdown" });
+    this.root = box(near, "vs-markdown");
   }
 
   /** Shows this text; `over` where no more of it comes. What was drawn of it stays. */
@@ -238,7 +238,7 @@ export class Answer {
   private place(continues: boolean): Group {
     const last = this.groups[this.groups.length - 1];
     if (last && last.pieces < PIECES && last.lines < LINES && last.characters < CHARACTERS) return last;
-    const root = element(this.root, "div", { class: continues ? "vs-group is-continued" : "vs-group" });
+    const root = box(this.root, continues ? "vs-group is-continued" : "vs-group");
     const group = { root, waiting: [], pieces: 0, lines: 0, characters: 0 };
     if (last) estimate(last);
     this.groups.push(group);

@@ -1,6 +1,6 @@
 /** Markdown as elements. Every element is made by name, every text is a text node. */
 
-import { element } from "./dom";
+import { box, element } from "./dom";
 import type { Block, Inline, ListItem } from "./markdown";
 import type { Link } from "./links";
 import type { Segment } from "./segments";
@@ -10,7 +10,7 @@ type Cut = Extract<Segment, { kind: "markdown" }>;
 
 /** The element of one piece of a text. */
 export function drawSegment(near: Node, segment: Segment): HTMLElement {
-  const made = element(near, "div", { class: "vs-segment" });
+  const made = box(near, "vs-segment");
   if (segment.continues) made.classList.add("is-continued");
   if (segment.kind === "code") {
     made.classList.add("vs-segment-code");
@@ -83,9 +83,9 @@ function listItem(near: Node, item: ListItem): HTMLElement {
 function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kind: "callout" }>): HTMLElement {
   const attributes = { "data-callout": type, dir: "auto", open: fold === "+" };
   const made = element(near, fold === "" ? "div" : "details", { class: "callout vs-callout", attributes });
-  const words = withInlines(element(near, "div", { class: "callout-title-inner" }), title);
+  const words = withInlines(box(near, "callout-title-inner"), title);
   made.appendChild(element(near, fold === "" ? "div" : "summary", { class: "callout-title" }, words));
-  const content = element(near, "div", { class: "callout-content" });
+  const content = box(near, "callout-content");
   blocks.forEach((block) => content.appendChild(drawBlock(near, block)));
   made.appendChild(content);
   return made;
@@ -119,7 +119,7 @@ function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues
 }
 
 function code(near: Node, info: string, text: string, withHead: boolean): HTMLElement {
-  const made = element(near, "div", { class: "vs-code" });
+  const made = box(near, "vs-code");
   const language = info.split(/\s/)[0] ?? "";
   if (withHead) {
     const copy = element(near, "button", {
@@ -128,7 +128,7 @@ function code(near: Node, info: string, text: string, withHead: boolean): HTMLEl
       attributes: { type: "button", "data-action": "copy-code", "aria-label": "Copy the code" },
     });
     made.appendChild(
-      element(near, "div", { class: "vs-code-head" }, element(near, "span", { text: language }), copy),
+      box(near, "vs-code-head", element(near, "span", { text: language }), copy),
     );
   }
   made.appendChild(

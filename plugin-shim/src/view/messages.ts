@@ -1,7 +1,7 @@
 /** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
-import { element, setText, show, toggle } from "./dom";
+import { box, element, setText, show, toggle } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import { counted } from "./format";
@@ -16,6 +16,8 @@ const MEANT = 1_000;
 const AHEAD = 2_000;
 /** Milliseconds of one frame that are spent on making entries. */
 const BUDGET = 4;
+/** Entries that are laid out, or left out, together: the browser watches each run of them. */
+const RUN = 8;
 
 export interface Messages {
   root: HTMLElement;
@@ -26,14 +28,14 @@ export interface Messages {
 
 export function messages(parts: Parts, actions: EntryActions): Messages {
   const { chat, scope } = parts;
-  const root = element(parts.root, "div", { class: "vs-messages" });
+  const root = box(parts.root, "vs-messages");
   const scroller = element(root, "div", {
     class: "vs-scroll",
     attributes: { role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 },
   });
   const older = element(root, "div", { class: "vs-older", attributes: { role: "status" } });
-  const list = element(root, "div", { class: "vs-list" });
-  const empty = element(root, "div", { class: "vs-empty" });
+  const list = box(root, "vs-list");
+  const empty = box(root, "vs-empty");
   empty.append(
     element(empty, "div", { class: "vs-empty-title", text: "What shall be done in your notes?" }),
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about them, or have them written, moved and tidied. Every change can be undone." }),
@@ -43,7 +45,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
   work.append(dots, workText);
-  const content = element(root, "div", { class: "vs-content" }, older, empty, list, work);
+  const content = box(root, "vs-content", older, empty, list, work);
   scroller.appendChild(content);
   const jump = textButton(root, "Latest", "vs-jump");
   jump.prepend(iconOf(parts, "arrow-down"));
@@ -107,8 +109,10 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const drop = (key: string): void => {
     const view = views.get(key);
     if (!view) return;
+    const run = view.root.parentElement;
     view.end?.();
     view.root.remove();
+    if (run?.childElementCount === 0) run.remove();
     views.delete(key);
   };
 
@@ -117,6 +121,26 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     views.set(entry.key, view);
     view.update(entry);
     return view;
+  };
+
+  /** Puts an entry behind another, or before all. */
+  const put = (entry: Element, behind: Element | null): void => {
+    const old = entry.parentElement;
+    let run = behind ? behind.parentElement : list.firstElementChild;
+    if (!run || run.childElementCount >= RUN) {
+      const next = behind?.nextElementSibling;
+      const made = box(root, "vs-run");
+      list.insertBefore(made, behind ? (run?.nextElementSibling ?? null) : run);
+      // What stood behind it in the full run stays behind it.
+      for (let moved = next; moved; ) {
+        const after: Element | null = moved.nextElementSibling;
+        made.appendChild(moved);
+        moved = after;
+      }
+      run = made;
+      run.prepend(entry);
+    } else run.insertBefore(entry, behind ? behind.nextElementSibling : run.firstElementChild);
+    if (old?.childElementCount === 0) old.remove();
   };
 
   /**
@@ -128,13 +152,13 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     const end = performance.now() + BUDGET;
     const keys = new Set(entries.map((entry) => entry.key));
     for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
-    let at: Element | null = list.lastElementChild;
+    let at: Element | null = list.lastElementChild?.lastElementChild ?? null;
     for (let left = entries.length - 1; left >= 0; left--) {
       const entry = entries[left];
       if (!entry) continue;
       const view = views.get(entry.key) ?? add(entry);
-      if (view.root === at) at = at.previousElementSibling;
-      else list.insertBefore(view.root, at ? at.nextElementSibling : list.firstElementChild);
+      if (view.root === at) at = at.previousElementSibling ?? at.parentElement?.previousElementSibling?.lastElementChild ?? null;
+      else put(view.root, at);
       if (performance.now() > end) return left === 0;
     }
     return true;

@@ -1,6 +1,6 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
-import { append, element, setText, show } from "./dom";
+import { append, box, element, setText, show } from "./dom";
 import { Chat, type Draft, type Happened, said } from "./chat";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
@@ -194,7 +194,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   });
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
   const connected = panel(parts, (isShown) => body.classList.toggle("is-away", isShown));
-  const body = element(root, "div", { class: "vs-body" }, said_.root, asked.root, banner, field.root);
+  const body = box(root, "vs-body", said_.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root, live);
 
   const drawBanner = (): void => {
