@@ -225,3 +225,58 @@ export async function the_composer_names_notes(set) {
   await stage.close(tab);
   await stage.strike();
 }
+
+/** All of it is reached by the keyboard alone, has a name, and says nothing twice. */
+export async function the_keyboard_reaches_all(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const rows = Array.from({ length: 60 }, (_, at) => `| ${at} | row |`).join("\n");
+  const on = gate();
+  stage.model.next(
+    async (turn) => {
+      await on.opened;
+      turn.call("read_file", { path: "Inbox.md" });
+    },
+    (turn) => turn.text(`See [[Inbox]].\n\n> [!note]- More\n> words\n\n| a | b |\n|---|---|\n${rows}\n\n\`\`\`sh\nls\n\`\`\`\n`),
+  );
+  await say(tab, "Show me");
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Working/.test(text));
+  // What is said anew only because it was drawn anew would be a change here.
+  await tab.locator(".vs-state").evaluate((state) => {
+    window.__said = 0;
+    new MutationObserver(() => (window.__said += 1)).observe(state, { childList: true, characterData: true, subtree: true });
+  });
+  on.open();
+  await tab.locator(".vs-agent pre").waitFor();
+  await done(tab);
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
+  assert.equal(await tab.evaluate(() => window.__said), 1);
+
+  await tab.locator(".vs-input").focus();
+  const names = [];
+  const focused = () =>
+    tab.evaluate(() => {
+      const at = document.activeElement;
+      return { name: at.getAttribute("aria-label") ?? at.textContent.trim(), isAtStart: at.matches(".vs-title"), outline: getComputedStyle(at).outlineStyle };
+    });
+  for (let step = 0; step < 40; step++) {
+    await tab.keyboard.press("Shift+Tab");
+    const { name, isAtStart, outline } = await focused();
+    names.push(name);
+    assert.ok(name !== "" && outline === "solid", `${names.join(", ")}: ${outline}`);
+    if (isAtStart) break;
+  }
+  const order = ["Ask again", "Copy the answer", "Code", "Copy the code", "Table", "More", "Inbox", "Edit the message", "Copy the message", "Conversation", "New conversation"];
+  const places = order.map((name) => names.indexOf(name));
+  assert.deepEqual(places, places.toSorted((one, other) => one - other), names.join(", "));
+  assert.ok(!places.includes(-1), names.join(", "));
+  // A table of many pieces is stopped at once.
+  assert.equal(names.filter((name) => name === "Table").length, 1);
+  const session = await tab.context().newCDPSession(tab);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  const NAMED = ["button", "link", "combobox", "textbox", "article", "DisclosureTriangle"];
+  const unnamed = nodes.filter(({ ignored, role, name }) => !ignored && NAMED.includes(role.value) && !name?.value);
+  assert.deepEqual(unnamed.map(({ role }) => role.value), []);
+  await stage.close(tab);
+  await stage.strike();
+}

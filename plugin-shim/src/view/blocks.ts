@@ -115,7 +115,12 @@ function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues
   const body = element(near, "tbody");
   block.rows.forEach((cells) => body.appendChild(row(cells, "td")));
   made.appendChild(body);
-  return element(near, "div", { class: "vs-table", attributes: { tabindex: 0 } }, made);
+  return element(near, "div", { class: "vs-table", attributes: scrolled("Table", continues) }, made);
+}
+
+/** What may be wider than its place is scrolled by the keyboard too; of a long one the first piece alone is stopped at. */
+function scrolled(name: string, continues = false): Record<string, string | number> {
+  return continues ? {} : { role: "group", "aria-label": name, tabindex: 0 };
 }
 
 function code(near: Node, info: string, text: string, withHead: boolean): HTMLElement {
@@ -132,7 +137,7 @@ function code(near: Node, info: string, text: string, withHead: boolean): HTMLEl
     );
   }
   made.appendChild(
-    element(near, "pre", { attributes: { dir: "ltr", tabindex: 0 } }, element(near, "code", { text })),
+    element(near, "pre", { attributes: { dir: "ltr", ...scrolled("Code", !withHead) } }, element(near, "code", { text })),
   );
   return made;
 }

@@ -40,7 +40,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     element(empty, "div", { class: "vs-empty-title", text: "What shall be done in your notes?" }),
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about them, or have them written, moved and tidied. Every change can be undone." }),
   );
-  const work = element(root, "div", { class: "vs-work", attributes: { role: "status" } });
+  const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
