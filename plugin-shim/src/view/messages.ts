@@ -14,8 +14,9 @@ const NEAR = 48;
 const MEANT = 1_000;
 /** Pixels before the first entry at which older ones are loaded. */
 const AHEAD = 2_000;
-/** Milliseconds of one frame that are spent on making entries. */
-const BUDGET = 4;
+/** Milliseconds of one frame that are spent on making entries, and how many are made at least. */
+const BUDGET = 3;
+const AT_LEAST = 8;
 /** Entries that are laid out, or left out, together: the browser watches each run of them. */
 const RUN = 8;
 
@@ -152,14 +153,18 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
     const end = performance.now() + BUDGET;
     const keys = new Set(entries.map((entry) => entry.key));
     for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
+    let placed = 0;
     let at: Element | null = list.lastElementChild?.lastElementChild ?? null;
     for (let left = entries.length - 1; left >= 0; left--) {
       const entry = entries[left];
       if (!entry) continue;
       const view = views.get(entry.key) ?? add(entry);
       if (view.root === at) at = at.previousElementSibling ?? at.parentElement?.previousElementSibling?.lastElementChild ?? null;
-      else put(view.root, at);
-      if (performance.now() > end) return left === 0;
+      else {
+        put(view.root, at);
+        placed += 1;
+        if (placed >= AT_LEAST && performance.now() > end) return left === 0;
+      }
     }
     return true;
   };
