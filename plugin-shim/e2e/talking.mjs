@@ -50,6 +50,50 @@ export async function an_answer_streams(set) {
   await stage.strike();
 }
 
+/** What Obsidian's Markdown has beyond GitHub's is shown as in a note. */
+export async function what_obsidian_knows_is_drawn(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ height: 900 });
+  stage.model.next((turn) =>
+    turn.text(
+      [
+        "> [!warning] Frost **tonight**\n> Cover the beds.\n>\n> - Bed 1\n> - Bed 2",
+        "> [!tip]- How to cover\n> With fleece.",
+        "Heat goes with $q = k \\Delta T$, and over a night[^1]:",
+        "$$\nQ = \\int_0^t q \\, d\\tau\n$$",
+        "It costs $5 to $10. ==Soon== ~~never~~ %%a comment%% ![[pear.png]]",
+        "- [x] fleece\n  - [ ] pegs\n    1. ten of them\n- stones",
+        "[^1]: About *ten* hours.",
+      ].join("\n\n"),
+    ),
+  );
+  await say(tab, "Is there frost?");
+  await tab.locator(".vs-agent .vs-note").waitFor();
+  await done(tab);
+  const warning = tab.locator(".callout[data-callout=warning]");
+  assert.equal(await warning.locator(".callout-title").innerText(), "Frost tonight");
+  assert.equal(await warning.locator(".callout-content li").count(), 2);
+  const tip = tab.locator("details.callout");
+  assert.equal(await tip.getByText("With fleece.").isVisible(), false);
+  await tip.locator("summary").focus();
+  await tab.keyboard.press("Enter");
+  await tip.getByText("With fleece.").waitFor();
+  assert.deepEqual(await tab.locator(".vs-math").allInnerTexts(), ["q = k \\Delta T", "Q = \\int_0^t q \\, d\\tau"]);
+  assert.match(await tab.locator(".vs-agent").innerText(), /It costs \$5 to \$10\./);
+  assert.equal(await tab.locator(".vs-agent :is(mark, del, .vs-comment)").count(), 3);
+  assert.equal(await tab.locator(".vs-agent .task-list-item .task-list-item ol li").innerText(), "ten of them");
+  // A footnote's number leads to it, by the keyboard too.
+  await tab.getByRole("link", { name: "Footnote 1" }).press("Enter");
+  assert.match(await tab.evaluate(() => document.activeElement.textContent), /About ten hours/);
+  await picture(tab, "obsidian-light");
+  await stage.close(tab);
+  const dark = await stage.open({ dark: true, height: 900 });
+  await dark.locator(".vs-agent .vs-note").waitFor();
+  await picture(dark, "obsidian-dark");
+  await stage.close(dark);
+  await stage.strike();
+}
+
 /** A question stands out and waits; the next message answers it. */
 export async function a_question_is_answered(set) {
   const stage = await Stage.set(set);
@@ -178,6 +222,61 @@ export async function the_composer_names_notes(set) {
   await tab.locator(".vs-agent").waitFor();
   await done(tab);
   assert.match(JSON.stringify(stage.model.requests.at(-1).messages), /Plot 27\.md/);
+  await stage.close(tab);
+  await stage.strike();
+}
+
+/** All of it is reached by the keyboard alone, has a name, and says nothing twice. */
+export async function the_keyboard_reaches_all(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open();
+  const rows = Array.from({ length: 60 }, (_, at) => `| ${at} | row |`).join("\n");
+  const on = gate();
+  stage.model.next(
+    async (turn) => {
+      await on.opened;
+      turn.call("read_file", { path: "Inbox.md" });
+    },
+    (turn) => turn.text(`See [[Inbox]].\n\n> [!note]- More\n> words\n\n| a | b |\n|---|---|\n${rows}\n\n\`\`\`sh\nls\n\`\`\`\n`),
+  );
+  await say(tab, "Show me");
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Working/.test(text));
+  // What is said anew only because it was drawn anew would be a change here.
+  await tab.locator(".vs-state").evaluate((state) => {
+    window.__said = 0;
+    new MutationObserver(() => (window.__said += 1)).observe(state, { childList: true, characterData: true, subtree: true });
+  });
+  on.open();
+  await tab.locator(".vs-agent pre").waitFor();
+  await done(tab);
+  await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
+  assert.equal(await tab.evaluate(() => window.__said), 1);
+
+  await tab.locator(".vs-input").focus();
+  const names = [];
+  const focused = () =>
+    tab.evaluate(() => {
+      const at = document.activeElement;
+      return { name: at.getAttribute("aria-label") ?? at.textContent.trim(), isAtStart: at.matches(".vs-title"), outline: getComputedStyle(at).outlineStyle };
+    });
+  for (let step = 0; step < 40; step++) {
+    await tab.keyboard.press("Shift+Tab");
+    const { name, isAtStart, outline } = await focused();
+    names.push(name);
+    assert.ok(name !== "" && outline === "solid", `${names.join(", ")}: ${outline}`);
+    if (isAtStart) break;
+  }
+  const order = ["Ask again", "Copy the answer", "Code", "Copy the code", "Table", "More", "Inbox", "Edit the message", "Copy the message", "Conversation", "New conversation"];
+  const places = order.map((name) => names.indexOf(name));
+  assert.deepEqual(places, places.toSorted((one, other) => one - other), names.join(", "));
+  assert.ok(!places.includes(-1), names.join(", "));
+  // A table of many pieces is stopped at once.
+  assert.equal(names.filter((name) => name === "Table").length, 1);
+  const session = await tab.context().newCDPSession(tab);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  const NAMED = ["button", "link", "combobox", "textbox", "article", "DisclosureTriangle"];
+  const unnamed = nodes.filter(({ ignored, role, name }) => !ignored && NAMED.includes(role.value) && !name?.value);
+  assert.deepEqual(unnamed.map(({ role }) => role.value), []);
   await stage.close(tab);
   await stage.strike();
 }

@@ -41,6 +41,11 @@ export interface Host {
   resolveLink?(linkpath: string, from: string): string | null;
   /** Draws an icon, by its name among Lucide's, into an element. */
   icon(element: HTMLElement, name: string): void;
+  /**
+   * Draws a formula of TeX; `block` where it stands on lines of its own. Left out where nothing can:
+   * then the TeX itself is shown.
+   */
+  math?(tex: string, block: boolean): Promise<HTMLElement>;
   /** The command that starts the daemon, for the person to type in a terminal. */
   startCommand(): string;
 }

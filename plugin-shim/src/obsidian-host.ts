@@ -3,8 +3,11 @@
 import {
   ConfirmationModal,
   FileSystemAdapter,
+  finishRenderMath,
+  loadMathJax,
   Notice,
   Platform,
+  renderMath,
   setIcon,
   type App,
 } from "obsidian";
@@ -67,6 +70,13 @@ export class ObsidianHost implements Host {
 
   icon(element: HTMLElement, name: string): void {
     setIcon(element, name);
+  }
+
+  async math(tex: string, block: boolean): Promise<HTMLElement> {
+    await loadMathJax();
+    const drawn = renderMath(tex, block);
+    await finishRenderMath();
+    return drawn;
   }
 
   startCommand(): string {

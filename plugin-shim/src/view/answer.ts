@@ -1,49 +1,138 @@
 /** A text that is drawn as it arrives: what is final once, what is last again, all of it in time. */
 
-import { element } from "./dom";
+import { box, clear } from "./dom";
 import { drawSegment } from "./blocks";
+import type { Host } from "../host";
+import { warmUp } from "./markdown";
 import type { Scope } from "./scope";
-import { Segments } from "./segments";
+import { type Segment, Segments } from "./segments";
 
-/** Milliseconds of one frame that are spent on texts. */
-const BUDGET = 5;
-/** Pieces from which a text is so long that what is not in sight is not laid out. */
-const LONG = 16;
-/** Pieces that are laid out, or left out, together: the browser watches each group. */
-const GROUP = 16;
+/** Milliseconds of one frame that are spent on what is in sight, */
+const BUDGET = 4;
+/** and of one task between frames on what is not. */
+const FAR_BUDGET = 6;
+/** Characters that are cut into pieces before the time is looked at. */
+const READ = 8_000;
+/** Pieces, lines and characters that are laid out, or left out, together: the browser watches each group. */
+const PIECES = 16;
+const LINES = 48;
+const CHARACTERS = 4_000;
+/** Groups at the end that are drawn within frames: about four screens. */
+const NEAR = 3;
 
-/** Draws the texts of a view, a little in each frame. */
+/** Characters of a formula from which it is shown as it was written; */
+const LONGEST_TEX = 2_000;
+/** so is one with commands that lead elsewhere, style what is around it, or change what others mean. */
+const UNSAFE_TEX = /\\(?:href|url|require|style|class|cssId|data|html[a-z]*|[gex]?def|let|(?:re)?newcommand|(?:re)?newenvironment|includegraphics|unicode)(?![a-z])/i;
+
+/** Says whether there is time for more. */
+type InTime = () => boolean;
+
+/** Draws the texts of a view: the end of each in frames, what lies far before it between them. */
 export class Painter {
-  private readonly waiting = new Set<Answer>();
-  private release: (() => void) | null = null;
+  private readonly near = new Set<Answer>();
+  private readonly far = new Set<Answer>();
+  private readonly formulas: HTMLElement[] = [];
+  private frame: (() => void) | null = null;
+  private task: (() => void) | null = null;
 
   constructor(
     private readonly scope: Scope,
     private readonly now: () => number,
+    private readonly math: Host["math"],
   ) {}
+
+  /** Gets ready, before anything is to be drawn, what the first text takes. */
+  warmUp(): void {
+    const steps = warmUp();
+    const step = (): void => {
+      const inTime = this.within(FAR_BUDGET);
+      do if (steps.next().done === true) return;
+      while (inTime());
+      this.scope.after(0, step);
+    };
+    this.scope.frame(() => this.scope.after(0, step));
+  }
 
   /** Has a text drawn in the next frame. */
   want(answer: Answer): void {
-    this.waiting.add(answer);
-    if (this.release || this.scope.ended) return;
-    this.release = this.scope.frame(() => this.paint());
+    this.near.add(answer);
+    this.plan();
+  }
+
+  /** A piece is drawn that stays: what takes longer to draw in it is drawn later. */
+  drew(piece: HTMLElement): void {
+    if (this.math) this.formulas.push(...piece.querySelectorAll<HTMLElement>(".vs-math"));
+  }
+
+  /** Draws now all of the text that an element is in. */
+  finish(within: Element): void {
+    for (const answer of this.far) if (answer.root.contains(within)) answer.fill(() => true);
   }
 
   forget(answer: Answer): void {
-    this.waiting.delete(answer);
+    this.near.delete(answer);
+    this.far.delete(answer);
+  }
+
+  private plan(): void {
+    if (this.scope.ended) return;
+    if (this.near.size > 0) this.frame ??= this.scope.frame(() => this.paint());
+    else if (this.far.size + this.formulas.length > 0) this.task ??= this.scope.after(0, () => this.fill());
   }
 
   private paint(): void {
-    this.release = null;
-    const end = this.now() + BUDGET;
-    const inTime = (): boolean => this.now() < end;
+    this.frame = null;
+    const inTime = this.within(BUDGET);
     // The newest first: it is what a person looks at.
-    for (const answer of [...this.waiting].reverse()) {
+    for (const answer of [...this.near].reverse()) {
+      if (answer.paint(inTime)) {
+        this.near.delete(answer);
+        if (answer.waits) this.far.add(answer);
+      }
       if (!inTime()) break;
-      if (answer.paint(inTime)) this.waiting.delete(answer);
     }
-    if (this.waiting.size > 0) this.release = this.scope.frame(() => this.paint());
+    this.plan();
   }
+
+  private fill(): void {
+    this.task = null;
+    const inTime = this.within(FAR_BUDGET);
+    for (const answer of [...this.far].reverse()) {
+      if (answer.fill(inTime)) this.far.delete(answer);
+      if (!inTime()) break;
+    }
+    // One alone may take as long as a piece of text.
+    const formula = inTime() ? this.formulas.shift() : undefined;
+    if (formula?.isConnected) void this.drawMath(formula);
+    this.plan();
+  }
+
+  private async drawMath(formula: HTMLElement): Promise<void> {
+    const tex = formula.textContent ?? "";
+    if (tex.length > LONGEST_TEX || UNSAFE_TEX.test(tex)) return;
+    try {
+      const drawn = await this.math?.(tex, formula.classList.contains("is-block"));
+      if (drawn) formula.replaceWith(drawn);
+    } catch {
+      // It stays as it was written.
+    }
+  }
+
+  private within(milliseconds: number): InTime {
+    const end = this.now() + milliseconds;
+    return () => this.now() < end;
+  }
+}
+
+/** Pieces that stand in one element. */
+interface Group {
+  root: HTMLElement;
+  /** What is not drawn yet. */
+  waiting: Segment[];
+  pieces: number;
+  lines: number;
+  characters: number;
 }
 
 /** One text in an element of its own. */
@@ -51,51 +140,59 @@ export class Answer {
   readonly root: HTMLElement;
   private segments = new Segments();
   private text = "";
+  private read = 0;
   private isOver = false;
-  private drawn = 0;
+  private isFinished = false;
+  private groups: Group[] = [];
+  /** Groups before this one are drawn. */
+  private drawnTo = 0;
   private open: HTMLElement | null = null;
-  private group: HTMLElement | null = null;
 
   constructor(
     near: Node,
     private readonly painter: Painter,
   ) {
-    this.root = element(near, "div", { class: "vs-markdown" });
+    this.root = box(near, "vs-markdown");
   }
 
   /** Shows this text; `over` where no more of it comes. What was drawn of it stays. */
   set(text: string, over: boolean): void {
     if (text === this.text && over === this.isOver) return;
     if (this.isOver || !text.startsWith(this.text)) this.restart();
-    this.segments.write(text.slice(this.text.length));
     this.text = text;
-    if (over && !this.isOver) {
-      this.isOver = true;
-      this.segments.finish();
-    }
+    this.isOver = over;
     this.painter.want(this);
   }
 
-  /** Draws what fits; answers whether all of it is drawn. */
-  paint(inTime: () => boolean): boolean {
-    let drew = false;
-    while (this.segments.hasSettled && (!drew || inTime())) {
-      const [segment] = this.segments.take(1);
-      if (!segment) break;
-      this.open?.remove();
-      this.open = null;
-      this.place(drawSegment(this.root, segment));
-      this.drawn += 1;
-      drew = true;
-      if (this.drawn === LONG) this.root.classList.add("is-long");
+  /** Whether something far from the end is not drawn yet. */
+  get waits(): boolean {
+    return this.groups.some((group, at) => at >= this.drawnTo && group.waiting.length > 0);
+  }
+
+  /** Draws the end as far as there is time; answers whether it stands. */
+  paint(inTime: InTime): boolean {
+    if (!this.cut(inTime)) return false;
+    this.closed();
+    const first = Math.max(0, this.groups.length - NEAR);
+    for (let at = this.groups.length - 1; at >= first; at--) {
+      const group = this.groups[at];
+      if (group && !this.draw(group, inTime)) return false;
     }
-    if (this.segments.hasSettled) return false;
     const open = this.segments.open();
-    const made = open && drawSegment(this.root, open);
-    if (made && this.open) this.open.replaceWith(made);
-    else if (made) this.place(made);
-    else this.open?.remove();
-    this.open = made;
+    if (open) {
+      this.open = drawSegment(this.root, open);
+      this.place(open.continues).root.appendChild(this.open);
+    }
+    return true;
+  }
+
+  /** Draws what is far from the end; answers whether all of it stands. */
+  fill(inTime: InTime): boolean {
+    for (let at = this.groups.length - 1; at >= this.drawnTo; at--) {
+      const group = this.groups[at];
+      if (group && !this.draw(group, inTime)) return false;
+    }
+    this.drawnTo = Math.max(0, this.groups.length - 1);
     return true;
   }
 
@@ -103,24 +200,79 @@ export class Answer {
     this.painter.forget(this);
   }
 
-  /** Puts a piece at the end, in the group that it falls into. */
-  private place(segment: HTMLElement): void {
-    if (!this.group || this.group.childElementCount >= GROUP) {
-      const continues = segment.classList.contains("is-continued");
-      this.group = element(this.root, "div", { class: continues ? "vs-group is-continued" : "vs-group" });
-      this.root.appendChild(this.group);
+  /** Cuts what has come into pieces, each in its group; answers whether all has been. */
+  private cut(inTime: InTime): boolean {
+    while (this.read < this.text.length) {
+      const to = Math.min(this.text.length, this.read + READ);
+      this.segments.write(this.text.slice(this.read, to));
+      this.read = to;
+      if (!inTime() && to < this.text.length) return false;
     }
-    this.group.appendChild(segment);
+    if (this.isOver && !this.isFinished) {
+      this.isFinished = true;
+      this.segments.finish();
+    }
+    for (const segment of this.segments.take()) {
+      const group = this.place(segment.continues);
+      group.waiting.push(segment);
+      group.pieces += 1;
+      group.lines += linesOf(segment.text);
+      group.characters += segment.text.length;
+    }
+    return true;
+  }
+
+  /** Draws what waits in a group; answers whether all of it is drawn. */
+  private draw(group: Group, inTime: InTime): boolean {
+    if (group.waiting.length === 0) return true;
+    while (group.waiting.length > 0) {
+      const segment = group.waiting.shift();
+      if (segment) this.painter.drew(group.root.appendChild(drawSegment(this.root, segment)));
+      if (group.waiting.length > 0 && !inTime()) return false;
+    }
+    group.root.style.removeProperty("min-height");
+    return inTime();
+  }
+
+  /** The group that the next piece falls into. */
+  private place(continues: boolean): Group {
+    const last = this.groups[this.groups.length - 1];
+    if (last && last.pieces < PIECES && last.lines < LINES && last.characters < CHARACTERS) return last;
+    const root = box(this.root, continues ? "vs-group is-continued" : "vs-group");
+    const group = { root, waiting: [], pieces: 0, lines: 0, characters: 0 };
+    if (last) estimate(last);
+    this.groups.push(group);
+    if (this.groups.length === NEAR) this.root.classList.add("is-long");
+    this.root.appendChild(root);
+    return group;
+  }
+
+  private closed(): void {
+    this.open?.remove();
+    this.open = null;
   }
 
   private restart(): void {
     this.segments = new Segments();
-    this.text = "";
-    this.isOver = false;
-    this.drawn = 0;
+    this.read = 0;
+    this.isFinished = false;
+    this.groups = [];
+    this.drawnTo = 0;
     this.open = null;
-    this.group = null;
     this.root.classList.remove("is-long");
-    while (this.root.lastChild) this.root.removeChild(this.root.lastChild);
+    clear(this.root);
   }
+}
+
+/** Has a group that is not laid out take about the room that it will take. */
+function estimate(group: Group): void {
+  const height = `${Math.round(Math.max(group.lines, group.characters / 50) * 1.6)}em`;
+  group.root.style.containIntrinsicBlockSize = `auto ${height}`;
+  if (group.waiting.length > 0) group.root.style.minHeight = height;
+}
+
+function linesOf(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
 }

@@ -1,7 +1,7 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
 import type { Approval } from "./chat";
-import { append, element, show } from "./dom";
+import { append, box, element, show } from "./dom";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
@@ -12,7 +12,7 @@ const SHOWN = 6;
 
 /** The cards of all that waits, above where the person writes. */
 export function approvalsView(parts: Parts): { root: HTMLElement; update(): void } {
-  const root = element(parts.root, "div", { class: "vs-approvals" });
+  const root = box(parts.root, "vs-approvals");
   const cards = new Map<number, HTMLElement>();
   return {
     root,
@@ -46,7 +46,7 @@ function drawApproval(parts: Parts, approval: Approval): HTMLElement {
     class: "vs-approval",
     attributes: { role: "group", "aria-labelledby": heading.id },
   });
-  card.appendChild(element(card, "div", { class: "vs-card-head" }, iconOf(parts, "hand"), heading));
+  card.appendChild(box(card, "vs-card-head", iconOf(parts, "hand"), heading));
   const isOurs = sessionId === parts.chat.sessionId;
   const who = isOurs ? [] : [`Asked by ${caller}${sessionId === "direct" ? "" : " in another conversation"}.`];
   const why = [...who, ...reasons.map(sentence)].join(" ");
@@ -55,11 +55,11 @@ function drawApproval(parts: Parts, approval: Approval): HTMLElement {
     setWords(words, why);
     card.appendChild(words);
   }
-  const list = element(card, "div", { class: "vs-approval-changes" });
+  const list = box(card, "vs-approval-changes");
   const draw = (from: number, to: number): void => {
     for (const change of changes.slice(from, to)) {
       const where = change.from ? `${change.from} → ${change.path}` : change.path;
-      const line = element(list, "div", { class: "vs-row-line" });
+      const line = box(list, "vs-row-line");
       append(
         line,
         iconOf(parts, actionIcon(change.action), `vs-icon vs-action-${change.action.replace("_", "-")}`),
@@ -91,7 +91,7 @@ function answers(
   options: Approval["params"]["options"],
   folder: string | null,
 ): HTMLElement {
-  const row = element(parts.root, "div", { class: "vs-answers" });
+  const row = box(parts.root, "vs-answers");
   const buttons = options.map((option) => {
     const where = folder === "" ? "the whole vault" : (folder ?? "");
     const isAlways = option.kind === "allow_always";

@@ -1,26 +1,29 @@
 /** Markdown as elements. Every element is made by name, every text is a text node. */
 
-import { element } from "./dom";
+import { box, element } from "./dom";
 import type { Block, Inline, ListItem } from "./markdown";
 import type { Link } from "./links";
 import type { Segment } from "./segments";
 import { readMarkdown } from "./markdown";
 
+type Cut = Extract<Segment, { kind: "markdown" }>;
+
 /** The element of one piece of a text. */
 export function drawSegment(near: Node, segment: Segment): HTMLElement {
-  const made = element(near, "div", { class: "vs-segment" });
+  const made = box(near, "vs-segment");
   if (segment.continues) made.classList.add("is-continued");
   if (segment.kind === "code") {
     made.classList.add("vs-segment-code");
     made.appendChild(code(near, segment.info, segment.text, !segment.continues));
   } else {
     const blocks = readMarkdown(segment.text);
-    blocks.forEach((block, at) => made.appendChild(drawBlock(near, block, segment.continues && at === 0)));
+    blocks.forEach((block, at) => made.appendChild(drawBlock(near, block, at === 0 ? segment : undefined)));
   }
   return made;
 }
 
-function drawBlock(near: Node, block: Block, continues: boolean): HTMLElement {
+/** `begins` is the piece that begins with the block. */
+function drawBlock(near: Node, block: Block, begins?: Cut): HTMLElement {
   switch (block.kind) {
     case "paragraph":
       return withInlines(element(near, "p", { attributes: { dir: "auto" } }), block.children);
@@ -34,15 +37,23 @@ function drawBlock(near: Node, block: Block, continues: boolean): HTMLElement {
       return list(near, block);
     case "quote": {
       const made = element(near, "blockquote", { attributes: { dir: "auto" } });
-      block.blocks.forEach((one) => made.appendChild(drawBlock(near, one, false)));
+      block.blocks.forEach((one) => made.appendChild(drawBlock(near, one)));
       return made;
+    }
+    case "callout":
+      return callout(near, block);
+    case "footnote": {
+      const attributes = { dir: "auto", tabindex: -1, "data-note": block.id };
+      const made = element(near, "p", { class: "vs-note", attributes });
+      made.appendChild(element(near, "sup", { text: block.id }));
+      return withInlines(made, block.children);
     }
     case "code":
       return code(near, block.info, block.text, true);
     case "rule":
       return element(near, "hr");
     case "table":
-      return table(near, block, continues);
+      return table(near, block, begins);
   }
 }
 
@@ -63,14 +74,33 @@ function listItem(near: Node, item: ListItem): HTMLElement {
   for (const block of item.blocks) {
     // The words of an item stand in it and not in a paragraph of their own.
     if (block.kind === "paragraph" && block === item.blocks[0]) withInlines(made, block.children);
-    else made.appendChild(drawBlock(near, block, false));
+    else made.appendChild(drawBlock(near, block));
   }
   return made;
 }
 
-function table(near: Node, block: Extract<Block, { kind: "table" }>, continues: boolean): HTMLElement {
+/** Named as Obsidian names them, so that a theme's callouts look the same here. */
+function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kind: "callout" }>): HTMLElement {
+  const attributes = { "data-callout": type, dir: "auto", open: fold === "+" };
+  const made = element(near, fold === "" ? "div" : "details", { class: "callout vs-callout", attributes });
+  const words = withInlines(box(near, "callout-title-inner"), title);
+  made.appendChild(element(near, fold === "" ? "div" : "summary", { class: "callout-title" }, words));
+  const content = box(near, "callout-content");
+  blocks.forEach((block) => content.appendChild(drawBlock(near, block)));
+  made.appendChild(content);
+  return made;
+}
+
+function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues, columns }: Partial<Cut> = {}): HTMLElement {
   const made = element(near, "table");
-  if (continues) made.classList.add("is-continued");
+  if (columns) {
+    made.classList.add("is-cut");
+    made.style.minWidth = `${3.5 * columns.length}em`;
+    const all = columns.reduce((one, other) => one + other);
+    const group = element(near, "colgroup");
+    for (const wide of columns) group.appendChild(element(near, "col", { attributes: { width: `${(100 * wide) / all}%` } }));
+    made.appendChild(group);
+  }
   const row = (cells: Inline[][], tag: "th" | "td"): HTMLElement => {
     const line = element(near, "tr");
     cells.forEach((cell, at) => {
@@ -85,11 +115,16 @@ function table(near: Node, block: Extract<Block, { kind: "table" }>, continues: 
   const body = element(near, "tbody");
   block.rows.forEach((cells) => body.appendChild(row(cells, "td")));
   made.appendChild(body);
-  return element(near, "div", { class: "vs-table", attributes: { tabindex: 0 } }, made);
+  return element(near, "div", { class: "vs-table", attributes: scrolled("Table", continues) }, made);
+}
+
+/** What may be wider than its place is scrolled by the keyboard too; of a long one the first piece alone is stopped at. */
+function scrolled(name: string, continues = false): Record<string, string | number> {
+  return continues ? {} : { role: "group", "aria-label": name, tabindex: 0 };
 }
 
 function code(near: Node, info: string, text: string, withHead: boolean): HTMLElement {
-  const made = element(near, "div", { class: "vs-code" });
+  const made = box(near, "vs-code");
   const language = info.split(/\s/)[0] ?? "";
   if (withHead) {
     const copy = element(near, "button", {
@@ -98,11 +133,11 @@ function code(near: Node, info: string, text: string, withHead: boolean): HTMLEl
       attributes: { type: "button", "data-action": "copy-code", "aria-label": "Copy the code" },
     });
     made.appendChild(
-      element(near, "div", { class: "vs-code-head" }, element(near, "span", { text: language }), copy),
+      box(near, "vs-code-head", element(near, "span", { text: language }), copy),
     );
   }
   made.appendChild(
-    element(near, "pre", { attributes: { dir: "ltr", tabindex: 0 } }, element(near, "code", { text })),
+    element(near, "pre", { attributes: { dir: "ltr", ...scrolled("Code", !withHead) } }, element(near, "code", { text })),
   );
   return made;
 }
@@ -122,6 +157,14 @@ function drawInline(near: Node, inline: Inline): Node {
       return element(near, "code", { text: inline.text });
     case "break":
       return element(near, "br");
+    case "math":
+      return element(near, "code", { class: inline.block ? "vs-math is-block" : "vs-math", text: inline.text, attributes: { dir: "ltr" } });
+    case "comment":
+      return element(near, "span", { class: "vs-comment", text: inline.text });
+    case "footnote": {
+      const attributes = { role: "link", tabindex: 0, "data-footnote": inline.id, "aria-label": `Footnote ${inline.id}` };
+      return element(near, "sup", {}, element(near, "a", { class: "vs-link", text: inline.id, attributes }));
+    }
     case "link":
       return drawLink(near, inline.link, inline.children, inline.image);
   }

@@ -1,7 +1,7 @@
 /** What a turn changed, in one card: each file with its counts, its diff, and the way back. */
 
 import type { DiffChange, ToolsCallResult } from "../protocol";
-import { append, clear, element, setText, show, toggle } from "./dom";
+import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
 import { counted, folderOf, noteName } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
@@ -23,7 +23,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   const title = element(root, "span", { class: "vs-card-title" });
   const counts = element(root, "span");
   const undo = textButton(root, "Undo", "vs-undo");
-  const head = element(root, "div", { class: "vs-card-head" }, iconOf(parts, "file-pen-line"), title, counts, undo);
+  const head = box(root, "vs-card-head", iconOf(parts, "file-pen-line"), title, counts, undo);
   const rows = element(root, "ul", { class: "vs-rows" });
   const more = textButton(root, "", "vs-more");
   const problem = element(root, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
@@ -72,7 +72,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   ): HTMLElement => {
     const row = element(root, "li", { class: "vs-row" });
     toggle(row, "is-undone", undone);
-    const line = element(root, "div", { class: "vs-row-line" });
+    const line = box(root, "vs-row-line");
     const where = change.from ? `${change.from} → ${change.path}` : change.path;
     const isNote = !change.action.startsWith("folder") && change.action !== "deleted" && !undone;
     const attributes = { title: where, dir: "auto", "data-path": isNote ? change.path : undefined };

@@ -11,7 +11,7 @@ import type {
   SessionUpdateParams,
   ToolsCallResult,
 } from "../protocol";
-import { type Changed, entriesOf, Timeline, type UserEntry } from "./timeline";
+import { type Changed, entriesOf, type Outcome, Timeline, type UserEntry } from "./timeline";
 
 /** Items that are asked for at once, */
 const PAGE = 40;
@@ -86,6 +86,8 @@ export class Chat {
   /** Events that came while a piece was loaded. */
   private held: (() => void)[] | null = null;
   private load = 0;
+  /** What became of calls that stand before what is loaded. */
+  private outcomes: Outcome[] = [];
   /** The person wants a new one: what goes on elsewhere is not shown in its place. */
   private isNew = false;
   private nextApproval = 1;
@@ -220,7 +222,8 @@ export class Chat {
         state: conversation.shown === "working" && branch === null ? ("running" as const) : ("idle" as const),
         waiting: conversation.state === "waiting",
       };
-      const changed = this.timeline.replace(entriesOf(items), standing);
+      this.outcomes = [];
+      const changed = this.timeline.replace(entriesOf(items, this.outcomes), standing);
       for (const set of changes ?? []) if (set.turn !== undefined) this.timeline.addSet(set.turn, set);
       this.timeline.entries.forEach((entry) => changed.keys.add(entry.key));
       this.afterLoad();
@@ -259,7 +262,7 @@ export class Chat {
       });
       if (load !== this.load) return;
       this.earlier = answer.earlier;
-      const changed = this.timeline.prepend(entriesOf(answer.items));
+      const changed = this.timeline.prepend(entriesOf(answer.items, this.outcomes));
       for (const set of answer.changes ?? []) {
         if (set.turn === undefined) continue;
         this.timeline.addSet(set.turn, set).keys.forEach((key) => changed.keys.add(key));

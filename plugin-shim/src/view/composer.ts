@@ -1,7 +1,7 @@
 /** Where the person writes: text, notes that are meant, images, and the way to send or to stop. */
 
 import type { Completion } from "../protocol";
-import { append, clear, element, setText, show, toggle } from "./dom";
+import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { completed, draggedPath, type Mention, mentionAt } from "./completion";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { Draft } from "./chat";
@@ -43,7 +43,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const { scope } = parts;
   const listId = `vs-completions-${++lists}`;
   const root = element(parts.root, "form", { class: "vs-composer" });
-  const editing = element(root, "div", { class: "vs-editing" });
+  const editing = box(root, "vs-editing");
   const stopEditing = textButton(root, "Cancel", "vs-small");
   append(editing, iconOf(parts, "pencil"), element(root, "span", { text: "Editing: what came after goes on as a branch of its own" }), stopEditing);
   const chips = element(root, "div", { class: "vs-chips", attributes: { role: "list", "aria-label": "What goes with the message" } });
@@ -70,9 +70,9 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const send = iconButton(parts, "arrow-up", "Send", "vs-send");
   send.type = "submit";
   const usage = element(root, "span", { class: "vs-usage" });
-  const bar = element(root, "div", { class: "vs-composer-bar" }, note, selection, image, file, usage, stop, send);
-  const box = element(root, "div", { class: "vs-composer-box" }, editing, chips, input, bar);
-  root.append(list, box);
+  const bar = box(root, "vs-composer-bar", note, selection, image, file, usage, stop, send);
+  const frame = box(root, "vs-composer-box", editing, chips, input, bar);
+  root.append(list, frame);
 
   let attachments: Draft["attachments"] = [];
   let images: Draft["images"] = [];
@@ -348,8 +348,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
     reset();
     input.focus();
   });
-  scope.listen(box, "click", (event) => {
-    if (event.target === box || event.target === bar) input.focus();
+  scope.listen(frame, "click", (event) => {
+    if (event.target === frame || event.target === bar) input.focus();
   });
   scope.add(parts.host.onActiveNote(update));
   closeList();

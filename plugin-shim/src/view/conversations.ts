@@ -1,6 +1,6 @@
 /** The list of all conversations, with a search in what was said. */
 
-import { append, clear, element, setText, show } from "./dom";
+import { append, box, clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ConversationInfo, FoundConversation } from "../protocol";
 import { said } from "./chat";
@@ -38,7 +38,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   const back = iconButton(parts, "x", "Close the list");
   const rows = element(root, "ul", { class: "vs-sessions" });
   const note = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
-  root.append(element(root, "div", { class: "vs-list-head" }, iconOf(parts, "search"), search, back), rows, note);
+  root.append(box(root, "vs-list-head", iconOf(parts, "search"), search, back), rows, note);
   show(root, false);
   let request = 0;
   let cursor: string | undefined;

@@ -1,6 +1,6 @@
 /** A diff as lines with numbers. */
 
-import { element } from "./dom";
+import { box, element } from "./dom";
 import { countsSaid, type Diff, type DiffLine, parseDiff } from "./diff";
 
 /** Lines that are drawn at first; the others come when they are asked for. */
@@ -34,7 +34,7 @@ function drawLine(near: Node, line: DiffLine): HTMLElement {
   if (line.kind === "gap") return element(near, "div", { class: "vs-diff-gap", text: "⋯" });
   if (line.kind === "note") return element(near, "div", { class: "vs-diff-note", text: line.text });
   const sign = line.kind === "added" ? "+" : line.kind === "removed" ? "−" : " ";
-  const made = element(near, "div", { class: `vs-diff-line is-${line.kind}` });
+  const made = box(near, `vs-diff-line is-${line.kind}`);
   made.append(
     element(near, "span", { class: "vs-diff-number", text: String(line.new ?? line.old ?? "") }),
     element(near, "span", { class: "vs-diff-sign", text: sign }),

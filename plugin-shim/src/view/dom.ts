@@ -28,6 +28,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made_;
 }
 
+/** An element that is there to be laid out: a `div` with a class. */
+export function box(near: Document | Node, class_: string, ...children: Child[]): HTMLDivElement {
+  return element(near, "div", { class: class_ }, ...children);
+}
+
 /** The document that a node is in now. */
 export function documentOf(near: Document | Node): Document {
   return near.ownerDocument ?? (near as Document);

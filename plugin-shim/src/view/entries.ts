@@ -1,6 +1,6 @@
 /** One entry of the timeline each: what was said, thought, called, told. */
 
-import { clear, element, setText, show, toggle } from "./dom";
+import { box, clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
 import { drawDiff } from "./diff-view";
 import { noteName, sourceName, when } from "./format";
@@ -29,10 +29,10 @@ const LONG_LINES = 14;
 export function userView(parts: Parts, actions: EntryActions): EntryView<UserEntry> {
   const root = element(parts.root, "article", { class: "vs-entry vs-user" });
   const bubble = element(root, "div", { class: "vs-bubble", attributes: { dir: "auto" } });
-  const text = element(root, "div", { class: "vs-user-text" });
+  const text = box(root, "vs-user-text");
   const more = textButton(root, "Show all", "vs-more");
   bubble.append(text, more);
-  const foot = element(root, "div", { class: "vs-foot" });
+  const foot = box(root, "vs-foot");
   const source = element(root, "span", { class: "vs-source" });
   const state = element(root, "span", { class: "vs-pending" });
   const time = element(root, "time", { class: "vs-time" });
@@ -109,11 +109,11 @@ export function noteLink(near: Node, path: string, text: string): HTMLElement {
 
 export function agentView(parts: Parts, actions: EntryActions): EntryView<AgentEntry> {
   const root = element(parts.root, "article", { class: "vs-entry vs-agent" });
-  const badge = element(root, "div", { class: "vs-question-badge" }, element(root, "span", { class: "vs-dot is-waiting" }), "Waiting for you");
+  const badge = box(root, "vs-question-badge", element(root, "span", { class: "vs-dot is-waiting" }), "Waiting for you");
   const cut = element(root, "div", { class: "vs-aside", text: "The beginning comes when the answer is whole." });
   const broke = element(root, "div", { class: "vs-aside", text: "The answer broke off here." });
   const answer = new Answer(root, parts.painter);
-  const foot = element(root, "div", { class: "vs-foot" });
+  const foot = box(root, "vs-foot");
   const time = element(root, "time", { class: "vs-time" });
   const copy = iconButton(parts, "copy", "Copy the answer");
   const retry = iconButton(parts, "rotate-ccw", "Ask again");
@@ -177,7 +177,7 @@ export function callView(parts: Parts): EntryView<CallEntry> {
   const title = element(root, "span", { class: "vs-call-title", attributes: { dir: "auto" } });
   const state = element(root, "span", { class: "vs-call-state" });
   const summary = element(root, "summary", {}, icon, title, state, iconOf(parts, "chevron-right", "vs-icon vs-turns"));
-  const body = element(root, "div", { class: "vs-call-body" });
+  const body = box(root, "vs-call-body");
   details.append(summary, body);
   root.appendChild(details);
   let shown: CallEntry | null = null;

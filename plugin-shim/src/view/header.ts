@@ -69,8 +69,9 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     show(branch, chat.branches.length > 1);
     show(more, info !== null);
     const words = stateWords(parts);
-    clear(state);
-    if (words) state.append(element(state, "span", { class: `vs-dot is-${words.kind}` }), element(state, "span", { class: "vs-state-text", text: words.text }));
+    // Written anew it would be said anew, too.
+    if (state.textContent !== (words?.text ?? "")) clear(state);
+    if (words && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${words.kind}` }), element(state, "span", { class: "vs-state-text", text: words.text }));
     show(state, words !== null);
     const current = models?.chain[0];
     show(model, models !== null);

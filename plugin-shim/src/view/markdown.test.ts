@@ -46,6 +46,94 @@ describe("markdown", () => {
     expect(inlines("a == b == c")).toEqual([{ kind: "text", text: "a == b == c" }]);
   });
 
+  it("reads formulas, and leaves prices alone", () => {
+    expect(inlines("so $E = mc^2$, and $a_1 * b_2 * c$.")).toEqual([
+      { kind: "text", text: "so " },
+      { kind: "math", text: "E = mc^2", block: false },
+      { kind: "text", text: ", and " },
+      { kind: "math", text: "a_1 * b_2 * c", block: false },
+      { kind: "text", text: "." },
+    ]);
+    for (const text of ["it costs $5 and then $10", "between $5-$10", "a $ b $ c", "\\$x$ is none", "$x", "$$"]) {
+      expect(words(readMarkdown(text)), text).not.toContain('"math"');
+    }
+    expect(inlines("`$x$`")).toEqual([{ kind: "code", text: "$x$" }]);
+    expect(inlines("$\\text{5\\$}$")).toEqual([{ kind: "math", text: "\\text{5\\$}", block: false }]);
+  });
+
+  it("reads formulas on lines of their own, whatever their lines begin with", () => {
+    const tex = "\\begin{aligned}\n- a &= b \\\\\n# c_1 &= d_1\n---\n\\end{aligned}";
+    const math = { kind: "paragraph", children: [{ kind: "math", text: tex, block: true }] };
+    expect(readMarkdown(`$$\n${tex}\n$$`)).toEqual([math]);
+    expect(readMarkdown(`It is\n$$\n${tex}\n$$\nof old.`)).toEqual([
+      { kind: "paragraph", children: [{ kind: "text", text: "It is" }] },
+      math,
+      { kind: "paragraph", children: [{ kind: "text", text: "of old." }] },
+    ]);
+    expect(inlines("with $$x$$ in it")[1]).toEqual({ kind: "math", text: "x", block: true });
+  });
+
+  it("reads callouts", () => {
+    expect(readMarkdown("> [!Note] The **title**\n> one\n>\n> - two")).toMatchObject([
+      {
+        kind: "callout",
+        type: "note",
+        fold: "",
+        title: [{ text: "The " }, { kind: "styled", style: "strong" }],
+        blocks: [{ kind: "paragraph" }, { kind: "list" }],
+      },
+    ]);
+    expect(readMarkdown("> [!faq]- Folded\n> x")[0]).toMatchObject({ fold: "-", title: [{ text: "Folded" }] });
+    expect(readMarkdown("> [!tip]+")[0]).toMatchObject({ fold: "+", title: [{ text: "Tip" }], blocks: [] });
+    expect(readMarkdown("> [!a]\n> > [!b] inner\n> > x")[0]).toMatchObject({
+      blocks: [{ kind: "callout", type: "b", blocks: [{ kind: "paragraph" }] }],
+    });
+    expect(readMarkdown("> no [!note] at its beginning")[0]).toMatchObject({ kind: "quote" });
+  });
+
+  it("reads footnotes where they are named and where they stand", () => {
+    expect(inlines("so it is[^1], they say[^long-name]")).toEqual([
+      { kind: "text", text: "so it is" },
+      { kind: "footnote", id: "1" },
+      { kind: "text", text: ", they say" },
+      { kind: "footnote", id: "long-name" },
+    ]);
+    expect(readMarkdown("[^1]: word\n[^2]: Two *words*\nand more")).toMatchObject([
+      { kind: "footnote", id: "1", children: [{ text: "word" }] },
+      { kind: "footnote", id: "2", children: [{ text: "Two " }, { style: "em" }, { kind: "break" }, { text: "and more" }] },
+    ]);
+    expect(inlines("an aside^[of *two* words].")[1]).toMatchObject({ kind: "styled", style: "small", children: [{ text: "of " }, {}, {}] });
+  });
+
+  it("shows comments, for nothing that a model says is hidden", () => {
+    expect(inlines("a %%not *for* you%% b")[1]).toEqual({ kind: "comment", text: "%%not *for* you%%" });
+    expect(inlines("100%% sure")).toEqual([{ kind: "text", text: "100%% sure" }]);
+  });
+
+  it("reads headings that are underlined", () => {
+    expect(readMarkdown("One\n===\n\nTwo *2*\nlines\n---\nafter")).toMatchObject([
+      { kind: "heading", depth: 1, children: [{ text: "One" }] },
+      { kind: "heading", depth: 2, children: [{ text: "Two " }, {}, { kind: "break" }, { text: "lines" }] },
+      { kind: "paragraph" },
+    ]);
+    expect(readMarkdown("- item\n---\n\n> q\n===\n\n# h\n---").map((block) => block.kind)).toEqual(["list", "rule", "quote", "heading", "rule"]);
+    expect(readMarkdown("| a |\n|---|\n| b |")[0]).toMatchObject({ kind: "table" });
+  });
+
+  it("reads lists in lists, with tasks and code", () => {
+    const [list] = readMarkdown("- [ ] one\n  - [x] two\n    1. three\n\n       ```js\n       four\n       ```\n- five");
+    expect(list).toMatchObject({
+      items: [
+        { checked: false, blocks: [{}, { kind: "list", items: [{ checked: true, blocks: [{}, { kind: "list", ordered: true, items: [{ blocks: [{}, { kind: "code", text: "four" }] }] }] }] }] },
+        { blocks: [{ kind: "paragraph" }] },
+      ],
+    });
+  });
+
+  it("has embeds be links", () => {
+    expect(inlines("![[Compost#Layers]]")[0]).toMatchObject({ kind: "link", image: true, link: { kind: "note", linkpath: "Compost#Layers" } });
+  });
+
   it("breaks lines where they break", () => {
     expect(inlines("one\ntwo").map((one) => one.kind)).toEqual(["text", "break", "text"]);
     expect(inlines("one<br>two").map((one) => one.kind)).toEqual(["text", "break", "text"]);
@@ -117,6 +205,18 @@ describe("markdown", () => {
       " ".repeat(6_000) + "x",
       "1. ".repeat(2_000),
       "\\".repeat(6_000),
+      "$".repeat(6_000),
+      "$a ".repeat(2_000),
+      "$$a".repeat(1_999),
+      "%%".repeat(2_999),
+      "%% a ".repeat(1_201),
+      "[^".repeat(700),
+      "^[a ".repeat(1_000),
+      "[^a]: ".repeat(1_000),
+      "\n[^a]:".repeat(1_000),
+      "> [!a] ".repeat(16),
+      `${"a\n".repeat(2_000)}===`,
+      "a\n==".repeat(1_500),
     ];
     for (const text of hostile) {
       const before = performance.now();

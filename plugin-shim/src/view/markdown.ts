@@ -3,14 +3,20 @@
  * would be loaded from elsewhere, such as an image, is a link that says where it leads.
  */
 
-import { getDefaults, Lexer, type Token, type Tokens } from "marked";
+import { getDefaults, Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import { type Link, linkOf, wikiLink } from "./links";
 
 export type Inline =
   | { kind: "text"; text: string }
-  | { kind: "styled"; style: "strong" | "em" | "del" | "mark"; children: Inline[] }
+  | { kind: "styled"; style: "strong" | "em" | "del" | "mark" | "small"; children: Inline[] }
   | { kind: "code"; text: string }
   | { kind: "break" }
+  /** TeX; `block` where it stands on lines of its own. */
+  | { kind: "math"; text: string; block: boolean }
+  /** What is between `%%`, with these. */
+  | { kind: "comment"; text: string }
+  /** A number that leads to a footnote. */
+  | { kind: "footnote"; id: string }
   | { kind: "link"; link: Link; children: Inline[]; image: boolean };
 
 export interface ListItem {
@@ -26,6 +32,9 @@ export type Block =
   | { kind: "heading"; depth: number; children: Inline[] }
   | { kind: "list"; ordered: boolean; start: number; items: ListItem[] }
   | { kind: "quote"; blocks: Block[] }
+  /** `fold` is `+` or `-` where it can be folded: open at first, or closed. */
+  | { kind: "callout"; type: string; fold: string; title: Inline[]; blocks: Block[] }
+  | { kind: "footnote"; id: string; children: Inline[] }
   | { kind: "code"; info: string; text: string }
   | { kind: "rule" }
   | { kind: "table"; align: Align[]; head: Inline[][]; rows: Inline[][][] };
@@ -41,39 +50,101 @@ type Extensions = NonNullable<ReturnType<typeof getDefaults>["extensions"]>;
 type Start = NonNullable<Extensions["startInline"]>[number];
 type Read = NonNullable<Extensions["inline"]>[number];
 
-const startsWikiLink: Start = (text) => {
-  const at = text.search(/!?\[\[/);
+// What Obsidian's Markdown has beyond GitHub's.
+const OWN_BEGINS = /!?\[\[|==|\$|%%|\[\^|\^\[/;
+const WIKI_LINK = /^(!?)\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]/;
+const HIGHLIGHT = /^==(?=\S)([^=\n]*[^=\s])==(?!=)/;
+const MATH = /^\$(?!\s)((?:\\.|[^\\$\n])+)(?<!\s)\$(?![\d$])/;
+const MATH_BLOCK = /^ {0,3}\$\$((?:\\[^]|[^\\$])+)\$\$/;
+const COMMENT = /^%%[^]+?%%/;
+const FOOTNOTE = /^\[\^([^\]\s]+)\]/;
+const INLINE_NOTE = /^\^\[([^[\]\n]+)\]/;
+const OWN_BLOCK = /\n(?: {0,3}\$\$|\[\^[^\]\s]+\]:)/;
+const NOTE = /^\[\^([^\]\s]+)\]:[ \t]*([^\n]*(?:\n(?!\[\^|[ \t]*\n)[^\n]+)*)(?:\n+|$)/;
+const CALLOUT = /^\[!([^\]\n]+)\]([+-]?)[ \t]*([^\n]*)(?:\n|$)/;
+
+const startsOwn: Start = (text) => {
+  const at = text.search(OWN_BEGINS);
   return at < 0 ? undefined : at;
 };
-const readWikiLink: Read = (text) => {
-  const found = /^(!?)\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]/.exec(text);
-  if (!found) return undefined;
-  const [raw, embed, target = "", alias] = found;
-  return { type: "wikilink", raw, target, alias, embed: embed === "!" };
+const readOwn: Read = function (text) {
+  let found: RegExpExecArray | null;
+  const token = (type: string, rest: object): ReturnType<Read> => ({ type, raw: found?.[0] ?? "", ...rest });
+  if ((found = WIKI_LINK.exec(text))) return token("wikilink", { target: found[2], alias: found[3], embed: found[1] === "!" });
+  if ((found = HIGHLIGHT.exec(text))) return token("mark", { tokens: this.lexer.inlineTokens(found[1] ?? "") });
+  if ((found = MATH_BLOCK.exec(text))) return token("math", { text: found[1], block: true });
+  if ((found = MATH.exec(text))) return token("math", { text: found[1] });
+  if ((found = COMMENT.exec(text))) return token("comment", {});
+  if ((found = FOOTNOTE.exec(text))) return token("footnote", { id: found[1] });
+  if ((found = INLINE_NOTE.exec(text))) return token("small", { tokens: this.lexer.inlineTokens(found[1] ?? "") });
+  return undefined;
 };
-const startsHighlight: Start = (text) => {
-  const at = text.indexOf("==");
-  return at < 0 ? undefined : at;
+const startsOwnBlock: Start = (text) => {
+  const at = text.search(OWN_BLOCK);
+  return at < 0 ? undefined : at + 1;
 };
-const readHighlight: Read = function (text) {
-  const found = /^==(?=\S)([^=\n]*[^=\s])==(?!=)/.exec(text);
-  if (!found) return undefined;
-  const [raw, inner = ""] = found;
-  return { type: "highlight", raw, tokens: this.lexer.inlineTokens(inner) };
+const readOwnBlock: Read = function (text) {
+  const note = NOTE.exec(text);
+  if (note) return { type: "note", raw: note[0], id: note[1], tokens: this.lexer.inlineTokens(note[2] ?? "") };
+  const [raw] = MATH_BLOCK.exec(text) ?? [];
+  // Words behind it make it a part of a paragraph.
+  if (raw === undefined || /^[ \t]*\S/.test(text.slice(raw.length))) return undefined;
+  // Another name than a paragraph's: such a one would take what follows into itself.
+  return { type: "formula", raw, tokens: this.lexer.inlineTokens(raw.trim()) };
 };
 
 // The reader alone, and not the class around it, which would bring the writer of HTML along.
 const extensions = {
-  startInline: [startsWikiLink, startsHighlight],
-  inline: [readWikiLink, readHighlight],
+  startInline: [startsOwn],
+  inline: [readOwn],
+  startBlock: [startsOwnBlock],
+  block: [readOwnBlock],
 } as Partial<Extensions> as Extensions;
 const options = { ...getDefaults(), gfm: true, breaks: true, extensions };
+
+/** The line under a heading. */
+const UNDERLINE = /\n {0,3}(=+|-+)[ \t]*(?:\n+|$)/;
+/** A line that is none of a paragraph. */
+const NO_WORDS = /^(?: {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>|```|~~~)|[ \t]*$)/m;
+
+/** `marked`'s own rules, but for underlined headings: that one takes many times longer to compile than all others. */
+class Reader extends Tokenizer<string, unknown> {
+  override lheading(rest: string): Tokens.Heading | undefined {
+    const found = UNDERLINE.exec(rest);
+    const text = rest.slice(0, found?.index ?? 0);
+    if (!found || NO_WORDS.test(text)) return undefined;
+    const raw = text + found[0];
+    return { type: "heading", raw, depth: found[1]?.startsWith("=") ? 1 : 2, text, tokens: this.lexer.inline(text.trim()) };
+  }
+}
+
+function lexer(): Lexer<string, unknown> {
+  return new Lexer({ ...options, tokenizer: new Reader() });
+}
+
+/**
+ * Has the reader's rules compiled before anything is read, one with each step: the engine does that
+ * at the first use, and for all of them it takes longer than a frame.
+ */
+export function* warmUp(): Generator<void> {
+  const tokenizer = new Reader();
+  new Lexer({ ...options, tokenizer });
+  const { block, inline } = tokenizer.rules;
+  for (const rule of [...Object.values(block), ...Object.values(inline)]) {
+    if (rule === block.lheading) continue;
+    // The second use compiles it for good.
+    rule.exec("x y");
+    rule.exec("x y");
+    rule.lastIndex = 0;
+    yield;
+  }
+}
 
 /** Reads a piece of Markdown. What cannot be read is a paragraph of its own words. */
 export function readMarkdown(text: string): Block[] {
   if (TOO_DEEP.test(text) || tooMany(text)) return [plain(text)];
   try {
-    return blocksOf(new Lexer({ ...options }).lex(text), 0);
+    return blocksOf(lexer().lex(text), 0);
   } catch {
     // The reader is somebody else's: whatever it stumbles over, the words are shown.
     return [plain(text)];
@@ -116,12 +187,15 @@ function blockOf(token: Tokens.Generic, depth: number): Block | null {
     case "heading":
       return { kind: "heading", depth: (token as Tokens.Heading).depth, children: inlines(token, depth) };
     case "paragraph":
+    case "formula":
     case "text":
       return { kind: "paragraph", children: inlines(token, depth) };
     case "list":
       return listOf(token as Tokens.List, depth);
+    case "note":
+      return { kind: "footnote", id: String(token["id"]), children: inlines(token, depth) };
     case "blockquote":
-      return { kind: "quote", blocks: blocksOf(token.tokens ?? [], depth + 1) };
+      return calloutOf(token, depth) ?? { kind: "quote", blocks: blocksOf(token.tokens ?? [], depth + 1) };
     case "code": {
       const { lang, text } = token as Tokens.Code;
       return { kind: "code", info: lang ?? "", text };
@@ -133,6 +207,22 @@ function blockOf(token: Tokens.Generic, depth: number): Block | null {
     default:
       return token.raw.trim() === "" ? null : plain(token.raw.trimEnd());
   }
+}
+
+/** A quote that begins with `[!type]`. */
+function calloutOf(quote: Tokens.Generic, depth: number): Block | null {
+  const [head, kind, fold = "", title] = CALLOUT.exec(quote["text"] as string) ?? [];
+  if (head === undefined || kind === undefined) return null;
+  const type = kind.trim().toLowerCase();
+  const shown = title || type.charAt(0).toUpperCase() + type.slice(1);
+  const rest = (quote["text"] as string).slice(head.length);
+  return {
+    kind: "callout",
+    type,
+    fold,
+    title: inlinesOf(lexer().inlineTokens(shown), depth + 1),
+    blocks: blocksOf(lexer().lex(rest), depth + 1),
+  };
 }
 
 function listOf(list: Tokens.List, depth: number): Block {
@@ -173,9 +263,15 @@ function inlineOf(token: Tokens.Generic, depth: number): Inline | null {
     case "strong":
     case "em":
     case "del":
+    case "mark":
+    case "small":
       return { kind: "styled", style: token.type, children: inlines(token, depth) };
-    case "highlight":
-      return { kind: "styled", style: "mark", children: inlines(token, depth) };
+    case "math":
+      return { kind: "math", text: String(token["text"]).trim(), block: token["block"] === true };
+    case "comment":
+      return { kind: "comment", text: token.raw };
+    case "footnote":
+      return { kind: "footnote", id: String(token["id"]) };
     case "codespan":
       return { kind: "code", text: (token as Tokens.Codespan).text };
     case "br":

@@ -1,7 +1,7 @@
 /** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
-import { element, setText, show, toggle } from "./dom";
+import { box, element, setText, show, toggle } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import { counted } from "./format";
@@ -13,7 +13,12 @@ const NEAR = 48;
 /** Milliseconds for which what a person did explains a scroll. */
 const MEANT = 1_000;
 /** Pixels before the first entry at which older ones are loaded. */
-const AHEAD = 800;
+const AHEAD = 2_000;
+/** Milliseconds of one frame that are spent on making entries, and how many are made at least. */
+const BUDGET = 3;
+const AT_LEAST = 8;
+/** Entries that are laid out, or left out, together: the browser watches each run of them. */
+const RUN = 8;
 
 export interface Messages {
   root: HTMLElement;
@@ -24,24 +29,24 @@ export interface Messages {
 
 export function messages(parts: Parts, actions: EntryActions): Messages {
   const { chat, scope } = parts;
-  const root = element(parts.root, "div", { class: "vs-messages" });
+  const root = box(parts.root, "vs-messages");
   const scroller = element(root, "div", {
     class: "vs-scroll",
     attributes: { role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 },
   });
   const older = element(root, "div", { class: "vs-older", attributes: { role: "status" } });
-  const list = element(root, "div", { class: "vs-list" });
-  const empty = element(root, "div", { class: "vs-empty" });
+  const list = box(root, "vs-list");
+  const empty = box(root, "vs-empty");
   empty.append(
     element(empty, "div", { class: "vs-empty-title", text: "What shall be done in your notes?" }),
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about them, or have them written, moved and tidied. Every change can be undone." }),
   );
-  const work = element(root, "div", { class: "vs-work", attributes: { role: "status" } });
+  const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
   for (let count = 0; count < 3; count++) dots.appendChild(element(dots, "span"));
   const workText = element(root, "span");
   work.append(dots, workText);
-  const content = element(root, "div", { class: "vs-content" }, older, empty, list, work);
+  const content = box(root, "vs-content", older, empty, list, work);
   scroller.appendChild(content);
   const jump = textButton(root, "Latest", "vs-jump");
   jump.prepend(iconOf(parts, "arrow-down"));
@@ -53,6 +58,8 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   /** Until when a scroll is the person's: they turned a wheel, touched, or pressed a key. */
   let meantUntil = 0;
   let isHeld = false;
+  /** Entries wait for their elements. */
+  let ordering: (() => void) | null = null;
 
   const toEnd = (): void => {
     isPinned = true;
@@ -74,7 +81,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const isNearStart = (): boolean => scroller.scrollTop < AHEAD;
 
   const mayLoad = (): void => {
-    if (chat.earlier && !chat.loading && isNearStart()) {
+    if (chat.earlier && !chat.loading && !ordering && isNearStart()) {
       // At the very top nothing holds the place while elements come before it.
       if (scroller.scrollTop === 0 && !isPinned) scroller.scrollTop = 1;
       void chat.older();
@@ -103,40 +110,72 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const drop = (key: string): void => {
     const view = views.get(key);
     if (!view) return;
+    const run = view.root.parentElement;
     view.end?.();
     view.root.remove();
+    if (run?.childElementCount === 0) run.remove();
     views.delete(key);
   };
 
-  const add = (entry: Entry, before: Element | null): void => {
+  const add = (entry: Entry): EntryView => {
     const view = make(entry);
     views.set(entry.key, view);
     view.update(entry);
-    list.insertBefore(view.root, before);
+    return view;
   };
 
-  /** Has the elements stand as the entries do; those that stand right are not touched. */
-  const order = (): void => {
+  /** Puts an entry behind another, or before all. */
+  const put = (entry: Element, behind: Element | null): void => {
+    const old = entry.parentElement;
+    let run = behind ? behind.parentElement : list.firstElementChild;
+    if (!run || run.childElementCount >= RUN) {
+      const next = behind?.nextElementSibling;
+      const made = box(root, "vs-run");
+      list.insertBefore(made, behind ? (run?.nextElementSibling ?? null) : run);
+      // What stood behind it in the full run stays behind it.
+      for (let moved = next; moved; ) {
+        const after: Element | null = moved.nextElementSibling;
+        made.appendChild(moved);
+        moved = after;
+      }
+      run = made;
+      run.prepend(entry);
+    } else run.insertBefore(entry, behind ? behind.nextElementSibling : run.firstElementChild);
+    if (old?.childElementCount === 0) old.remove();
+  };
+
+  /**
+   * Has the elements stand as the entries do, the newest first, as far as there is time; answers
+   * whether all do. Those that stand right are not touched.
+   */
+  const order = (): boolean => {
     const { entries } = chat.timeline;
-    const last = entries[entries.length - 1];
-    if (last && !views.has(last.key) && views.size === entries.length - 1) {
-      const before = entries[entries.length - 2];
-      const isBehind = before === undefined || views.get(before.key)?.root === list.lastElementChild;
-      // Nearly always one comes behind all others.
-      if (isBehind && list.childElementCount === views.size) {
-        add(last, null);
-        return;
+    const end = performance.now() + BUDGET;
+    const keys = new Set(entries.map((entry) => entry.key));
+    for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
+    let placed = 0;
+    let at: Element | null = list.lastElementChild?.lastElementChild ?? null;
+    for (let left = entries.length - 1; left >= 0; left--) {
+      const entry = entries[left];
+      if (!entry) continue;
+      const view = views.get(entry.key) ?? add(entry);
+      if (view.root === at) at = at.previousElementSibling ?? at.parentElement?.previousElementSibling?.lastElementChild ?? null;
+      else {
+        put(view.root, at);
+        placed += 1;
+        if (placed >= AT_LEAST && performance.now() > end) return left === 0;
       }
     }
-    const keys = new Set(chat.timeline.entries.map((entry) => entry.key));
-    for (const key of [...views.keys()]) if (!keys.has(key)) drop(key);
-    let at: Element | null = list.firstElementChild;
-    for (const entry of chat.timeline.entries) {
-      const view = views.get(entry.key);
-      if (!view) add(entry, at);
-      else if (view.root === at) at = at.nextElementSibling;
-      else list.insertBefore(view.root, at);
-    }
+    return true;
+  };
+
+  /** Orders now what there is time for, and the rest in the frames that follow. */
+  const orderAll = (): void => {
+    ordering?.();
+    ordering = order() ? null : scope.frame(() => {
+      orderAll();
+      if (!ordering) mayLoad();
+    });
   };
 
   const drawWork = (): void => {
@@ -158,7 +197,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
         const entry = chat.timeline.get(key);
         if (entry) views.get(key)?.update(entry);
       }
-      if (timeline.order) order();
+      if (timeline.order) orderAll();
       if (timeline.standing) {
         drawWork();
         // Whether a question still waits is seen on it.

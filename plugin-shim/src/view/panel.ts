@@ -1,6 +1,6 @@
 /** What stands in place of the chat while there is no daemon to talk to. */
 
-import { append, clear, element, show } from "./dom";
+import { append, box, clear, element, show } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
 
 export interface Panel {
@@ -66,7 +66,7 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
   const command = (text: string): HTMLElement => {
     const copy = textButton(root, "Copy", "vs-small");
     copy.addEventListener("click", () => void host.copy(text).then(() => host.notice("Copied"), () => undefined));
-    return element(root, "div", { class: "vs-command" }, element(root, "code", { text, attributes: { tabindex: 0 } }), copy);
+    return box(root, "vs-command", element(root, "code", { text, attributes: { tabindex: 0 } }), copy);
   };
 
   const update = (): void => {

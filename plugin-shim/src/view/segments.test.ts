@@ -63,6 +63,8 @@ describe("the pieces of a text", () => {
       code: (at) => (at === 0 ? "```" : `code ${at}`),
       table: (at) => (at === 0 ? "| a |" : at === 1 ? "|---|" : `| ${at} |`),
       quote: (at) => `> quoted ${at}`,
+      callout: (at) => (at === 0 ? "> [!note]" : `> quoted ${at}`),
+      math: (at) => (at === 0 ? "$$" : `a_${at} \\\\`),
     };
     for (const [kind, line] of Object.entries(lines)) {
       const segments = new Segments();
@@ -73,7 +75,8 @@ describe("the pieces of a text", () => {
         open = Math.max(open, segments.open()?.text.length ?? 0);
         count += segments.take().length;
       }
-      expect(count, kind).toBeGreaterThan(40);
+      // What is kept whole is cut when it is too long for that.
+      expect(count, kind).toBeGreaterThan(kind === "callout" || kind === "math" ? 3 : 40);
       expect(open, kind).toBeLessThan(13_000);
     }
   });
@@ -92,6 +95,33 @@ describe("the pieces of a text", () => {
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces[1]?.text.startsWith("| a |\n|---|\n| ")).toBe(true);
     expect(pieces[1]?.continues).toBe(true);
+  });
+
+  it("have the same columns in every piece of a table", () => {
+    const rows = Array.from({ length: 100 }, (_, at) => `| ${at} | ${"long ".repeat(at % 5)} | a \\| b |`);
+    const pieces = cut(["| a | b | c |", "|---|---|---|", ...rows].join("\n"));
+    const columns = pieces.map((one) => (one.kind === "markdown" ? one.columns : undefined));
+    expect(columns[0]).toEqual([4, 19, 6]);
+    expect(new Set(columns.map((one) => JSON.stringify(one))).size).toBe(1);
+    const [small, after] = cut("| a |\n|---|\n| b |\n\nwords");
+    expect([small, after]).toEqual([
+      { kind: "markdown", text: "| a |\n|---|\n| b |\n", continues: false },
+      { kind: "markdown", text: "words", continues: false },
+    ]);
+  });
+
+  it("keep a formula and a callout whole", () => {
+    const formula = `$$\n${"a &= b\n\n".repeat(20)}$$`;
+    expect(texts(cut(`${formula}\nafter`))).toEqual([formula, "after"]);
+    const callout = `> [!note]\n${"> line\n".repeat(60)}`.trim();
+    expect(texts(cut(`${callout}\n\nafter`))).toEqual([callout, "after"]);
+    expect(texts(cut("$$ is no formula $$\n\nafter"))).toEqual(["$$ is no formula $$", "after"]);
+  });
+
+  it("do not take for code what goes on behind code in a list", () => {
+    const pieces = cut("- one\n\n    ```\n    code\n    ```\n\n    more of one\n\n- two\n\n    inner");
+    expect(texts(pieces)).toEqual(["- one", "code", "more of one", "- two\n\n    inner"]);
+    expect(pieces[2]?.text).toBe("more of one\n");
   });
 
   it("hide the half of a closing fence", () => {

@@ -10,6 +10,8 @@ export type Segment =
       text: string;
       /** It goes on with what the piece before began: a paragraph, a list. */
       continues: boolean;
+      /** How wide the columns of a table that is cut are, in characters: the same in each of its pieces. */
+      columns?: number[];
     }
   | {
       kind: "code";
@@ -32,7 +34,9 @@ const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$/;
 const MARKER = /^([ \t]*)(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)/;
 const DELIMITER = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
-type Kind = "paragraph" | "list" | "table";
+const CALLOUT = /^ {0,3}> ?\[!/;
+
+type Kind = "paragraph" | "list" | "table" | "callout" | "math";
 
 export class Segments {
   private lines: string[] = [];
@@ -41,6 +45,9 @@ export class Segments {
   private indent = 0;
   private blank = false;
   private continues = false;
+  private columns?: number[];
+  /** How far the code before was indented. */
+  private under = 0;
   private fence: { mark: string; indent: number; info: string; continues: boolean } | null = null;
   /** The last line, which may not be whole yet. */
   private partial = "";
@@ -87,7 +94,7 @@ export class Segments {
     const lines = this.partial === "" ? this.lines : [...this.lines, this.partial];
     if (lines.every((line) => line.trim() === "")) return this.fence && this.openFence(lines);
     if (this.fence) return this.openFence(lines);
-    return { kind: "markdown", text: lines.join("\n"), continues: this.continues };
+    return { kind: "markdown", text: lines.join("\n"), continues: this.continues, columns: this.columns };
   }
 
   private openFence(lines: string[]): Segment | null {
@@ -107,6 +114,7 @@ export class Segments {
     const close = FENCE.exec(line);
     if (close?.[2]?.startsWith(fence.mark) && close[3]?.trim() === "") {
       this.settle(false);
+      this.under = fence.indent;
       this.fence = null;
       return;
     }
@@ -115,6 +123,15 @@ export class Segments {
   }
 
   private textLine(line: string): void {
+    if (this.kind === "math" && this.size + line.length < MOST) {
+      this.push(line);
+      if (line.includes("$$")) this.settle(false);
+      return;
+    }
+    // What goes on behind code in a list is indented like the code, and would be code itself.
+    const blanks = /^[ \t]*/.exec(line)?.[0].length ?? 0;
+    if (blanks < this.under && blanks < line.length) this.under = 0;
+    line = unindented(line, this.under);
     if (line.trim() === "") {
       this.blank = true;
       if (this.lines.length > 0) this.push(line);
@@ -144,7 +161,7 @@ export class Segments {
   private begin(line: string): void {
     if (this.kind !== null) return;
     const marker = MARKER.exec(line);
-    this.kind = marker ? "list" : "paragraph";
+    this.kind = marker ? "list" : CALLOUT.test(line) ? "callout" : isMath(line) ? "math" : "paragraph";
     this.indent = marker?.[1]?.length ?? 0;
   }
 
@@ -160,7 +177,10 @@ export class Segments {
   /** Whether enough is open to be cut before this line. */
   private isFull(line: string): boolean {
     if (this.lines.length < LINES && this.size < CHARACTERS) return false;
-    if (this.size + line.length >= MOST || this.kind !== "list") return true;
+    if (this.size + line.length >= MOST) return true;
+    // What goes on would have lost what it is.
+    if (this.kind === "callout") return this.size >= 2 * CHARACTERS;
+    if (this.kind !== "list") return true;
     const marker = MARKER.exec(line);
     return marker !== null && (marker[1]?.length ?? 0) <= this.indent;
   }
@@ -185,9 +205,13 @@ export class Segments {
       return;
     }
     this.continues = cut;
-    if (!cut) this.kind = null;
+    if (cut && kind === "table") this.columns ??= widths(lines);
     if (lines.some((line) => line.trim() !== "")) {
-      this.settled.push({ kind: "markdown", text: lines.join("\n"), continues });
+      this.settled.push({ kind: "markdown", text: lines.join("\n"), continues, columns: this.columns });
+    }
+    if (!cut) {
+      this.kind = null;
+      this.columns = undefined;
     }
     if (cut && kind === "table") {
       // Rows mean nothing without the head.
@@ -210,6 +234,19 @@ export class Segments {
     this.push(this.fence ? unindented(line, this.fence.indent) : line);
     this.settle(true);
   }
+}
+
+/** Characters of the widest cell of each column, within reason. */
+function widths([head = "", , ...rows]: string[]): number[] {
+  const cells = (row: string): string[] => row.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/);
+  const bounded = (most: number, row: string[], at: number): number => Math.min(40, Math.max(most, row[at]?.trim().length ?? 0));
+  const all = [head, ...rows].map(cells);
+  return cells(head).map((_, at) => all.reduce((most, row) => bounded(most, row, at), 4));
+}
+
+/** Whether a formula begins that ends on a later line. */
+function isMath(line: string): boolean {
+  return /^ {0,3}\$\$/.test(line) && line.indexOf("$$") === line.lastIndexOf("$$");
 }
 
 function unindented(line: string, columns: number): string {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ChangeSetInfo, ItemInfo, SessionUpdate } from "../protocol";
-import { changesOf, entriesOf, Timeline } from "./timeline";
+import { changesOf, entriesOf, type Outcome, Timeline } from "./timeline";
 
 let timeline: Timeline;
 beforeEach(() => (timeline = new Timeline()));
@@ -172,6 +172,19 @@ describe("history", () => {
     expect(entries[2]).toMatchObject({ open: false, message: "answer" });
     expect(entries[3]).toMatchObject({ status: "completed", result: "text" });
     expect(entries[4]).toMatchObject({ message: "question" });
+  });
+
+  it("knows what became of a call that stands in the piece before", () => {
+    const done = (id: string): SessionUpdate => ({ sessionUpdate: "tool_call_update", toolCallId: id, status: "completed", content: [{ type: "content", content: text("done") }] });
+    const outcomes: Outcome[] = [];
+    timeline.replace(entriesOf([item(5, "tool_results", [done("c1"), done("c2")]), item(6, "assistant", [chunk("m1", "x")])], outcomes));
+    expect(outcomes).toHaveLength(2);
+    timeline.prepend(entriesOf([item(4, "assistant", [call("c2")])], outcomes));
+    expect(timeline.get("call:c2")).toMatchObject({ status: "completed", result: "done" });
+    expect(outcomes.map((one) => one.toolCallId)).toEqual(["c1"]);
+    timeline.prepend(entriesOf([item(3, "assistant", [call("c1")])], outcomes));
+    expect(timeline.get("call:c1")).toMatchObject({ status: "completed" });
+    expect(outcomes).toEqual([]);
   });
 
   it("tells live entries their numbers", () => {

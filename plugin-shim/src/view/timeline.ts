@@ -474,13 +474,23 @@ export class Timeline {
   }
 }
 
-/** The entries of a piece of history, of which each item was told with its `updates`. */
-export function entriesOf(items: ItemInfo[]): Entry[] {
+/** What became of a call. */
+export type Outcome = Extract<SessionUpdate, { sessionUpdate: "tool_call_update" }>;
+
+/**
+ * The entries of a piece of history, of which each item was told with its `updates`. A piece may
+ * begin between a call and what became of it: that is put into `outcomes`, and taken from there when
+ * the piece before is read.
+ */
+export function entriesOf(items: ItemInfo[], outcomes: Outcome[] = []): Entry[] {
   const timeline = new Timeline();
+  const later = outcomes.splice(0);
   for (const item of items) {
     const turn = item.turn === null ? null : String(item.turn);
     for (const update of item.updates ?? []) {
-      for (const key of timeline.update(update, turn).keys) {
+      const { keys } = timeline.update(update, turn);
+      if (update.sessionUpdate === "tool_call_update" && keys.size === 0) outcomes.push(update);
+      for (const key of keys) {
         const entry = timeline.get(key);
         if (!entry || entry.item !== undefined) continue;
         entry.item = item.item;
@@ -493,6 +503,7 @@ export function entriesOf(items: ItemInfo[]): Entry[] {
       }
     }
   }
+  outcomes.push(...later.filter((outcome) => timeline.update(outcome, null).keys.size === 0));
   return timeline.entries;
 }
 

@@ -1,6 +1,6 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
-import { append, element, setText, show } from "./dom";
+import { append, box, element, setText, show } from "./dom";
 import { Chat, type Draft, type Happened, said } from "./chat";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
@@ -55,7 +55,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   };
   const scope = new Scope(window);
   const chat = new Chat(connection);
-  const painter = new Painter(scope, () => window().performance.now());
+  const painter = new Painter(scope, () => window().performance.now(), host.math?.bind(host));
   const live = element(root, "div", { class: "vs-hidden", attributes: { "aria-live": "polite", "aria-atomic": "true" } });
   const parts: Parts = {
     root,
@@ -194,7 +194,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   });
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
   const connected = panel(parts, (isShown) => body.classList.toggle("is-away", isShown));
-  const body = element(root, "div", { class: "vs-body" }, said_.root, asked.root, banner, field.root);
+  const body = box(root, "vs-body", said_.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root, live);
 
   const drawBanner = (): void => {
@@ -257,8 +257,17 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       else if (linkpath !== undefined) host.openNote(host.resolveLink?.(linkpath, "") ?? linkpath, { newLeaf: isModified });
       return true;
     }
+    const note = target.closest<HTMLElement>("[data-footnote]");
+    if (note) {
+      const answer = note.closest(".vs-markdown");
+      if (answer) painter.finish(answer);
+      const notes = [...(answer?.querySelectorAll<HTMLElement>("[data-note]") ?? [])];
+      notes.find((one) => one.dataset["note"] === note.dataset["footnote"])?.focus();
+      return true;
+    }
     const button = target.closest("[data-action='copy-code']");
     if (button) {
+      painter.finish(button);
       void host.copy(codeAt(button)).then(() => parts.announce("Copied"), () => undefined);
       setText(button, "Copied");
       scope.after(1_500, () => setText(button, "Copy"));
@@ -284,6 +293,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   asked.update();
   drawBanner();
   connected.update();
+  painter.warmUp();
   chat.start();
   return {
     newConversation() {
