@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { chromium } from "playwright-core";
+import { LEAD } from "./door.mjs";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -21,6 +22,7 @@ export function launch() {
       "--disable-component-update",
       "--disable-sync",
       "--force-color-profile=srgb",
+      `--host-resolver-rules=${LEAD}`,
     ],
   });
 }

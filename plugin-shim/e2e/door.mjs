@@ -1,10 +1,30 @@
 // A door before the daemon: it hands the page and the socket through, and can be slammed shut in the
-// middle of an answer, as a network would.
+// middle of an answer, as a network would. It has the daemon's port on another address of this machine,
+// to which the browser is led instead (`browser.mjs`): the daemon proves itself for its own port, so a
+// door at another one would be refused.
 import http from "node:http";
 import net from "node:net";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
+
+/** Where doors are. */
+const BEFORE = "127.0.0.2";
+/** Has the browser go there for every port that a daemon behind a door may have. */
+export const LEAD = `MAP 127.0.0.1:27??? ${BEFORE}`;
+
+/** A port for a daemon and the door before it. */
+export async function doorPort() {
+  const isFree = (port, host) =>
+    new Promise((resolve) => {
+      const server = net.createServer().once("error", () => resolve(false));
+      server.listen(port, host, () => server.close(() => resolve(true)));
+    });
+  for (;;) {
+    const port = 27_000 + Math.floor(Math.random() * 1_000);
+    if ((await isFree(port, "127.0.0.1")) && (await isFree(port, BEFORE))) return port;
+  }
+}
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
 
@@ -22,8 +42,8 @@ export class Door {
     door.#harness = harness;
     door.#server = http.createServer((request, response) => void door.#serve(request, response));
     door.#server.on("upgrade", (request, socket, head) => door.#upgrade(request, socket, head));
-    await new Promise((resolve) => door.#server.listen(0, "127.0.0.1", resolve));
-    door.port = door.#server.address().port;
+    door.port = daemon.port;
+    await new Promise((resolve, reject) => door.#server.once("error", reject).listen(door.port, BEFORE, resolve));
     return door;
   }
 
@@ -100,7 +120,9 @@ export class Door {
     const both = [client, inner];
     const end = () => both.forEach((one) => (one.destroy(), this.#sockets.delete(one)));
     both.forEach((one) => (this.#sockets.add(one), one.on("error", end).on("close", end)));
-    const headers = Object.entries(this.#headers(request.headers, this.origin)).map(([name, value]) => `${name}: ${value}\r\n`);
+    // The daemon's own page says where it is from; the tests' page says what it is told to.
+    const isPage = String(request.headers["sec-websocket-protocol"]).includes("vault.ticket.page-");
+    const headers = Object.entries(this.#headers(request.headers, isPage ? null : this.origin)).map(([name, value]) => `${name}: ${value}\r\n`);
     inner.write(`GET ${request.url} HTTP/1.1\r\n${headers.join("")}\r\n`);
     inner.write(head);
     client.pipe(inner);

@@ -10,12 +10,9 @@ const connection = createConnection({
   token: () => Promise.resolve(query.get("token")),
   capabilities: { approvals: true },
   clientInfo: { name: "harness", version: "0.0.0" },
-  probe: async (url) => {
-    try {
-      return (await window.fetch(url)).ok;
-    } catch {
-      return false;
-    }
+  get: async (url) => {
+    const answer = await window.fetch(url);
+    return { status: answer.status, text: await answer.text() };
   },
 });
 const host = new BrowserHost(document, () => connection);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { Daemon } from "./daemon.mjs";
-import { Door } from "./door.mjs";
+import { Door, doorPort } from "./door.mjs";
 import { Model } from "./model.mjs";
 
 const HERE = import.meta.dirname;
@@ -78,6 +78,7 @@ export class Stage {
     stage.browser = browser;
     stage.model = await Model.start();
     stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole });
+    stage.daemon.port = await doorPort();
     await stage.daemon.start();
     stage.door = await Door.before(stage.daemon, harness);
     return stage;
@@ -97,7 +98,7 @@ export class Stage {
     tab.problems = [];
     tab.on("pageerror", (error) => tab.problems.push(`error: ${error.message}`));
     tab.on("console", (message) => {
-      if (message.type() === "error" && !/net::ERR|WebSocket connection/.test(message.text())) tab.problems.push(message.text());
+      if (message.type() === "error" && !/net::ERR|WebSocket connection|status of 401/.test(message.text())) tab.problems.push(message.text());
     });
     await tab.addInitScript(COUNTERS);
     await tab.goto(at ?? (await this.door.address()));

@@ -70,7 +70,26 @@ export async function the_daemon_comes_and_goes(set) {
   await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
   await stage.close(tab);
 
-  // What a browser was let in with ends with the daemon that let it in.
+  // The page that the daemon serves goes on too, and so it does when it is loaded anew while that runs.
+  await page.locator(".vs-panel").waitFor({ state: "hidden" });
+  await until("words", () => page.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["Hello", "Still there?"]));
+  const kept = () => page.evaluate(() => Object.values(window.sessionStorage).join());
+  const before = await until("what the tab keeps", kept, (text) => /-run\.[0-9a-f]{64}$/.test(text));
+  await page.reload();
+  await page.locator(".vs-list").getByText("After it.").waitFor();
+  await until("another token", kept, (text) => /-run\./.test(text) && text !== before);
+  await stage.daemon.stop("SIGKILL");
+  await page.locator(".vs-panel.is-line").waitFor();
+  await stage.daemon.start();
+  await page.locator(".vs-panel").waitFor({ state: "hidden" });
+  const address = page.url();
+  if (address.includes("#")) throw new Error(`the address has more than it should: ${address}`);
+  // What the tab keeps ends with the daemon: loaded anew only after a restart, it has to be opened again.
+  await until("what it keeps of this run", kept, (text) => /-run\./.test(text) && text !== before);
+  await page.goto("about:blank");
+  await stage.daemon.stop("SIGKILL");
+  await stage.daemon.start();
+  await page.goto(address);
   await page.locator(".vs-panel").getByText("This page has to be opened anew").waitFor();
   await until("words", () => page.locator(".vs-panel").innerText(), (text) => /steward open/.test(text));
   await stage.close(page);

@@ -115,11 +115,10 @@ export interface ConnectionOptions {
   /** Name and version of this client, for the daemon's log. */
   clientInfo: Implementation;
   /**
-   * Whether anybody answers at `http://…/healthz`. A browser cannot see why a WebSocket was
-   * refused; this tells "not running" from "refused". Left out: nobody answers where the socket
-   * does not open.
+   * Asks an address of the daemon's by HTTP, whatever the status of the answer is; fails where nobody
+   * answers. A page may not read the answer, Obsidian's `requestUrl` may.
    */
-  probe?: (url: string) => Promise<boolean>;
+  get(url: string): PromiseLike<{ status: number; text: string }>;
   /** Makes a socket; left out, a WebSocket. */
   socket?: (url: string, protocols: string[]) => Socket;
   /** Left out, the window's. */

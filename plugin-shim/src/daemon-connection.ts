@@ -12,9 +12,10 @@ import type {
   Unsubscribe,
 } from "./connection";
 import { Listeners } from "./listeners";
-import { makeNonce } from "./proof";
+import { keyOf, makeNonce, proof } from "./proof";
 import type {
   CancelParams,
+  ChallengeAnswer,
   ClientNotifications,
   EventMeta,
   InitializeResult,
@@ -27,12 +28,12 @@ import type {
   SubscribeResult,
 } from "./protocol";
 import { Serving, type Serve } from "./serving";
-import { Session, type SessionEnd } from "./session";
+import { NOT_THE_DAEMON, Session, type SessionEnd } from "./session";
 
 /** How long an answer may take where the call does not say otherwise. */
 const CALL_MS = 30_000;
-/** How long the question may take whether anybody answers. */
-const PROBE_MS = 5_000;
+/** How long the daemon's proof may take. */
+const ASK_MS = 5_000;
 /** A browser cannot send a WebSocket ping and does not notice that the machine slept. */
 const PING_MS = 25_000;
 const PING_ANSWER_MS = 10_000;
@@ -42,6 +43,11 @@ const PAUSES_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 const REFUSED_PAUSES_MS = [5_000, 15_000, 60_000] as const;
 /** A connection that stood so long was a good one: the next pause is the shortest. */
 const STOOD_MS = 5_000;
+
+/** Why it is refused. */
+const OTHER_TOKEN =
+  "the daemon there knows another token: it was changed, or another vault's daemon has the port; pair again with `steward pair`";
+const BUSY = "the daemon answers and lets nobody in; it may have too many connections";
 
 /** The one implementation of `Connection`; see there. */
 export class DaemonConnection implements Connection {
@@ -58,7 +64,7 @@ export class DaemonConnection implements Connection {
   #attempt = 0;
   #failures = 0;
   #retry: unknown = null;
-  #probing: unknown = null;
+  #asking: unknown = null;
   #ping: unknown = null;
   #connectedAt = 0;
   /** With what the session was made. */
@@ -196,58 +202,60 @@ export class DaemonConnection implements Connection {
     if (stale()) return;
     if (token === null || token === "") return this.#become({ kind: "unpaired" });
 
-    const answers = await this.#answers(where.health);
+    this.#used = { address, token };
+    const { host } = where;
+    const { name, key } = await keyOf(token);
+    const nonce = makeNonce();
+    const answer = await this.#ask(`http://${host}/v1/challenge/${name}/${nonce}`);
     if (stale()) return;
-    if (!answers) return this.#later("absent");
+    if (answer === null) return this.#later("absent");
+    const theirs = nonceIn(answer.text);
+    const right = await proof(key, "challenge", host, `${nonce} ${theirs.nonce}`);
+    const ticket = `${name}.${theirs.nonce}.${await proof(key, "ticket", host, theirs.nonce)}`;
+    if (stale()) return;
+    const { status } = answer;
+    if (status === 401) return this.#later("refused", OTHER_TOKEN);
+    if (status === 429 || status === 503) return this.#later("refused", BUSY);
+    // Nothing that could be used was sent so far.
+    if (theirs.proof !== right) return this.#later("refused", NOT_THE_DAEMON);
     // What is absent stays so until somebody answers, so that a retry does not flicker.
     if (this.#state.kind !== "connecting" || this.#state.retryAt !== undefined) {
       this.#become({ kind: "connecting" });
     }
-    this.#open(address, where.socket, token, stale);
+    this.#open(host, ticket, key, stale);
   }
 
-  #open(address: string, url: string, token: string, stale: () => boolean): void {
-    this.#used = { address, token };
+  #open(host: string, ticket: string, key: string, stale: () => boolean): void {
     const { clientInfo, capabilities } = this.#options;
-    let session: Session;
-    try {
-      session = new Session({
-        url,
-        token,
-        nonce: makeNonce(),
-        clock: this.#clock,
-        socket: this.#options.socket ?? webSocket,
-        clientInfo,
-        capabilities,
-        events: {
-          ready: (result) => this.#ready(result),
-          notification: (name, params) => this.#notification(name, params),
-          request: (id, name, params) => this.#asked(id, name, params),
-          ended: (end) => {
-            if (!stale()) this.#ended(end);
-          },
+    this.#session = new Session({
+      host,
+      ticket,
+      key,
+      nonce: makeNonce(),
+      clock: this.#clock,
+      socket: this.#options.socket ?? webSocket,
+      clientInfo,
+      capabilities,
+      events: {
+        ready: (result) => this.#ready(result),
+        notification: (name, params) => this.#notification(name, params),
+        request: (id, name, params) => this.#asked(id, name, params),
+        ended: (end) => {
+          if (!stale()) this.#ended(end);
         },
-      });
-    } catch {
-      // A token that cannot be part of a subprotocol is refused by the browser itself.
-      const detail = "the token is not in the form that `steward token` prints; pair again";
-      return this.#become({ kind: "refused", detail });
-    }
-    this.#session = session;
+      },
+    });
   }
 
-  /** Whether anybody answers. Where nothing can tell, the socket is tried. */
-  #answers(url: string): Promise<boolean> {
-    const { probe } = this.#options;
-    if (probe === undefined) return Promise.resolve(true);
+  /** What is answered at an address; null where nobody answers. */
+  #ask(url: string): Promise<{ status: number; text: string } | null> {
     return new Promise((resolve) => {
-      const told = (answers: boolean): void => {
-        this.#clock.clearTimeout(timer);
-        resolve(answers);
-      };
-      const timer = this.#clock.setTimeout(() => resolve(false), PROBE_MS);
-      this.#probing = timer;
-      probe(url).then(told, () => told(false));
+      const timer = this.#clock.setTimeout(() => resolve(null), ASK_MS);
+      this.#asking = timer;
+      this.#options
+        .get(url)
+        .then(resolve, () => resolve(null))
+        .then(() => this.#clock.clearTimeout(timer));
     });
   }
 
@@ -356,12 +364,8 @@ export class DaemonConnection implements Connection {
       else this.#later("refused", end.refused.detail);
     } else if (end.opened) {
       this.#later("connecting", "the connection was lost");
-    } else if (this.#options.probe === undefined) {
-      this.#later("absent");
     } else {
-      const detail =
-        "the daemon answers and does not take the token; pair again with `steward pair`";
-      this.#later("refused", detail);
+      this.#later("refused", BUSY);
     }
   }
 
@@ -388,7 +392,7 @@ export class DaemonConnection implements Connection {
   #leave(): void {
     this.#attempt += 1;
     this.#clock.clearTimeout(this.#retry);
-    this.#clock.clearTimeout(this.#probing);
+    this.#clock.clearTimeout(this.#asking);
     const session = this.#session;
     this.#forgetSession();
     session?.end();
@@ -407,6 +411,17 @@ export class DaemonConnection implements Connection {
     this.#state = state;
     this.#states.tell(state);
   }
+}
+
+/** The daemon's nonce and proof in what it answered. */
+function nonceIn(text: string): ChallengeAnswer {
+  try {
+    const { nonce, proof } = JSON.parse(text) as Partial<ChallengeAnswer>;
+    if (typeof nonce === "string" && /^[\w-]+$/.test(nonce)) return { nonce, proof: String(proof) };
+  } catch {
+    // Whoever says something else proves nothing.
+  }
+  return { nonce: "", proof: "" };
 }
 
 function cancelled(): CallError {

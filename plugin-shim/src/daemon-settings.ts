@@ -105,6 +105,7 @@ export class DaemonSettings {
     this.#watching = [
       connection.on("_vault/config_reloaded", again),
       connection.on("_vault/config_rejected", again),
+      connection.on("_vault/mode_changed", again),
       connection.onState(({ kind }) => {
         if (kind === "connected") again();
         else this.#forget();

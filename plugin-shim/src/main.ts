@@ -26,7 +26,8 @@ export default class VaultStewardPlugin extends Plugin {
       token: () => Promise.resolve(readToken(app)),
       capabilities: { approvals: true, host: HOST_OPERATIONS },
       clientInfo: { name: "obsidian", title: "Obsidian", version: this.manifest.version },
-      probe: daemonAnswers,
+      // Obsidian asks outside of any page, so no page's rules apply.
+      get: (url) => requestUrl({ url, throw: false }),
     });
     this.#connection = connection;
     this.register(() => {
@@ -68,10 +69,4 @@ export default class VaultStewardPlugin extends Plugin {
     await this.#data.load();
     this.#connection?.retryNow();
   }
-}
-
-/** Whether a daemon answers. Obsidian asks outside of any page, so no page's rules apply. */
-async function daemonAnswers(url: string): Promise<boolean> {
-  const { status, text } = await requestUrl({ url, throw: false });
-  return status === 200 && text.includes('"status":"ok"');
 }

@@ -51,7 +51,10 @@ export type AgentVaultMeta = {
   scope: string,
   /** What the server takes. */
   limits: Limits,
-  /** HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex. */
+  /**
+   * HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the token
+   * as key, in hex.
+   */
   proof?: string,
 };
 
@@ -185,6 +188,14 @@ export type CancelParams = {
   requestId: RequestId,
 };
 
+/** The answer to `GET /v1/challenge/NAME/NONCE`. */
+export type ChallengeAnswer = {
+  /** What the client signs to come in, once and within ten seconds. */
+  nonce: string,
+  /** The daemon's proof that it knows the token of that name: it signs both nonces. */
+  proof: string,
+};
+
 /** One change of a change set. */
 export type ChangeInfo = {
   /** Its number within the change set: `17.2`. `undo` takes it too. */
@@ -238,7 +249,10 @@ export type ChangedParams = {
   _meta: EventMeta,
 };
 
-/** A change set that was applied: what a client can show and undo. */
+/**
+ * What was applied, for a client to show and undo. The calls of a turn add to one change set: here is
+ * what one of them did, and nothing that was told before.
+ */
 export type ChangesParams = {
   /** What was applied. */
   changeSet: ChangeSetInfo,
@@ -262,7 +276,7 @@ export type ClientMeta = {
 export type ClientVaultMeta = {
   /**
    * A random text that the server must sign with the token, at most 128 bytes: proves that the
-   * program on this port is the daemon and no one who took the port over.
+   * other end of this connection is the daemon.
    */
   nonce?: string,
   /**
@@ -589,10 +603,12 @@ export type EventVaultMeta = {
 /** Its answer. */
 export type ExchangeAnswer = {
   /**
-   * A token of a person's own program that holds until the daemon ends, for as long as the page
-   * is open: for the subprotocol of the WebSocket, and as the key of the daemon's proof.
+   * The page's token, `NAME.KEY`: of a person's own program, for the challenge and with the page's
+   * origin alone. It holds for `days`, over restarts of the daemon, until its token is another.
    */
   token: string,
+  /** How long. */
+  days: number,
 };
 
 /** The body of `POST /v1/exchange`. */
@@ -1049,6 +1065,16 @@ export type MessageParams = {
   text: string,
   /** The event's number, and the turn. */
   _meta: SessionEventMeta,
+};
+
+/** Another mode holds, whoever set it: by `_vault/mode`, or in the settings. */
+export type ModeChangedParams = {
+  /** The event's number. */
+  _meta: EventMeta,
+  /** `ask`, `auto` or `read-only`. */
+  mode: string,
+  /** Whether a person set it while the steward ran; else it is the settings'. */
+  setLive: boolean,
 };
 
 /** Asks for the mode, or sets it. */
@@ -2026,6 +2052,8 @@ export interface ServerNotifications {
   "_vault/smarthole": SmartHoleParams;
   /** The settings file has changed, and new settings hold. */
   "_vault/config_reloaded": ConfigReloadedParams;
+  /** Another mode holds. */
+  "_vault/mode_changed": ModeChangedParams;
   /** The settings file has changed and is wrong; the old settings hold. */
   "_vault/config_rejected": ConfigRejectedParams;
   /** Something happened in a conversation. */

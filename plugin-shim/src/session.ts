@@ -3,7 +3,7 @@
 
 import { CallError } from "./call-error";
 import type { Clock, ConnectionOptions, Socket } from "./connection";
-import { proves } from "./proof";
+import { proof } from "./proof";
 import {
   PROTOCOL_VERSION,
   type ErrorObject,
@@ -16,6 +16,10 @@ import {
 const HANDSHAKE_MS = 10_000;
 /** How much may come before the daemon has proved itself: questions that wait for a person. */
 const MOST_HELD = 1_000;
+
+/** What is said of whoever cannot prove that it knows the token. */
+export const NOT_THE_DAEMON =
+  "whoever answers at this address is not this vault's daemon: it cannot prove that it knows the token, and was not told it. Look what runs there; `steward status` says where the daemon listens";
 
 /** Why a session is over. */
 export interface SessionEnd {
@@ -42,8 +46,12 @@ export interface SessionEvents {
 
 /** What a session is made of. */
 export interface SessionOptions {
-  url: string;
-  token: string;
+  /** Host and port. */
+  host: string;
+  /** What lets in, once, in place of the token. */
+  ticket: string;
+  /** What the daemon proves itself with once more, on this connection. */
+  key: string;
   nonce: string;
   clock: Clock;
   socket: (url: string, protocols: string[]) => Socket;
@@ -82,7 +90,7 @@ export class Session {
   /** Opens the socket and greets. Throws where the address cannot be opened at all. */
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#socket = options.socket(options.url, ["vault.v1", `vault.token.${options.token}`]);
+    this.#socket = options.socket(`ws://${options.host}/v1`, ["vault.v1", `vault.ticket.${options.ticket}`]);
     this.#socket.onopen = () => this.#greet();
     this.#socket.onmessage = ({ data }) => this.#receive(data);
     this.#socket.onclose = () => this.#end();
@@ -158,7 +166,7 @@ export class Session {
 
   #greet(): void {
     this.#opened = true;
-    const { clock, token, nonce, clientInfo, capabilities, events } = this.#options;
+    const { clock, host, key, nonce, clientInfo, capabilities, events } = this.#options;
     clock.clearTimeout(this.#opening);
     const params: InitializeParams = {
       protocolVersion: PROTOCOL_VERSION,
@@ -171,14 +179,10 @@ export class Session {
         const detail = `the daemon speaks version ${theirs} of the protocol, this plugin version ${PROTOCOL_VERSION}; update the older of the two`;
         return this.end({ detail, lasting: false });
       }
-      const { proof, limits } = result.agentCapabilities._meta.vault;
-      const proved = proof !== undefined && (await proves(token, nonce, proof));
+      const { proof: theirs, limits } = result.agentCapabilities._meta.vault;
+      const right = await proof(key, "initialize", host, nonce);
       if (this.#over) return;
-      if (!proved) {
-        const detail =
-          "whoever answers at this address is not the daemon: it cannot prove that it knows the token. Look what runs there, make a new token with `steward token --rotate`, and pair again";
-        return this.end({ detail, lasting: true });
-      }
+      if (theirs !== right) return this.end({ detail: NOT_THE_DAEMON, lasting: true });
       this.#largest = limits.maxMessageBytes;
       const held = this.#held ?? [];
       this.#held = null;

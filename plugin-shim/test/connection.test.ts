@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { CallError, Connection, ConnectionState } from "../src/connection";
 import type { RequestPermissionParams, RequestPermissionResult } from "../src/protocol";
 import { FakeClock, settle } from "./fake-clock";
-import { connected, connectTo, FakeDaemon, TOKEN } from "./fake-daemon";
+import { connected, connectTo, FakeDaemon, hmac, PLACE, TOKEN } from "./fake-daemon";
 
 let daemon: FakeDaemon;
 let clock: FakeClock;
@@ -22,6 +22,10 @@ async function failure(call: Promise<unknown>): Promise<CallError> {
   );
 }
 
+function answered(answer: object | null): { status: number; text: string } {
+  return { status: 200, text: JSON.stringify(answer) };
+}
+
 function seen(connection: Connection): string[] {
   const told: string[] = [];
   connection.onState(({ kind }) => told.push(kind));
@@ -31,12 +35,89 @@ function seen(connection: Connection): string[] {
 }
 
 describe("getting in", () => {
-  it("shows the token as a subprotocol and nowhere else", async () => {
+  it("comes in with a ticket for the daemon's nonce, and shows the token nowhere", async () => {
     const connection = await connected(daemon, clock);
-    expect(daemon.last.url).toBe("ws://127.0.0.1:27180/v1");
-    expect(daemon.last.protocols).toEqual(["vault.v1", `vault.token.${TOKEN}`]);
-    expect(JSON.stringify(daemon.last.sent)).not.toContain(TOKEN);
+    expect(daemon.asked).toHaveLength(1);
+    expect(daemon.asked[0]).toMatch(new RegExp(`^http://${PLACE}/v1/challenge/${daemon.name}/[0-9a-f]{64}$`));
+    expect(daemon.last.url).toBe(`ws://${PLACE}/v1`);
+    const ticket = hmac(TOKEN, `vault-steward ticket ${PLACE} 1-nonce`);
+    expect(daemon.last.protocols).toEqual(["vault.v1", `vault.ticket.${daemon.name}.1-nonce.${ticket}`]);
+    expect(JSON.stringify([daemon.asked, daemon.last.protocols, daemon.last.sent])).not.toContain(TOKEN);
     expect(connection.daemon?.agentCapabilities._meta.vault.name).toBe("Notes");
+  });
+
+  it.each([
+    ["has another token's proof", () => {
+      daemon.challenge = ({ nonce }) => answered({ nonce, proof: hmac("another", "x") });
+    }],
+    ["gives its client's ticket back for a proof", () => {
+      daemon.challenge = ({ nonce }) => answered({ nonce, proof: hmac(TOKEN, `vault-steward ticket ${PLACE} ${nonce}`) });
+    }],
+    ["has an old answer", () => {
+      const old = { nonce: "0-nonce", proof: hmac(TOKEN, `vault-steward challenge ${PLACE} ${"ab".repeat(32)} 0-nonce`) };
+      daemon.challenge = () => answered(old);
+    }],
+    ["has no proof", () => (daemon.challenge = ({ nonce }) => answered({ nonce }))],
+    ["has no nonce", () => (daemon.challenge = ({ proof }) => answered({ proof }))],
+    ["has a nonce that is no word", () => {
+      const nonce = "a, vault.v1";
+      daemon.challenge = () => answered({ nonce, proof: hmac(TOKEN, `vault-steward challenge ${PLACE} x ${nonce}`) });
+    }],
+    ["speaks something else", () => (daemon.challenge = () => ({ status: 200, text: "<html>" }))],
+    ["says nothing", () => (daemon.challenge = () => answered(null))],
+    ["knows no such address", () => (daemon.challenge = () => ({ status: 404, text: "" }))],
+    // What it passes on is true, and true of another port.
+    ["passes everything on to the daemon elsewhere", () => (daemon.elsewhere = "127.0.0.1:27999")],
+  ])("opens no socket to a program that %s", async (_, act) => {
+    act();
+    const connection = connectTo(daemon, clock);
+    connection.start();
+    await settle();
+    expect(connection.state.kind).toBe("refused");
+    expect(connection.state.detail).toContain("not this vault's daemon");
+    await clock.pass(600_000);
+    expect(daemon.sockets).toHaveLength(0);
+    expect(daemon.asked.join()).not.toContain(TOKEN);
+    daemon.challenge = null;
+    daemon.elsewhere = null;
+    await clock.pass(60_000);
+    expect(connection.state.kind).toBe("connected");
+  });
+
+  it("is called by a name of this machine's and looks at the daemon's own address", async () => {
+    await connected(daemon, clock, { address: () => "localhost:27180" });
+    await connected(daemon, clock, { address: () => "27180" });
+    expect(daemon.sockets.map(({ url }) => url)).toEqual([`ws://${PLACE}/v1`, `ws://${PLACE}/v1`]);
+  });
+
+  it("says so where the daemon knows another token, or has no room", async () => {
+    const connection = connectTo(daemon, clock, { token: () => Promise.resolve("another token") });
+    connection.start();
+    await settle();
+    expect(connection.state.kind).toBe("refused");
+    expect(connection.state.detail).toContain("steward pair");
+    const full = connectTo(daemon, clock);
+    daemon.challenge = () => ({ status: 503, text: "" });
+    full.start();
+    await settle();
+    expect(full.state.detail).toContain("too many");
+    expect(daemon.sockets).toHaveLength(0);
+  });
+
+  it("shows the name and the key of a page's token as they are", async () => {
+    const [name, key] = ["page-9-ab-run", "cd".repeat(32)];
+    const nonce = "1-nonce";
+    const get = (url: string): Promise<{ status: number; text: string }> => {
+      const theirs = url.split("/").at(-1) ?? "";
+      expect(url).toContain(`/${name}/`);
+      return Promise.resolve(answered({ nonce, proof: hmac(key, `vault-steward challenge ${PLACE} ${theirs} ${nonce}`) }));
+    };
+    const connection = connectTo(daemon, clock, { get, token: () => Promise.resolve(`${name}.${key}`) });
+    connection.start();
+    await settle();
+    const ticket = hmac(key, `vault-steward ticket ${PLACE} ${nonce}`);
+    expect(daemon.last.protocols[1]).toBe(`vault.ticket.${name}.${nonce}.${ticket}`);
+    connection.stop();
   });
 
   it("says what it can do, with a nonce of its own each time", async () => {
@@ -65,7 +146,7 @@ describe("getting in", () => {
     connection.start();
     await settle();
     expect(connection.state.kind).toBe("refused");
-    expect(connection.state.detail).toContain("steward token --rotate");
+    expect(connection.state.detail).toContain("not this vault's daemon");
     expect(daemon.last.sent.map(({ method }) => method)).toEqual(["initialize"]);
     expect(daemon.last.closed).toBe(true);
     expect(clock.timers).toBe(0);
@@ -92,7 +173,7 @@ describe("getting in", () => {
     expect(told).toEqual(["connecting", "refused"]);
   });
 
-  it("says that it is absent, without having shown the token, and finds it when it appears", async () => {
+  it("says that it is absent, and finds it when it appears", async () => {
     daemon.there = false;
     const connection = connectTo(daemon, clock);
     const states: ConnectionState[] = [];
@@ -111,7 +192,7 @@ describe("getting in", () => {
   });
 
   it("takes a question that is never answered for nobody there", async () => {
-    const connection = connectTo(daemon, clock, { probe: () => new Promise(() => undefined) });
+    const connection = connectTo(daemon, clock, { get: () => new Promise(() => undefined) });
     connection.start();
     await settle();
     await clock.pass(5_000);
@@ -126,19 +207,11 @@ describe("getting in", () => {
     connection.start();
     await settle();
     expect(connection.state.kind).toBe("refused");
-    expect(connection.state.detail).toContain("steward pair");
+    expect(connection.state.detail).toContain("too many");
     await clock.pass(20_000);
     expect(daemon.sockets).toHaveLength(3);
     await clock.pass(600_000);
     expect(daemon.sockets).toHaveLength(13);
-  });
-
-  it("does without a way to look first", async () => {
-    daemon.there = false;
-    const connection = connectTo(daemon, clock, { probe: undefined });
-    connection.start();
-    await settle();
-    expect(connection.state.kind).toBe("absent");
   });
 
   it("says that nobody has paired, and connects when somebody has", async () => {

@@ -5,6 +5,13 @@ import type { ErrorObject, InitializeParams, SubscribeResult } from "../src/prot
 import { FakeClock, settle } from "./fake-clock";
 
 export const TOKEN = "ab".repeat(32);
+/** Where it is looked for. */
+export const PLACE = "127.0.0.1:27180";
+
+/** As the protocol's page has it. */
+export function hmac(key: string, text: string): string {
+  return createHmac("sha256", key).update(text).digest("hex");
+}
 
 export interface Sent {
   id?: number | string;
@@ -64,14 +71,22 @@ export class FakeDaemon {
   there = true;
   /** What is done with a socket that is opened: `never` leaves it hanging. */
   opening: "accept" | "refuse" | "never" = "accept";
+  /** Where it is, if whoever was called passes everything on to it. */
+  elsewhere: string | null = null;
+  #called = PLACE;
   token = TOKEN;
+  /** The addresses that were asked by HTTP. */
+  readonly asked: string[] = [];
+  /** What a challenge is answered with in place of the true answer. */
+  challenge: ((honest: { nonce: string; proof: string }) => { status: number; text: string }) | null = null;
+  #nonces = 0;
   epoch = "first";
   seq = 0;
   protocolVersion = 1;
   scope = "person";
   maxMessageBytes = 4_194_304;
   proof: (nonce: string, token: string) => string | undefined = (nonce, token) =>
-    createHmac("sha256", token).update(nonce).digest("hex");
+    hmac(token, `vault-steward initialize ${this.place} ${nonce}`);
   /** What a subscription is answered with; left out, as the real one would without having forgotten. */
   subscription: ((params: { epoch?: string; after?: number }) => SubscribeResult["mode"]) | null = null;
   /** Answers of the other methods; what is not here is left unanswered. */
@@ -83,12 +98,42 @@ export class FakeDaemon {
     queueMicrotask(() => {
       if (this.opening === "never" || socket.closed) return;
       if (!this.there || this.opening === "refuse") socket.lose();
-      else socket.onopen?.();
+      else if (this.takes(protocols)) socket.onopen?.();
+      else socket.lose();
     });
     return socket;
   };
 
-  probe = (): Promise<boolean> => Promise.resolve(this.there);
+  get = (url: string): Promise<{ status: number; text: string }> => {
+    this.asked.push(url);
+    if (!this.there) return Promise.reject(new Error("net::ERR_CONNECTION_REFUSED"));
+    const [, host, name, nonce] = /^http:\/\/(127\.0\.0\.1:\d+)\/v1\/challenge\/([\w-]+)\/([\w-]{16,128})$/.exec(url) ?? [];
+    if (host === undefined) return Promise.resolve({ status: 404, text: "" });
+    this.#called = host;
+    if (name !== this.name) return Promise.resolve({ status: 401, text: "" });
+    this.#nonces += 1;
+    const ours = `${this.#nonces}-nonce`;
+    const proof = hmac(this.token, `vault-steward challenge ${this.place} ${nonce} ${ours}`);
+    const honest = { nonce: ours, proof };
+    return Promise.resolve(this.challenge?.(honest) ?? { status: 200, text: JSON.stringify(honest) });
+  };
+
+  /** Where it takes itself to be. */
+  get place(): string {
+    return this.elsewhere ?? this.#called;
+  }
+
+  /** What its token is called. */
+  get name(): string {
+    return hmac(this.token, "vault-steward name").slice(0, 32);
+  }
+
+  /** Whether a socket with these protocols is let in. */
+  takes([version, ticket]: string[]): boolean {
+    const [name, nonce, proof] = ticket?.replace("vault.ticket.", "").split(".") ?? [];
+    const right = hmac(this.token, `vault-steward ticket ${this.place} ${nonce}`);
+    return version === "vault.v1" && name === this.name && nonce === `${this.#nonces}-nonce` && proof === right;
+  }
 
   get last(): FakeSocket {
     const socket = this.sockets.at(-1);
@@ -145,11 +190,11 @@ export function connectTo(
   options: Partial<ConnectionOptions> = {},
 ): Connection {
   return createConnection({
-    address: () => "127.0.0.1:27180",
+    address: () => PLACE,
     token: () => Promise.resolve(TOKEN),
     capabilities: { approvals: true },
     clientInfo: { name: "test", version: "1.0.0" },
-    probe: daemon.probe,
+    get: daemon.get,
     socket: daemon.socket,
     clock,
     ...options,

@@ -79,7 +79,7 @@ describe("a link", () => {
 
   it.each([
     ["absent", "once the daemon runs"],
-    ["refused", "does not take the token"],
+    ["refused", "lets nobody in"],
   ])("says where it came to nothing: %s", async (kind, words) => {
     if (kind === "absent") daemon.there = false;
     else daemon.opening = "refuse";

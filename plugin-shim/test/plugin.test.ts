@@ -21,10 +21,8 @@ vi.mock("obsidian", async (original) => ({
       obsidian.notices.push(text);
     }
   },
-  requestUrl: () =>
-    obsidian.there
-      ? Promise.resolve({ status: 200, text: '{"status":"ok","version":"0.1.0","protocol":1}' })
-      : Promise.reject(new Error("net::ERR_CONNECTION_REFUSED")),
+  requestUrl: ({ url }: { url: string }) =>
+    obsidian.there ? daemon.get(url) : Promise.reject(new Error("net::ERR_CONNECTION_REFUSED")),
 }));
 
 /** What the mocks have beside Obsidian's own members. */

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::error::Error as SocketError;
@@ -21,14 +22,18 @@ use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
 use crate::hooks;
 use crate::protocol::error::ErrorObject;
+use crate::protocol::http::ChallengeAnswer;
 use crate::protocol::initialize::{
     ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation, InitializeParams,
 };
-use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL};
-use crate::server::token::Token;
+use crate::protocol::{MethodParams, PROTOCOL_VERSION, SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX};
+use crate::server::token::{Proof, Token};
 
 /// The largest frame sent before the server has said what it takes, in bytes.
 const FIRST_FRAME: usize = 64 << 10;
+
+/// The longest answer to a challenge that is read, in bytes; ours has a tenth of it.
+const LONGEST_ANSWER: u64 = 4 << 10;
 
 /// How long a local daemon may take to accept and to introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -82,7 +87,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the daemon and has it prove that it knows the token.
+    /// Connects to the daemon and has it prove that it knows the token, which is not sent.
     ///
     /// # Errors
     /// [`ClientError`]; after [`ClientError::NotTheDaemon`] nothing of the user's was sent.
@@ -106,15 +111,12 @@ impl Client {
     }
 
     async fn introduce(port: u16, token: &Token, approvals: bool) -> Result<Self, ClientError> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-        let stream = stream.map_err(|error| match error.kind() {
-            io::ErrorKind::ConnectionRefused => ClientError::NobodyThere { port },
-            _ => broken(error),
-        })?;
+        let ticket = ticket(port, token).await?;
+        let stream = dial(port).await?;
         let uri: Uri = format!("ws://127.0.0.1:{port}/v1").parse().map_err(broken)?;
         let request = ClientRequestBuilder::new(uri)
-            .with_header("Authorization", format!("Bearer {}", token.reveal()))
-            .with_sub_protocol(SUBPROTOCOL);
+            .with_sub_protocol(SUBPROTOCOL)
+            .with_sub_protocol(format!("{TICKET_SUBPROTOCOL_PREFIX}{ticket}"));
         let config = WebSocketConfig::default().max_frame_size(Some(8 << 20));
         let (socket, _) =
             client_async_with_config(request, stream, Some(config)).await.map_err(|error| {
@@ -140,7 +142,8 @@ impl Client {
         let answer = client.call(&introduction(&nonce, approvals)).await?;
         let daemon = answer.agent_capabilities.meta.vault;
         let proof = daemon.proof.unwrap_or_default();
-        if proof != token.prove(&nonce) {
+        // On this connection too: another program may have taken the port since the challenge.
+        if !proves(&proof, &token.proof(Proof::Initialize, port, &nonce)) {
             return Err(ClientError::NotTheDaemon { port });
         }
         client.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
@@ -267,6 +270,61 @@ impl Client {
     pub async fn close(mut self) {
         let _ = tokio::time::timeout(Duration::from_secs(1), self.socket.close(None)).await;
     }
+}
+
+async fn dial(port: u16) -> Result<TcpStream, ClientError> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    stream.map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => ClientError::NobodyThere { port },
+        _ => broken(error),
+    })
+}
+
+/// Has whoever listens on `port` prove that it knows the token, and only then proves it in turn: the
+/// ticket that lets one connection in. The token itself is not sent.
+async fn ticket(port: u16, token: &Token) -> Result<String, ClientError> {
+    let nonce = Token::generate().map_err(broken)?.reveal();
+    let name = token.name();
+    let mut stream = dial(port).await?;
+    let request = format!(
+        "GET /v1/challenge/{name}/{nonce} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.map_err(broken)?;
+    let mut answer = Vec::new();
+    stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await.map_err(broken)?;
+    let answer = challenge_answer(&answer).map_err(|status| match status {
+        Some(status @ (401 | 403 | 429 | 503)) => ClientError::Refused { port, status },
+        // It speaks something else.
+        _ => ClientError::NotTheDaemon { port },
+    })?;
+    let both = format!("{nonce} {}", answer.nonce);
+    // A nonce of theirs that is no word of ours could not be part of the ticket.
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !proves(&answer.proof, &token.proof(Proof::Challenge, port, &both))
+        || !answer.nonce.chars().all(is_word)
+    {
+        return Err(ClientError::NotTheDaemon { port });
+    }
+    let proof = token.proof(Proof::Ticket, port, &answer.nonce);
+    Ok(format!("{name}.{}.{proof}", answer.nonce))
+}
+
+/// Reads what a challenge was answered with, to the end of the connection; otherwise its status, where
+/// it is HTTP.
+fn challenge_answer(bytes: &[u8]) -> Result<ChallengeAnswer, Option<u16>> {
+    let text = str::from_utf8(bytes).map_err(|_| None)?;
+    let rest = text.strip_prefix("HTTP/1.1 ").ok_or(None)?;
+    let status = rest.get(..3).and_then(|status| status.parse().ok()).ok_or(None)?;
+    let (_, body) = text.split_once("\r\n\r\n").ok_or(Some(status))?;
+    match status {
+        200 => serde_json::from_str(body).map_err(|_| Some(status)),
+        _ => Err(Some(status)),
+    }
+}
+
+/// Compared as hashes are, in a time that says nothing.
+fn proves(shown: &str, right: &str) -> bool {
+    blake3::hash(shown.as_bytes()) == blake3::hash(right.as_bytes())
 }
 
 /// What the command line calls itself; where a hook has started it, after that hook, so that hooks

@@ -70,6 +70,7 @@ use crate::journal::{Journal, Origin, Recovered};
 use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
+use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
@@ -480,6 +481,12 @@ fn take(
         if let Some(event) = settings::event(news) {
             events.publish(event);
         }
+        let is_of_mode = |changed: &[String]| changed.iter().any(|key| key == "policy.mode");
+        if matches!(news, News::Reloaded { changed, .. } if is_of_mode(changed))
+            && let Ok(mode) = asking::mode(&calls, &ModeParams::default())
+        {
+            events.publish(Event::ModeChanged(mode));
+        }
     }
 }
 
@@ -576,11 +583,11 @@ async fn serve(
 /// Begins to hear what is spoken to SmartHole, and to work on it.
 fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Following; 2] {
     voice.open(events.clone(), smarthole.clone());
-    let (tell, tells) = (events.clone(), Arc::clone(voice));
+    let tells = Arc::clone(voice);
     smarthole.subscribe(Box::new(move |_| {
-        let (tell, tells) = (tell.clone(), Arc::clone(&tells));
+        let tells = Arc::clone(&tells);
         // Counting what waits may block.
-        tokio::task::spawn_blocking(move || tell.publish(Event::SmartHole(tells.state())));
+        tokio::task::spawn_blocking(move || tells.tell_standing());
     }));
     let connection = tokio::spawn(smarthole.clone().run());
     let work = tokio::spawn(Arc::clone(voice).run());

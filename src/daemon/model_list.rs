@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::models::ChosenModels;
-use crate::config::change::ChangeError;
+use super::settings;
 use crate::config::live::Live;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, parted};
@@ -197,17 +197,8 @@ fn choose(live: &Live, chosen: &ChosenModels, name: &str) -> Result<(), ErrorObj
     }
     let others = settings.chain.iter().filter(|other| *other != name);
     let chain: Vec<&str> = std::iter::once(name).chain(others.map(String::as_str)).collect();
-    live.set("models.chain", &json!(chain)).map_err(|error| {
-        let kind = match error {
-            ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidParams,
-            _ => Kind::Failed,
-        };
-        let refused = ErrorObject::new(kind, error.to_string());
-        match error.hint() {
-            Some(hint) => refused.hint(hint),
-            None => refused,
-        }
-    })?;
+    live.set("models.chain", &json!(chain))
+        .map_err(|error| settings::refused(&error, Kind::InvalidParams))?;
     tracing::info!(model = name, "a person chose a model");
     Ok(())
 }

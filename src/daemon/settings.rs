@@ -77,17 +77,7 @@ pub fn set(
         )
         .hint("whoever may write the settings file changes it there, or by `steward config set`"));
     }
-    let news = live.set(name, value).map_err(|error| {
-        let kind = match error {
-            ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => Kind::InvalidSetting,
-            _ => Kind::Failed,
-        };
-        let refused = ErrorObject::new(kind, error.to_string());
-        match error.hint() {
-            Some(hint) => refused.hint(hint),
-            None => refused,
-        }
-    })?;
+    let news = live.set(name, value).map_err(|error| refused(&error, Kind::InvalidSetting))?;
     tracing::info!(setting = name, "a client changed the settings file");
     let changed = match news {
         News::Reloaded { changed, .. } => changed,
@@ -99,6 +89,19 @@ pub fn set(
     };
     let needs_restart = live.standing().needs_restart;
     Ok(SettingsSetResult { changed, needs_restart, overridden_by })
+}
+
+/// Why the file was not changed; `invalid` is the kind of what cannot be a setting.
+pub(super) fn refused(error: &ChangeError, invalid: Kind) -> ErrorObject {
+    let kind = match error {
+        ChangeError::Unknown { .. } | ChangeError::Invalid { .. } => invalid,
+        _ => Kind::Failed,
+    };
+    let refused = ErrorObject::new(kind, error.to_string());
+    match error.hint() {
+        Some(hint) => refused.hint(hint),
+        None => refused,
+    }
 }
 
 fn may_set(setter: Setter, scope: Scope) -> bool {

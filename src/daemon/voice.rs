@@ -52,6 +52,8 @@ pub struct Voice {
     came: Notify,
     hurry: Notify,
     retry: Mutex<Duration>,
+    /// What clients were told of the connection last.
+    standing: Mutex<Option<SmartHoleState>>,
     at_work: Mutex<Option<AtWork>>,
     /// Messages whose person knows that there is no model.
     waiting_for_model: Mutex<HashSet<i64>>,
@@ -86,6 +88,7 @@ impl Voice {
             came: Notify::new(),
             hurry: Notify::new(),
             retry: Mutex::default(),
+            standing: Mutex::default(),
             at_work: Mutex::default(),
             waiting_for_model: Mutex::default(),
             stopping: AtomicBool::new(false),
@@ -143,6 +146,20 @@ impl Voice {
         match message {
             Ok(message) => events.publish(Event::Inbox(message)),
             Err(error) => tracing::warn!(%error, "nobody could be told of a message"),
+        }
+        self.tell_standing();
+    }
+
+    /// Tells clients how the connection stands and how many messages wait, where that is otherwise
+    /// than they were told. Blocks.
+    pub fn tell_standing(&self) {
+        let Some((events, _)) = self.doors.get() else { return };
+        // Held until it is told, so that what is told last is what holds.
+        let mut told = lock(&self.standing);
+        let now = self.state();
+        if told.as_ref() != Some(&now) {
+            events.publish(Event::SmartHole(now.clone()));
+            *told = Some(now);
         }
     }
 

@@ -87,7 +87,8 @@ pub enum EntryKind {
     Other,
 }
 
-/// A change set that was applied: what a client can show and undo.
+/// What was applied, for a client to show and undo. The calls of a turn add to one change set: here is
+/// what one of them did, and nothing that was told before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesParams {

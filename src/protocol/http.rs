@@ -1,6 +1,7 @@
 //! What crosses HTTP beside the WebSocket: a message, and its answer.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::session::StopReason;
 
@@ -29,4 +30,13 @@ pub struct MessageAnswer {
     pub text: String,
     /// Whether that is a question that waits for an answer: the next message.
     pub waiting: bool,
+}
+
+/// The answer to `GET /v1/challenge/NAME/NONCE`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ChallengeAnswer {
+    /// What the client signs to come in, once and within ten seconds.
+    pub nonce: String,
+    /// The daemon's proof that it knows the token of that name: it signs both nonces.
+    pub proof: String,
 }

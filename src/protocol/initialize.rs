@@ -59,7 +59,7 @@ pub struct ClientMeta {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientVaultMeta {
     /// A random text that the server must sign with the token, at most 128 bytes: proves that the
-    /// program on this port is the daemon and no one who took the port over.
+    /// other end of this connection is the daemon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub nonce: Option<String>,
@@ -138,7 +138,8 @@ pub struct AgentVaultMeta {
     pub scope: String,
     /// What the server takes.
     pub limits: Limits,
-    /// HMAC-SHA-256 of the client's nonce, the 64 characters of the token as key, in hex.
+    /// HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the token
+    /// as key, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub proof: Option<String>,

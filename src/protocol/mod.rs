@@ -70,7 +70,10 @@ use models::{ModelsParams, ModelsResult};
 use page::{PageCodeParams, PageCodeResult};
 use permission::{RequestPermissionParams, RequestPermissionResult};
 use ping::{PingParams, PingResult};
-use policy::{ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult};
+use policy::{
+    ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeChangedParams, ModeParams,
+    ModeResult,
+};
 use session::{
     MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionUpdateParams, StateParams,
@@ -90,6 +93,9 @@ pub const SUBPROTOCOL: &str = "vault.v1";
 
 /// The prefix of the subprotocol that carries the token for clients that cannot set headers.
 pub const TOKEN_SUBPROTOCOL_PREFIX: &str = "vault.token.";
+
+/// The prefix of the subprotocol that carries a ticket in the token's place: `NAME.NONCE.PROOF`.
+pub const TICKET_SUBPROTOCOL_PREFIX: &str = "vault.ticket.";
 
 methods! {
     /// Opens the conversation: versions, capabilities, limits, and the server's proof of itself.
@@ -211,6 +217,8 @@ notifications! {
         VaultSmartHole => "_vault/smarthole" { SmartHoleParams },
         /// The settings file has changed, and new settings hold.
         ConfigReloaded => "_vault/config_reloaded" { ConfigReloadedParams },
+        /// Another mode holds.
+        ModeChanged => "_vault/mode_changed" { ModeChangedParams },
         /// The settings file has changed and is wrong; the old settings hold.
         ConfigRejected => "_vault/config_rejected" { ConfigRejectedParams },
         /// Something happened in a conversation.

@@ -34,7 +34,9 @@ pub struct ExchangeBody {
 /// Its answer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ExchangeAnswer {
-    /// A token of a person's own program that holds until the daemon ends, for as long as the page
-    /// is open: for the subprotocol of the WebSocket, and as the key of the daemon's proof.
+    /// The page's token, `NAME.KEY`: of a person's own program, for the challenge and with the page's
+    /// origin alone. It holds for `days`, over restarts of the daemon, until its token is another.
     pub token: String,
+    /// How long.
+    pub days: u32,
 }

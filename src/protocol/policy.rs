@@ -1,8 +1,10 @@
 //! `_vault/mode`, `_vault/approvals`, `_vault/audit`: what may run and what ran. For a person's own
-//! programs alone.
+//! programs alone. `_vault/mode_changed`: another mode holds.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+use super::events::EventMeta;
 
 /// Asks for the mode, or sets it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
@@ -22,6 +24,17 @@ pub struct ModeResult {
     pub mode: String,
     /// Whether a person set it while the steward ran; else it is the settings'.
     pub set_live: bool,
+}
+
+/// Another mode holds, whoever set it: by `_vault/mode`, or in the settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct ModeChangedParams {
+    /// The one that holds now.
+    #[serde(flatten)]
+    pub mode: ModeResult,
+    /// The event's number.
+    #[serde(rename = "_meta")]
+    pub meta: EventMeta,
 }
 
 /// Asks for what was agreed to for good, or takes one of it back.

@@ -8,6 +8,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::envelope::RequestId;
 use super::error::ErrorObject;
+use super::http::ChallengeAnswer;
 use super::page::{ExchangeAnswer, ExchangeBody};
 
 /// One line of the `Methods` interface, and the types it needs.
@@ -113,7 +114,8 @@ pub fn generate() -> String {
     let mut shared = Types::default();
     shared.visit::<RequestId>();
     shared.visit::<ErrorObject>();
-    // What crosses HTTP in the page.
+    // What crosses HTTP.
+    shared.visit::<ChallengeAnswer>();
     shared.visit::<ExchangeBody>();
     shared.visit::<ExchangeAnswer>();
     let mut declarations = shared.declarations;

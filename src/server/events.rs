@@ -15,6 +15,7 @@ use crate::protocol::events::{
     HiddenParams, SubscribeMode, SubscribeParams, SubscribeResult,
 };
 use crate::protocol::inbox::{InboxMessage, InboxParams, SmartHoleParams, SmartHoleState};
+use crate::protocol::policy::{ModeChangedParams, ModeResult};
 use crate::protocol::session::{
     MessageKind, MessageParams, SessionEventMeta, SessionEventVaultMeta, SessionState,
     SessionUpdate, SessionUpdateParams, StateParams, StopReason,
@@ -61,6 +62,8 @@ pub enum Event {
         /// What only a restart brings.
         needs_restart: Vec<String>,
     },
+    /// Another mode holds.
+    ModeChanged(ModeResult),
     /// The settings file is wrong; the old settings hold.
     ConfigRejected(ConfigProblem),
     /// Something happened in a conversation.
@@ -125,6 +128,7 @@ impl Event {
             Self::ConfigReloaded { changed, needs_restart } => {
                 envelope::notification(&ConfigReloadedParams { changed, needs_restart, meta })
             }
+            Self::ModeChanged(mode) => envelope::notification(&ModeChangedParams { mode, meta }),
             Self::ConfigRejected(problem) => {
                 envelope::notification(&ConfigRejectedParams { problem, meta })
             }

@@ -19,8 +19,9 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
 use super::backend::Scope;
+use super::challenge;
 use super::token::Token;
-use crate::protocol::{SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX};
+use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
 /// Where a request came from; put into its extensions by the accept loop.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +95,7 @@ pub struct Offered<'a> {
     /// [`SUBPROTOCOL`] is among them.
     pub ours: bool,
     tokens: Vec<&'a [u8]>,
+    tickets: Vec<&'a [u8]>,
 }
 
 /// Reads `Sec-WebSocket-Protocol`, however many headers it is spread over.
@@ -107,6 +109,9 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
                 offered.ours = true;
             } else if let Some(token) = protocol.strip_prefix(TOKEN_SUBPROTOCOL_PREFIX.as_bytes()) {
                 offered.tokens.push(token);
+            } else if let Some(ticket) = protocol.strip_prefix(TICKET_SUBPROTOCOL_PREFIX.as_bytes())
+            {
+                offered.tickets.push(ticket);
             }
         }
     }
@@ -118,13 +123,12 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
 pub struct Entry {
     /// Which kind of caller the token makes of it.
     pub scope: Scope,
-    /// The token that it showed.
+    /// The token that it showed, or proved that it knows.
     pub token: Token,
 }
 
-/// Whether the request shows the token, in a header and nowhere else, and which kind of caller the
-/// token makes of it. A page that was opened by a code has a token of its own, which counts with
-/// the page's origin alone.
+/// Whether the request shows the token, in a header and nowhere else, or a ticket in its place
+/// ([`challenge`]), and which kind of caller the token makes of it.
 ///
 /// # Errors
 /// The refusal, after a wait where there were many before.
@@ -133,7 +137,7 @@ pub async fn authorize(
     headers: &HeaderMap,
     target: &Uri,
 ) -> Result<Entry, Response> {
-    let mut shown = offered(headers).tokens;
+    let Offered { tokens: mut shown, tickets, .. } = offered(headers);
     let mut readable = true;
     for value in headers.get_all(AUTHORIZATION) {
         match value.as_bytes().split_at_checked(7) {
@@ -144,24 +148,13 @@ pub async fn authorize(
         }
     }
     // A URL ends up in logs and histories; a client that puts its token there must learn not to.
-    let clean = target.query().is_none();
-    let token = shared.token.current();
-    // Every kind is compared, whichever fits, so that the time says nothing.
-    let right = |one: &[u8]| {
-        Scope::ALL
-            .into_iter()
-            .map(|scope| Entry { scope, token: token.scoped(scope) })
-            .filter(|entry| entry.token.matches(one))
-            .fold(None, |first, entry| first.or(Some(entry)))
-    };
-    let of_a_page = |one: &[u8]| {
-        let known = shared.pages.knows(one, &token);
-        known.filter(|_| is_our_page(headers, shared.port))
-    };
-    if let ([one], true, true) = (&shown[..], readable, clean) {
-        let (entry, page) = (right(one), of_a_page(one));
-        let page = page.map(|token| Entry { scope: Scope::Person, token });
-        if let Some(entry) = entry.or(page) {
+    if readable && target.query().is_none() {
+        let entry = match (&shown[..], &tickets[..]) {
+            ([token], []) => entry_of(token, &shared.token.current()),
+            ([], [ticket]) => challenge::admit(shared, headers, ticket),
+            _ => None,
+        };
+        if let Some(entry) = entry {
             return Ok(entry);
         }
     }
@@ -169,6 +162,16 @@ pub async fn authorize(
     tracing::warn!("refused a connection without the right token");
     tokio::time::sleep(wait).await;
     Err((StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")]).into_response())
+}
+
+/// What a token that is shown lets in as.
+fn entry_of(shown: &[u8], main: &Token) -> Option<Entry> {
+    // Every kind is compared, whichever fits, so that the time says nothing.
+    Scope::ALL
+        .into_iter()
+        .map(|scope| Entry { scope, token: main.scoped(scope) })
+        .filter(|entry| entry.token.matches(shown))
+        .fold(None, |first, entry| first.or(Some(entry)))
 }
 
 #[cfg(test)]
@@ -180,7 +183,9 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers
             .append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("vault.v1 ,vault.token.ab"));
-        headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("other"));
-        assert_eq!(offered(&headers), Offered { ours: true, tokens: vec![b"ab".as_slice()] });
+        headers
+            .append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("other,vault.ticket.a.b.c"));
+        let (tokens, tickets) = (vec![b"ab".as_slice()], vec![b"a.b.c".as_slice()]);
+        assert_eq!(offered(&headers), Offered { ours: true, tokens, tickets });
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 use super::backend::{ConversationsBackend, Scope, Speaker};
 use super::tracker::Guard;
-use super::{Settings, Shared, gate, lock};
+use super::{Settings, Shared, challenge, gate, lock};
 use crate::protocol::conversations::{ConversationParams, DeleteConversationParams};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::{MessageAnswer, MessageBody};
@@ -50,6 +50,7 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/v1/sessions/{id}/after/{item}", routing::get(read_on))
         .route("/v1/sessions/{id}/branches/{branch}/after/{item}", routing::get(read_branch))
         .route("/v1/sessions/{id}/messages", routing::post(say))
+        .merge(challenge::routes())
 }
 
 /// A request that has the token, has been read, and has a place among the connections.

@@ -11,7 +11,7 @@
 //! becomes of the client; events have one order ([`events`]); neither token nor note contents are
 //! logged.
 //!
-//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`connection`],
+//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`], [`connection`],
 //! [`session`], [`calls`], [`approvals`], [`hosts`], [`events`], [`http`], [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
@@ -19,6 +19,7 @@ pub mod accept;
 pub mod approvals;
 pub mod backend;
 pub mod calls;
+pub mod challenge;
 pub mod close;
 pub mod connection;
 pub mod events;
@@ -48,6 +49,7 @@ use tokio::sync::{Semaphore, watch};
 
 use approvals::Approvals;
 use backend::Backend;
+use challenge::Challenges;
 use events::Events;
 use hosts::Hosts;
 use pace::{Bucket, Failures};
@@ -99,8 +101,10 @@ pub struct Shared {
     port: u16,
     started: Instant,
     failures: Failures,
-    /// Who has our own page open.
+    /// Who may open our own page.
     pages: Pages,
+    /// What clients prove themselves with.
+    challenges: Challenges,
     next_connection: AtomicU64,
     /// Connections that have not finished their handshake.
     handshakes: Tracker,
@@ -148,6 +152,8 @@ impl Server {
         let port = listener.local_addr().map_err(failed)?.port();
         let mut epoch = [0; 8];
         getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let cores = cores();
         let shared = Shared {
             token,
@@ -158,6 +164,7 @@ impl Server {
             started: Instant::now(),
             failures: Failures::default(),
             pages: Pages::default(),
+            challenges: Challenges::new(secret, Instant::now()),
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),

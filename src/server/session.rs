@@ -8,11 +8,12 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker, Work};
 use super::calls::{Calls, Step};
+use super::events::Event;
 use super::gate::Entry;
 use super::outbox::Outbox;
 use super::pace::Bucket;
 use super::page;
-use super::token::Token;
+use super::token::{Proof, Token};
 use super::{Settings, Shared};
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
@@ -33,7 +34,7 @@ use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyP
 use crate::protocol::models::ModelsParams;
 use crate::protocol::page::PageCodeParams;
 use crate::protocol::ping::{PingParams, PingResult};
-use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
+use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams, ModeResult};
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
@@ -59,7 +60,7 @@ pub struct Session {
     number: u64,
     /// What kind of caller the client's token makes of it.
     scope: Scope,
-    /// The token it showed, with which the daemon proves itself to it: it may know no other.
+    /// The token it came with, with which the daemon proves itself to it: it may know no other.
     token: Token,
     open: bool,
     /// What the client called itself.
@@ -234,7 +235,14 @@ impl Session {
             }
             Request::VaultMode(params) => {
                 self.only_a_person()?;
-                self.keep::<ModeParams>(id, Work::Read, |backend| backend.mode(params))?;
+                let answer_to = id.clone();
+                let job = move |shared: &Shared, _: &Cancel| {
+                    Step::Answer(match mode(shared, params) {
+                        Ok(result) => answer::<ModeParams>(&answer_to, &result),
+                        Err(error) => envelope::failure(Some(&answer_to), &error),
+                    })
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
             }
             Request::VaultApprovals(params) => {
                 self.only_a_person()?;
@@ -440,7 +448,9 @@ impl Session {
                         seq: self.shared.events.seq(),
                         scope: self.scope.word().to_owned(),
                         limits: self.settings.limits(),
-                        proof: nonce.map(|nonce| self.token.prove(nonce)),
+                        proof: nonce.map(|nonce| {
+                            self.token.proof(Proof::Initialize, self.shared.port, nonce)
+                        }),
                     },
                 },
             },
@@ -489,6 +499,19 @@ impl Session {
 /// The answer with the result that belongs to the method, which the type sees to.
 fn answer<P: MethodParams>(id: &RequestId, result: &P::Result) -> String {
     envelope::answer(id, result)
+}
+
+/// Asks for the mode or sets it; that another one holds is told to everybody.
+fn mode(shared: &Shared, params: ModeParams) -> Result<ModeResult, ErrorObject> {
+    if params.mode.is_none() {
+        return shared.backend.mode(params);
+    }
+    let before = shared.backend.mode(ModeParams::default()).ok();
+    let result = shared.backend.mode(params)?;
+    if before.as_ref() != Some(&result) {
+        shared.events.publish(Event::ModeChanged(result.clone()));
+    }
+    Ok(result)
 }
 
 /// How the daemon is. Looks at the vault, so it may take a while.

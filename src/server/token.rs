@@ -22,6 +22,17 @@ use crate::policy::Scope;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
+/// What a proof is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// The daemon's, before a client says anything of itself.
+    Challenge,
+    /// The client's, in the place of its token.
+    Ticket,
+    /// The daemon's, on the connection that is then used.
+    Initialize,
+}
+
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
@@ -90,7 +101,7 @@ impl Token {
     /// The 64 hex characters that a client sends.
     #[must_use]
     pub fn reveal(&self) -> String {
-        blake3::Hash::from_bytes(self.0).to_hex().to_string()
+        hex(self.0)
     }
 
     /// Reads the 64 hex characters; `None` for anything else.
@@ -112,20 +123,42 @@ impl Token {
         if scope.is_person() {
             return self.clone();
         }
-        let derived = self.prove(&format!("scope:{}", scope.word()));
-        Self::parse(&derived).expect("a proof has 64 hex characters")
+        self.derived(&format!("scope:{}", scope.word()))
     }
 
-    /// Signs a client's nonce: HMAC-SHA-256 with the 64 characters of the token as key, in hex.
-    /// Not a faster hash, because this is one that a browser can check by itself.
+    /// A token of its own for `purpose`, from which this one cannot be found. No purpose is the
+    /// beginning of another, nor of a proof.
     #[must_use]
-    pub fn prove(&self, nonce: &str) -> String {
+    pub fn derived(&self, purpose: &str) -> Self {
+        Self(self.sign(purpose))
+    }
+
+    /// What this token is called where it must not be shown: nothing can be done with the name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        hex(self.sign("vault-steward name"))[..32].to_owned()
+    }
+
+    /// Proves that this token is known, in hex. The proof holds for this purpose, at a daemon on this
+    /// port, and for these nonces (`about`): whoever passes it on to another daemon has nothing.
+    #[must_use]
+    pub fn proof(&self, of: Proof, port: u16, about: &str) -> String {
+        let word = match of {
+            Proof::Challenge => "challenge",
+            Proof::Ticket => "ticket",
+            Proof::Initialize => "initialize",
+        };
+        hex(self.sign(&format!("vault-steward {word} 127.0.0.1:{port} {about}")))
+    }
+
+    /// HMAC-SHA-256 with the 64 characters of the token as key. Not a faster hash, because this is
+    /// one that a browser can do by itself.
+    fn sign(&self, text: &str) -> [u8; 32] {
         let key = self.reveal();
         let mut mac =
             Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("HMAC takes a key of any length");
-        mac.update(nonce.as_bytes());
-        let proof: [u8; 32] = mac.finalize().into_bytes().into();
-        blake3::Hash::from_bytes(proof).to_hex().to_string()
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().into()
     }
 
     /// Reads the token from `path`, or makes one there.
@@ -178,6 +211,10 @@ impl Token {
         store(path, &token, Replace::Yes)?;
         Ok(token)
     }
+}
+
+fn hex(bytes: [u8; 32]) -> String {
+    blake3::Hash::from_bytes(bytes).to_hex().to_string()
 }
 
 #[derive(PartialEq)]
@@ -283,11 +320,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_proof_is_hmac_sha_256() {
+    fn a_proof_is_hmac_sha_256_and_good_for_one_thing() {
         let token = Token::parse(&"00".repeat(32)).expect("64 hex characters");
-        // From Python: hmac.new(b"00" * 32, b"abc", "sha256").hexdigest()
-        let expected = "b9b8a3853242a22008699105b29b00289fb7e371d92ee27ab85831c25a74d368";
-        assert_eq!(token.prove("abc"), expected);
+        // From Python: hmac.new(b"00" * 32, b"…", "sha256").hexdigest()
+        for (of, expected) in [
+            (Proof::Challenge, "30e40a6db6c9ccc9d004940db7c6f1ad09c16befdb08b7eb701d034990e3113d"),
+            (Proof::Ticket, "67f3f506e0eb6e07bc32ac510642b02ae56bdb09ff15079846fdcc8414836b63"),
+            (Proof::Initialize, "0606b2f846600df8a2c37849bf8b331907ef210c9822e9457fbbe0f3d9fb74fc"),
+        ] {
+            assert_eq!(token.proof(of, 27180, "abc"), expected);
+            assert_ne!(token.proof(of, 27181, "abc"), expected, "at another port");
+            assert_ne!(token.proof(of, 27180, "abd"), expected, "of another nonce");
+        }
+        assert_eq!(token.name(), "ab30a2df8984823a4493268a9a8b0ea1");
+        assert_ne!(token.derived("a"), token.derived("b"));
     }
 
     #[test]

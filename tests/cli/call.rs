@@ -126,8 +126,68 @@ fn what_took_over_the_port_is_told_nothing() {
         command.current_dir(&vault);
         let run = finish(command);
         assert_eq!(run.code, 1, "{run:?}");
-        assert!(!heard.join().unwrap().contains("My Note"));
+        let heard = heard.join().unwrap();
+        assert!(!heard.contains("My Note"));
+        let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+        assert!(!heard.to_lowercase().contains(token.trim_end()), "{heard}");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::{Arc, Mutex};
+
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let there = u16::try_from(daemon.ready["port"].as_u64().unwrap()).unwrap();
+    // A program on another port that has the daemon answer for it, under its true name.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = listener.local_addr().unwrap().port();
+    let record = home.state().join("daemon.json");
+    let mut text: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    text["port"] = here.into();
+    std::fs::write(&record, text.to_string()).unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut client, mut inner) =
+                (stream.unwrap(), TcpStream::connect(("127.0.0.1", there)).unwrap());
+            let (mut answers, mut back) = (inner.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut answers, &mut back);
+                let _ = back.shutdown(std::net::Shutdown::Both);
+            });
+            let hears = Arc::clone(&hears);
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(n @ 1..) = client.read(&mut bytes) {
+                    hears.lock().unwrap().extend_from_slice(&bytes[..n]);
+                    let said = String::from_utf8_lossy(&bytes[..n]);
+                    let said = said.replace(&here.to_string(), &there.to_string());
+                    if inner.write_all(said.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let run = home.run_in(&vault, &["call", "read_file", "--path", "Projects/My Note", "--json"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(run.json()["code"], "not_the_daemon", "{run:?}");
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
+    assert!(heard.contains("/v1/challenge/"), "it was asked: {heard}");
+    let token = home.run_in(&vault, &["token"]).expect(0).stdout;
+    assert!(!heard.contains(token.trim_end()), "{heard}");
+    assert!(!heard.contains("vault.ticket") && !heard.contains("My Note"), "{heard}");
+    // The daemon itself still serves.
+    text["port"] = there.into();
+    std::fs::write(&record, text.to_string()).unwrap();
+    home.run_in(&vault, &["call", "read_file", "--path", "Projects/My Note"]).expect(0);
 }
 
 #[test]

@@ -166,9 +166,29 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
         let params = json!({ "name": "delete", "arguments": arguments, "_meta": meta });
         client.call("tools/call", params)["result"]["structuredContent"].take()
     };
+    let mut hears = client();
+    hears.call("_vault/subscribe", json!({}));
     let mut first = client();
     let sets: Vec<Value> = (0..10).map(|n| delete(&mut first, n)["change_set"].take()).collect();
     assert!(sets.iter().all(|set| *set == sets[0] && set.is_u64()), "{sets:?}");
+    // Each call tells what it did, and nothing that was told before.
+    let mut told: Vec<Value> = Vec::new();
+    while told.len() < 10 {
+        let message = hears.read();
+        if message["method"] == "_vault/changes" {
+            told.push(message["params"]["changeSet"].clone());
+        }
+    }
+    for (number, set) in told.iter().enumerate() {
+        assert_eq!((&set["id"], &set["total"]), (&sets[0], &json!(1)), "{set}");
+        assert_eq!(set["changes"].as_array().map(Vec::len), Some(1), "{set}");
+        assert_eq!(set["changes"][0]["path"], format!("{number}.md"));
+    }
+    let ids: std::collections::HashSet<_> =
+        told.iter().map(|set| set["changes"][0]["id"].to_string()).collect();
+    assert_eq!(ids.len(), 10, "the ids go on: {ids:?}");
+    let whole = first.call("_vault/diff", json!({ "changeSet": sets[0] }));
+    assert_eq!(whole["result"]["total"], 10, "{whole}");
     // One by one is no way around what one turn may delete.
     assert_eq!(delete(&mut first, 10)["code"], "approval_needed");
     // Another client's first turn is another turn.

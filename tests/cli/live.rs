@@ -93,6 +93,27 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
+fn another_mode_is_told_whoever_sets_it() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let daemon = home.serve(&vault);
+    let (mut hears, _) = listener(&home, &vault, &daemon);
+    home.run_in(&vault, &["mode", "ask"]).expect(0);
+    let news = told(&mut hears, "_vault/mode_changed");
+    assert_eq!((&news["mode"], &news["setLive"]), (&json!("ask"), &json!(true)), "{news}");
+    // What is asked for, and what is set as it is, are no news.
+    home.run_in(&vault, &["mode"]).expect(0);
+    home.run_in(&vault, &["mode", "ask"]).expect(0);
+    home.run_in(&vault, &["mode", "settings"]).expect(0);
+    let next = told(&mut hears, "_vault/mode_changed");
+    assert_eq!((&next["mode"], &next["setLive"]), (&json!("auto"), &json!(false)), "{next}");
+    home.write_config("[policy]\nmode = \"read-only\"\n");
+    told(&mut hears, "_vault/config_reloaded");
+    let news = told(&mut hears, "_vault/mode_changed");
+    assert_eq!((&news["mode"], &news["setLive"]), (&json!("read-only"), &json!(false)), "{news}");
+}
+
+#[test]
 fn a_client_changes_what_it_may_and_the_file_keeps_its_comments() {
     let home = Home::new();
     let vault = home.vault("Notes");

@@ -7,6 +7,7 @@ mod fake;
 mod support;
 
 mod calls;
+mod challenge;
 mod events;
 mod frames;
 mod handshake;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vault_steward::server::Settings;
-use vault_steward::server::token::Token;
+use vault_steward::server::token::{Proof, Token};
 
 use crate::fake::fake;
 use crate::support::Door;
@@ -129,7 +129,8 @@ fn the_server_proves_that_it_knows_the_token() {
     });
     let result = client.call("initialize", params)["result"].take();
     assert_eq!(result["protocolVersion"], 1, "the server's own version");
-    let expected = Token::parse(&door.token).unwrap().prove("abc");
+    let token = Token::parse(&door.token).unwrap();
+    let expected = token.proof(Proof::Initialize, door.port, "abc");
     let vault = &result["agentCapabilities"]["_meta"]["vault"];
     assert_eq!(vault["proof"], expected);
     assert_eq!(vault["limits"]["maxFrameBytes"], 1 << 20);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use vault_steward::server::Settings;
-use vault_steward::server::token::Token;
+use vault_steward::server::token::{Proof, Token};
 
 use crate::fake::fake;
 use crate::support::{Door, upgrade};
@@ -100,15 +100,18 @@ fn a_code_opens_the_page_once() {
     let code = code(&door);
     let (status, answer) = as_the_page(&door, &code);
     assert_eq!(status, 200, "{answer}");
-    let token = answer["token"].as_str().unwrap().to_owned();
-    assert_ne!(token, door.token, "the page gets one of its own");
+    assert_eq!(answer["days"], 30);
+    let (name, key) = answer["token"].as_str().unwrap().split_once('.').unwrap();
+    let key = Token::parse(key).unwrap();
+    assert_ne!(key.reveal(), door.token, "the page gets one of its own");
 
     // It speaks for the person, the daemon proves itself with it, and it is refused elsewhere.
     let stream = std::net::TcpStream::connect(("127.0.0.1", door.port)).unwrap();
     let mut request = format!("ws://127.0.0.1:{}/v1", door.port).into_client_request().unwrap();
     let headers = request.headers_mut();
     headers.insert("origin", format!("http://127.0.0.1:{}", door.port).parse().unwrap());
-    let offered = format!("vault.v1, vault.token.{token}").parse().unwrap();
+    let ticket = door.ticket(name, &key);
+    let offered = ticket.split_once(": ").unwrap().1.parse().unwrap();
     headers.insert("sec-websocket-protocol", offered);
     let (mut socket, _) = tokio_tungstenite::tungstenite::client(request, stream).unwrap();
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -118,16 +121,36 @@ fn a_code_opens_the_page_once() {
     let answer: Value = serde_json::from_str(socket.read().unwrap().to_text().unwrap()).unwrap();
     let ours = &answer["result"]["agentCapabilities"]["_meta"]["vault"];
     assert_eq!(ours["scope"], "person");
-    assert_eq!(ours["proof"], Token::parse(&token).unwrap().prove("abc"));
+    assert_eq!(ours["proof"], key.proof(Proof::Initialize, door.port, "abc"));
 
-    let offer = format!("Sec-WebSocket-Protocol: vault.v1, vault.token.{token}");
     let enters = |origin: Vec<String>| {
-        door.status(&upgrade("/v1", &[vec![door.host(), offer.clone()], origin].concat()))
+        let ticket = door.ticket(name, &key);
+        door.status(&upgrade("/v1", &[vec![door.host(), ticket], origin].concat()))
     };
     assert_eq!(enters(vec![page(&door)]), 101);
     assert_eq!(enters(vec![]), 401, "without the page's origin");
     assert_eq!(enters(vec!["Origin: app://obsidian.md".to_owned()]), 401, "from another place");
     assert_eq!(enters(vec!["Origin: http://evil.com".to_owned()]), 403);
+
+    // What the browser keeps of it opens this run of the daemon, to the page alone.
+    let epoch = ours["epoch"].as_str().unwrap();
+    let of_run = key.derived(&format!("run:{epoch}"));
+    let kept = format!("{name}-run");
+    let headers = |origin| [door.host(), door.ticket(&kept, &of_run), origin];
+    assert_eq!(door.handshake(&headers(page(&door))), 101);
+    assert_eq!(door.handshake(&headers("X: no origin".to_owned())), 401);
+    let of_another = key.derived("run:0000000000000000");
+    let (_, answer) = door.challenge(&kept, "0123456789abcdef");
+    let proof = of_another.proof(Proof::Ticket, door.port, answer["nonce"].as_str().unwrap());
+    let stale = format!("{kept}.{}.{proof}", answer["nonce"].as_str().unwrap());
+    let stale = format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{stale}");
+    assert_eq!(door.handshake(&[door.host(), page(&door), stale]), 401, "another run's");
+
+    // Shown as it is it opens nothing, and a script gets nowhere with it either.
+    for shown in [key.reveal(), of_run.reveal(), format!("{name}.{}", key.reveal())] {
+        let bearer = format!("Authorization: Bearer {shown}");
+        assert_eq!(door.handshake(&[door.host(), page(&door), bearer]), 401);
+    }
 
     assert_eq!(as_the_page(&door, &code).0, 401, "a second time");
 }

@@ -34,6 +34,11 @@ fn a_spoken_request_becomes_a_change_and_a_notification() {
     let kept = &heard["params"]["message"];
     assert_eq!((&kept["text"], &kept["state"]), (&json!("add item0000"), &json!("new")));
     assert_eq!(kept["routingReason"], "it is to be noted");
+    let waits = |message: &Value, count: u64| {
+        message["method"] == "_vault/smarthole"
+            && message["params"]["smarthole"]["waiting"] == count
+    };
+    hear(&mut client, |message| waits(message, 1));
     let said = hear(&mut client, |message| {
         message["params"]["update"]["sessionUpdate"] == "user_message_chunk"
     });
@@ -41,6 +46,7 @@ fn a_spoken_request_becomes_a_change_and_a_notification() {
     let shown = desk.desktop.shown("Added item0000.");
     assert_eq!(shown, ("add item0000".to_owned(), "normal".to_owned()));
     hear(&mut client, |message| message["params"]["message"]["state"] == "done");
+    hear(&mut client, |message| waits(message, 0));
     assert_eq!(counts(&desk.list(), 1), [1]);
     let told = json!(history(&desk.server.requests()[0])).to_string();
     assert!(told.contains("was spoken to SmartHole and transcribed"), "{told}");

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 use vault_steward::server::backend::Backend;
 use vault_steward::server::events::Events;
-use vault_steward::server::token::{Token, TokenKeeper};
+use vault_steward::server::token::{Proof, Token, TokenKeeper};
 use vault_steward::server::{Server, Settings};
 
 /// A server that runs until dropped.
@@ -118,6 +118,27 @@ impl Door {
 
     pub fn bearer(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// What a challenge is answered with: status and body.
+    pub fn challenge(&self, name: &str, nonce: &str) -> (u16, Value) {
+        let line = format!("GET /v1/challenge/{name}/{nonce} HTTP/1.1");
+        let answer = self.raw(&format!("{line}\r\n{}\r\n\r\n", self.host()));
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    /// A ticket, as a header, of who has the key that is called `name`, once the door has proved itself.
+    pub fn ticket(&self, name: &str, key: &Token) -> String {
+        let nonce = "0123456789abcdef";
+        let (status, answer) = self.challenge(name, nonce);
+        assert_eq!(status, 200, "{answer}");
+        let theirs = answer["nonce"].as_str().unwrap();
+        let both = format!("{nonce} {theirs}");
+        assert_eq!(answer["proof"], key.proof(Proof::Challenge, self.port, &both));
+        let proof = key.proof(Proof::Ticket, self.port, theirs);
+        format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{name}.{theirs}.{proof}")
     }
 
     /// A client that has said nothing yet.

@@ -4,27 +4,38 @@ import { createConnection } from "../connection";
 import { BrowserHost } from "./browser-host";
 import { element } from "../view/dom";
 import { mountChat } from "../view";
-import { tokenFor } from "./exchange";
+import { codeIn, exchange, keep, tokenFor } from "./exchange";
 
 async function start(): Promise<void> {
   const root = element(document, "main", { class: "page-chat" });
   document.body.appendChild(root);
-  const token = tokenFor(window).catch(() => null);
+  let token = tokenFor(window).catch(() => null);
   const connection = createConnection({
     address: () => window.location.host,
     token: () => token,
     capabilities: { approvals: true },
     clientInfo: { name: "vault-steward-page", title: "Browser", version: "0.1.0" },
-    probe: async (url) => {
-      try {
-        return (await window.fetch(url, { cache: "no-store" })).ok;
-      } catch {
-        return false;
-      }
+    get: async (url) => {
+      // Its own daemon, whatever this machine is called in the address bar.
+      const answer = await window.fetch(new URL(url).pathname, { cache: "no-store" });
+      return { status: answer.status, text: await answer.text() };
     },
   });
   const host = new BrowserHost(document, () => connection);
   const chat = mountChat(root, connection, host);
+  /** Once it is in: a token with all of its time before it, and what lets this tab in again. */
+  const renew = async (): Promise<void> => {
+    const { url } = await connection.call("_vault/page_code", {});
+    const renewed = await exchange(window, codeIn(url));
+    const epoch = connection.daemon?.agentCapabilities._meta.vault.epoch;
+    if (renewed === null || epoch === undefined) return;
+    token = Promise.resolve(renewed);
+    await keep(window, renewed, epoch);
+  };
+  connection.onState(({ kind }) => {
+    // What cannot be had now is had with the next connection.
+    if (kind === "connected") renew().catch(() => undefined);
+  });
   connection.start();
   await token;
   chat.focus();

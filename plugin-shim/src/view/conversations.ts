@@ -172,7 +172,8 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     },
     close,
     refresh: () => {
-      if (!root.hidden) void load();
+      // A title that is being written stays.
+      if (!root.hidden && !root.querySelector(".vs-rename")) void load();
     },
   };
 }

@@ -52,7 +52,7 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         break;
       case "refused":
         if (host.kind === "browser") {
-          say("key-round", "This page has to be opened anew", "It is let in for as long as the daemon runs that opened it. In a terminal:", command("steward open"));
+          say("key-round", "This page has to be opened anew", "What this tab was let in with has ended with the daemon or with its token. In a terminal:", command("steward open"));
           break;
         }
         say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", retry);

@@ -17,6 +17,7 @@ import { Painter } from "./answer";
 import { panel } from "./panel";
 import { Scope } from "./scope";
 import { sourceName, when } from "./format";
+import { waitingView } from "./waiting";
 
 /** Characters of an answer that are said to those who hear the view; the rest they read. */
 const HEARD = 2_000;
@@ -194,7 +195,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   });
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
   const connected = panel(parts, (isShown) => body.classList.toggle("is-away", isShown));
-  const body = box(root, "vs-body", said_.root, asked.root, banner, field.root);
+  const body = box(root, "vs-body", said_.root, waitingView(parts), asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root, live);
 
   const drawBanner = (): void => {
@@ -285,6 +286,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     const target = event.target as Element;
     if (event.key === "Enter" && target.getAttribute("role") === "link" && act(target, event.ctrlKey || event.metaKey)) event.preventDefault();
   });
+  scope.add(connection.on("_vault/conversation_changed", () => list.refresh()));
   scope.add(connection.onState(() => {
     connected.update();
     field.update();

@@ -1,8 +1,14 @@
-//! Codes that open the page once, and the tokens of pages that are open. Both are in memory alone:
-//! with the daemon they are gone.
+//! Codes that open the page once, and the tokens of pages.
+//!
+//! Codes are in memory alone. A page's token is made of the daemon's and of a name that says until when
+//! it holds, so nothing is kept of it: it outlives the daemon, and ends with the daemon's token.
+//!
+//! A page keeps its token in its own memory. What it leaves in the browser, to be loaded again, is a
+//! token made of that one which holds for this run of the daemon alone: who serves a page of theirs on
+//! this port once the daemon has ended finds nothing there that opens the next one.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use subtle::ConstantTimeEq as _;
 
@@ -12,34 +18,27 @@ use crate::server::token::{Token, TokenError};
 /// How long a code holds, in seconds.
 pub const CODE_SECONDS: u32 = 60;
 
+/// How long a page's token holds, in days.
+pub const PAGE_DAYS: u32 = 30;
+
 /// Codes that hold at a time; a further one ends the oldest.
 const MOST_CODES: usize = 16;
 
-/// Pages that are known at a time; a further one ends the oldest.
-const MOST_PAGES: usize = 64;
+/// How the name of a page's token begins,
+const PAGE: &str = "page-";
 
-/// Who may open the page, and who has it open.
-#[derive(Debug, Default)]
-pub struct Pages(Mutex<State>);
+/// and how that of one ends which holds for one run of the daemon.
+const RUN: &str = "-run";
 
+/// Who may open the page.
 #[derive(Debug, Default)]
-struct State {
-    codes: Vec<Code>,
-    pages: Vec<Page>,
-}
+pub struct Pages(Mutex<Vec<Code>>);
 
 /// A code by its hash, so that nothing that reads this memory can use it.
 #[derive(Debug)]
 struct Code {
     hash: [u8; 32],
     until: Instant,
-}
-
-#[derive(Debug)]
-struct Page {
-    token: Token,
-    /// The daemon's token when the page was opened: a rotation ends both.
-    main: Token,
 }
 
 impl Pages {
@@ -49,54 +48,61 @@ impl Pages {
     /// [`TokenError::Random`].
     pub fn code(&self, now: Instant) -> Result<String, TokenError> {
         let code = Token::generate()?.reveal();
-        let mut state = lock(&self.0);
-        state.codes.retain(|code| code.until > now);
-        if state.codes.len() >= MOST_CODES {
-            state.codes.remove(0);
+        let mut codes = lock(&self.0);
+        codes.retain(|code| code.until > now);
+        if codes.len() >= MOST_CODES {
+            codes.remove(0);
         }
         let until = now + Duration::from_secs(CODE_SECONDS.into());
-        state.codes.push(Code { hash: hash(code.as_bytes()), until });
+        codes.push(Code { hash: hash(code.as_bytes()), until });
         Ok(code)
     }
 
-    /// A token for a code that holds at the time `now`; it holds no longer. None for any other.
-    /// How long that takes does not depend on what the code is.
-    ///
-    /// # Errors
-    /// [`TokenError::Random`]; the code holds no longer then either.
-    pub fn exchange(
-        &self,
-        code: &[u8],
-        main: &Token,
-        now: Instant,
-    ) -> Result<Option<Token>, TokenError> {
+    /// Whether a code holds at the time `now`; it holds no longer then. How long that takes does not
+    /// depend on what the code is.
+    #[must_use]
+    pub fn take(&self, code: &[u8], now: Instant) -> bool {
         let shown = hash(code);
-        let token = Token::generate()?;
-        let mut state = lock(&self.0);
         let mut is_right = false;
-        state.codes.retain(|code| {
+        lock(&self.0).retain(|code| {
             let is_this: bool = code.hash.ct_eq(&shown).into();
             is_right |= is_this && code.until > now;
             !is_this && code.until > now
         });
-        if !is_right {
-            return Ok(None);
-        }
-        if state.pages.len() >= MOST_PAGES {
-            state.pages.remove(0);
-        }
-        state.pages.push(Page { token: token.clone(), main: main.clone() });
-        Ok(Some(token))
+        is_right
     }
+}
 
-    /// The token of a page that shows it, where it is one and the daemon's own is still `main`.
-    pub fn knows(&self, shown: &[u8], main: &Token) -> Option<Token> {
-        let mut state = lock(&self.0);
-        state.pages.retain(|page| page.main == *main);
-        // Each is compared, whichever fits, so that the time says nothing.
-        let fits = state.pages.iter().filter(|page| page.token.matches(shown));
-        fits.fold(None, |first, page| first.or_else(|| Some(page.token.clone())))
+/// A new token for a page, as the page gets it: `NAME.KEY`. It holds from `now` on for [`PAGE_DAYS`], as
+/// long as the daemon's own is `main`.
+///
+/// # Errors
+/// [`TokenError::Random`].
+pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
+    let until = seconds(now) + u64::from(PAGE_DAYS) * 24 * 60 * 60;
+    let name = format!("{PAGE}{until}-{}", &Token::generate()?.reveal()[..32]);
+    let key = main.derived(&format!("page:{name}")).reveal();
+    Ok(format!("{name}.{key}"))
+}
+
+/// The key that belongs to the name of a page's token, or of the one made of it for the run `epoch` of
+/// the daemon. None for every other name, and once it holds no longer.
+#[must_use]
+pub fn key_of(name: &str, main: &Token, epoch: &str, now: SystemTime) -> Option<Token> {
+    let (of_page, is_of_run) = match name.strip_suffix(RUN) {
+        Some(of_page) => (of_page, true),
+        None => (name, false),
+    };
+    let (until, _) = of_page.strip_prefix(PAGE)?.split_once('-')?;
+    if until.parse::<u64>().ok()? <= seconds(now) {
+        return None;
     }
+    let key = main.derived(&format!("page:{of_page}"));
+    Some(if is_of_run { key.derived(&format!("run:{epoch}")) } else { key })
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn hash(code: &[u8]) -> [u8; 32] {
@@ -109,49 +115,73 @@ mod tests {
 
     #[test]
     fn a_code_holds_once_and_for_a_minute() {
-        let (pages, main, start) = (Pages::default(), Token::generate().unwrap(), Instant::now());
+        let (pages, start) = (Pages::default(), Instant::now());
         let second = Duration::from_secs(1);
-        let exchange = |code: &str, at| pages.exchange(code.as_bytes(), &main, at).unwrap();
+        let take = |code: &str, at| pages.take(code.as_bytes(), at);
 
         let code = pages.code(start).unwrap();
         assert_eq!(code.len(), 64);
-        assert!(exchange("", start).is_none());
-        assert!(exchange(&code[..63], start).is_none());
-        let token = exchange(&code, start + 59 * second).expect("it holds still");
-        assert!(exchange(&code, start + 59 * second).is_none(), "a second time");
-        assert_eq!(pages.knows(token.reveal().as_bytes(), &main), Some(token.clone()));
-        assert_eq!(pages.knows(code.as_bytes(), &main), None, "a code is no token");
+        assert!(!take("", start));
+        assert!(!take(&code[..63], start));
+        assert!(take(&code, start + 59 * second), "it holds still");
+        assert!(!take(&code, start + 59 * second), "a second time");
 
         let late = pages.code(start).unwrap();
-        assert!(exchange(&late, start + 60 * second).is_none(), "a minute later");
-        assert!(exchange(&late, start).is_none(), "nor by a clock that is put back");
-
-        let other = Token::generate().unwrap();
-        assert_eq!(pages.knows(token.reveal().as_bytes(), &other), None, "the token was rotated");
-        assert_eq!(pages.knows(token.reveal().as_bytes(), &main), None, "and back is not again");
+        assert!(!take(&late, start + 60 * second), "a minute later");
+        assert!(!take(&late, start), "nor by a clock that is put back");
     }
 
     #[test]
-    fn only_so_many_codes_and_pages_are_kept() {
-        let (pages, main, start) = (Pages::default(), Token::generate().unwrap(), Instant::now());
+    fn only_so_many_codes_are_kept() {
+        let (pages, start) = (Pages::default(), Instant::now());
         let codes: Vec<String> = (0..=MOST_CODES).map(|_| pages.code(start).unwrap()).collect();
-        assert!(pages.exchange(codes[0].as_bytes(), &main, start).unwrap().is_none());
-        assert!(pages.exchange(codes[1].as_bytes(), &main, start).unwrap().is_some());
-        let first = pages.exchange(codes[2].as_bytes(), &main, start).unwrap().unwrap();
-        for _ in 0..MOST_PAGES {
-            let code = pages.code(start).unwrap();
-            pages.exchange(code.as_bytes(), &main, start).unwrap().unwrap();
-        }
-        assert_eq!(pages.knows(first.reveal().as_bytes(), &main), None);
-        assert_eq!(lock(&pages.0).pages.len(), MOST_PAGES);
+        assert!(!pages.take(codes[0].as_bytes(), start));
+        assert!(pages.take(codes[1].as_bytes(), start));
     }
 
     #[test]
-    fn nothing_of_a_code_or_a_token_is_shown() {
-        let (pages, main, now) = (Pages::default(), Token::generate().unwrap(), Instant::now());
+    fn a_page_is_known_by_its_name_until_its_time_or_another_token() {
+        let (main, now) = (Token::generate().unwrap(), SystemTime::now());
+        let day = Duration::from_secs(24 * 60 * 60);
+        let token = page_token(&main, now).unwrap();
+        let (name, key) = token.split_once('.').unwrap();
+        let found = |name: &str, main: &Token, at| {
+            key_of(name, main, "first", at).map(|token| token.reveal())
+        };
+        assert_eq!(found(name, &main, now).as_deref(), Some(key));
+        assert_eq!(found(name, &main, now + 29 * day).as_deref(), Some(key));
+        assert_eq!(found(name, &main, now + 30 * day), None, "its time is over");
+        let other = Token::generate().unwrap();
+        assert_ne!(found(name, &other, now).as_deref(), Some(key), "the token was rotated");
+        // Nobody can give it more time: another name has another key.
+        let until = seconds(now) + 30 * 24 * 60 * 60;
+        let longer = name.replace(&until.to_string(), &(until + 1).to_string());
+        assert_ne!(longer, name);
+        assert_ne!(found(&longer, &main, now).as_deref(), Some(key));
+        for not in ["", "page-", "page-1", "page-x-1", "page-1-a", "person", &name[1..]] {
+            assert_eq!(found(not, &main, now), None, "{not}");
+        }
+    }
+
+    #[test]
+    fn what_a_browser_keeps_is_worth_nothing_to_the_next_daemon() {
+        let (main, now) = (Token::generate().unwrap(), SystemTime::now());
+        let token = page_token(&main, now).unwrap();
+        let (name, key) = token.split_once('.').unwrap();
+        let key = Token::parse(key).unwrap();
+        let of_run = |epoch: &str| key_of(&format!("{name}{RUN}"), &main, epoch, now).unwrap();
+        assert_eq!(of_run("first"), key.derived("run:first"), "as the page makes it");
+        assert_ne!(of_run("first"), of_run("second"));
+        assert_ne!(of_run("first"), key);
+        let later = now + Duration::from_secs(31 * 24 * 60 * 60);
+        assert_eq!(key_of(&format!("{name}{RUN}"), &main, "first", later), None);
+    }
+
+    #[test]
+    fn nothing_of_a_code_is_shown() {
+        let (pages, now) = (Pages::default(), Instant::now());
         let code = pages.code(now).unwrap();
-        let token = pages.exchange(code.as_bytes(), &main, now).unwrap().unwrap();
         let shown = format!("{pages:?}");
-        assert!(!shown.contains(&token.reveal()[..8]) && !shown.contains(&code[..8]), "{shown}");
+        assert!(!shown.contains(&code[..8]), "{shown}");
     }
 }

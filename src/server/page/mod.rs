@@ -8,7 +8,7 @@
 mod keys;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -24,7 +24,7 @@ use super::{Shared, gate};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::page::{ExchangeAnswer, ExchangeBody, PageCodeResult};
 use crate::protocol::strict;
-pub use keys::{CODE_SECONDS, Pages};
+pub use keys::{CODE_SECONDS, PAGE_DAYS, Pages, key_of};
 
 /// Built by `npm run build` in `plugin-shim`, and kept with the sources so that no Node is needed
 /// to build the program.
@@ -110,18 +110,14 @@ async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, 
     let Ok(ExchangeBody { code }) = read else {
         return Err(ErrorObject::new(Kind::InvalidParams, "the body holds no code").into());
     };
-    let main = shared.token.current();
-    match shared.pages.exchange(code.as_bytes(), &main, Instant::now()) {
-        Ok(Some(token)) => {
-            tracing::info!("the page was opened");
-            Ok(ExchangeAnswer { token: token.reveal() })
-        }
-        Ok(None) => {
-            let wait = shared.failures.count(Instant::now());
-            tracing::warn!("refused a code that opens no page");
-            tokio::time::sleep(wait).await;
-            Err(plain(StatusCode::UNAUTHORIZED))
-        }
-        Err(error) => Err(ErrorObject::new(Kind::Failed, error.to_string()).into()),
+    if !shared.pages.take(code.as_bytes(), Instant::now()) {
+        let wait = shared.failures.count(Instant::now());
+        tracing::warn!("refused a code that opens no page");
+        tokio::time::sleep(wait).await;
+        return Err(plain(StatusCode::UNAUTHORIZED));
     }
+    let token = keys::page_token(&shared.token.current(), SystemTime::now())
+        .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
+    tracing::info!("the page was opened");
+    Ok(ExchangeAnswer { token, days: PAGE_DAYS })
 }

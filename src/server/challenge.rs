@@ -1,0 +1,221 @@
+//! Proof before trust: the daemon proves that it knows a client's token before the client shows that it
+//! does, and the client proves it without showing the token.
+//!
+//! A client asks with a nonce of its own and the name of its token ([`super::token::Token::name`]), and gets the
+//! daemon's nonce and proof. The daemon's nonce, signed with the token, is the client's ticket: it lets
+//! one connection in. Both proofs name the port, so that a program that took another port and passes
+//! everything on learns nothing of use.
+//!
+//! Nothing is kept of a challenge: its nonce carries its time and a mark that only this run of the
+//! daemon can make. So there is no list that somebody without a token could fill.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, HeaderValue};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use axum::{Router, routing};
+
+use super::backend::Scope;
+use super::gate::{self, Entry};
+use super::http::{Refusal, answer, paced, plain};
+use super::page;
+use super::token::Proof;
+use super::{Shared, lock};
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::http::ChallengeAnswer;
+
+/// How long a ticket holds.
+const LIFE: Duration = Duration::from_secs(10);
+
+/// Tickets of the last seconds that are remembered, so that each lets in once.
+const MOST_USED: usize = 8192;
+
+/// The lengths that a client's nonce may have, in bytes.
+const NONCE: std::ops::RangeInclusive<usize> = 16..=128;
+
+/// Makes nonces, and knows its own again.
+#[derive(Debug)]
+pub struct Challenges {
+    /// Of this run of the daemon; marks its nonces.
+    secret: [u8; 32],
+    begun: Instant,
+    /// The nonces that let somebody in, by their random part, with their time.
+    used: Mutex<HashMap<u128, Duration>>,
+}
+
+impl Challenges {
+    /// With a secret of 32 random bytes, from `now` on.
+    #[must_use]
+    pub fn new(secret: [u8; 32], now: Instant) -> Self {
+        Self { secret, begun: now, used: Mutex::default() }
+    }
+
+    /// A nonce that holds from `now` on for ten seconds, and once. `random` names it.
+    #[must_use]
+    pub fn nonce(&self, random: u128, now: Instant) -> String {
+        let at = now.saturating_duration_since(self.begun).as_millis();
+        let what = format!("{at}-{random:032x}");
+        let mark = self.mark(&what);
+        format!("{what}-{mark}")
+    }
+
+    /// Uses a nonce up. False where it is none of this run's, too old, or used already.
+    #[must_use]
+    pub fn take(&self, nonce: &str, now: Instant) -> bool {
+        let Some((what, mark)) = nonce.rsplit_once('-') else { return false };
+        // Compared as hashes are, in a time that says nothing.
+        if blake3::hash(self.mark(what).as_bytes()) != blake3::hash(mark.as_bytes()) {
+            return false;
+        }
+        let read = what.split_once('-').and_then(|(at, random)| {
+            Some((at.parse().ok()?, u128::from_str_radix(random, 16).ok()?))
+        });
+        let Some((at, random)) = read else { return false };
+        let (at, now) = (Duration::from_millis(at), now.saturating_duration_since(self.begun));
+        let is_fresh = |at: Duration| now.saturating_sub(at) <= LIFE;
+        let mut used = lock(&self.used);
+        if used.len() >= MOST_USED {
+            used.retain(|_, at| is_fresh(*at));
+        }
+        is_fresh(at) && used.len() < MOST_USED && used.insert(random, at).is_none()
+    }
+
+    fn mark(&self, what: &str) -> String {
+        blake3::keyed_hash(&self.secret, what.as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+/// A token that a client may have, found by its name.
+struct Known {
+    entry: Entry,
+    is_page: bool,
+}
+
+fn known(shared: &Shared, name: &str) -> Option<Known> {
+    let main = shared.token.current();
+    let page = page::key_of(name, &main, shared.events.epoch(), SystemTime::now());
+    if let Some(token) = page {
+        return Some(Known { entry: Entry { scope: Scope::Person, token }, is_page: true });
+    }
+    let all = Scope::ALL.into_iter().map(|scope| Entry { scope, token: main.scoped(scope) });
+    let found = all.into_iter().find(|entry| entry.token.name() == name);
+    found.map(|entry| Known { entry, is_page: false })
+}
+
+/// Lets in whoever signed a fresh nonce of ours with a token that holds: `NAME.NONCE.PROOF`. A page's
+/// token counts with the page's origin alone.
+pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entry> {
+    let ticket = std::str::from_utf8(ticket).ok()?;
+    let (name, signed) = ticket.split_once('.')?;
+    let (nonce, proof) = signed.split_once('.')?;
+    let Known { entry, is_page } = known(shared, name)?;
+    let right = entry.token.proof(Proof::Ticket, shared.port, nonce);
+    // Compared as hashes are, in a time that says nothing.
+    let is_right = blake3::hash(right.as_bytes()) == blake3::hash(proof.as_bytes());
+    let is_home = !is_page || gate::is_our_page(headers, shared.port);
+    (is_right && is_home && shared.challenges.take(nonce, Instant::now())).then_some(entry)
+}
+
+/// The route.
+pub fn routes() -> Router<Arc<Shared>> {
+    Router::new().route("/v1/challenge/{name}/{nonce}", routing::get(challenge))
+}
+
+/// `GET /v1/challenge/NAME/NONCE`: the daemon's proof.
+async fn challenge(
+    State(shared): State<Arc<Shared>>,
+    Path((name, nonce)): Path<(String, String)>,
+    target: Uri,
+) -> Response {
+    let proved = proved(&shared, &name, &nonce, &target).await;
+    let mut response = answer(StatusCode::OK, proved);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn proved(
+    shared: &Shared,
+    name: &str,
+    nonce: &str,
+    target: &Uri,
+) -> Result<ChallengeAnswer, Refusal> {
+    if target.query().is_some() {
+        return Err(plain(StatusCode::FORBIDDEN));
+    }
+    paced(shared, &shared.settings.load_full())?;
+    let is_plain = nonce.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if !is_plain || !NONCE.contains(&nonce.len()) {
+        let text = "the nonce is no 16 to 128 letters and digits";
+        return Err(ErrorObject::new(Kind::InvalidParams, text).into());
+    }
+    let Some(Known { entry, .. }) = known(shared, name) else {
+        let wait = shared.failures.count(Instant::now());
+        tracing::warn!("was asked to prove that it knows a token that it does not");
+        tokio::time::sleep(wait).await;
+        return Err(plain(StatusCode::UNAUTHORIZED));
+    };
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| {
+        ErrorObject::new(Kind::Failed, format!("could not get random bytes: {error}"))
+    })?;
+    let ours = shared.challenges.nonce(u128::from_le_bytes(random), Instant::now());
+    let proof = entry.token.proof(Proof::Challenge, shared.port, &format!("{nonce} {ours}"));
+    Ok(ChallengeAnswer { nonce: ours, proof })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nonce_lets_in_once_and_for_ten_seconds() {
+        let start = Instant::now();
+        let challenges = Challenges::new([7; 32], start);
+        let second = Duration::from_secs(1);
+        let nonce = challenges.nonce(1, start + second);
+        assert!(challenges.take(&nonce, start + 11 * second));
+        assert!(!challenges.take(&nonce, start + 2 * second), "a second time");
+        let late = challenges.nonce(2, start);
+        assert!(!challenges.take(&late, start + LIFE + Duration::from_millis(1)));
+        assert!(challenges.take(&late, start + LIFE), "what was too late was not used");
+        assert!(
+            challenges
+                .nonce(3, start)
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        );
+    }
+
+    #[test]
+    fn nobody_else_makes_one() {
+        let start = Instant::now();
+        let challenges = Challenges::new([7; 32], start);
+        let nonce = challenges.nonce(1, start);
+        let other = Challenges::new([8; 32], start).nonce(1, start);
+        assert!(!challenges.take(&other, start), "another run's");
+        assert!(!challenges.take(&nonce.replacen('0', "1", 1), start), "another time or name");
+        for not in ["", "-", "--", "0-1", "0-1-", &nonce[..nonce.len() - 1], &nonce.to_uppercase()]
+        {
+            assert!(!challenges.take(not, start), "{not}");
+        }
+        assert!(challenges.take(&nonce, start));
+    }
+
+    #[test]
+    fn used_ones_are_forgotten_when_they_hold_no_longer() {
+        let start = Instant::now();
+        let challenges = Challenges::new([7; 32], start);
+        for random in 0..MOST_USED as u128 {
+            assert!(challenges.take(&challenges.nonce(random, start), start));
+        }
+        let last = challenges.nonce(u128::MAX, start);
+        assert!(!challenges.take(&last, start), "so many in ten seconds are too many");
+        let later = start + LIFE + Duration::from_secs(1);
+        assert!(challenges.take(&challenges.nonce(u128::MAX, later), later));
+        assert_eq!(lock(&challenges.used).len(), 1);
+    }
+}
