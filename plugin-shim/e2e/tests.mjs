@@ -1,8 +1,9 @@
 // What is tried, by name.
 import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
+import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 
-export const tests = { ...talking, ...changes, ...conversations, ...trouble, ...large };
+export const tests = { ...talking, ...changes, ...conversations, ...trouble, ...journey, ...large };

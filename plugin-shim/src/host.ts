@@ -41,6 +41,6 @@ export interface Host {
   resolveLink?(linkpath: string, from: string): string | null;
   /** Draws an icon, by its name among Lucide's, into an element. */
   icon(element: HTMLElement, name: string): void;
-  /** The command that starts the daemon, for the person to type in a terminal. */
-  startCommand(): string;
+  /** A command of the program's for this vault, for the person to type in a terminal. */
+  command(name: "serve" | "pair"): string;
 }

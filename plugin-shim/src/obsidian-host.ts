@@ -11,6 +11,7 @@ import {
 import { CallError, type Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
+import { setWords } from "./view/part";
 
 /** Obsidian, as the chat view sees it. */
 export class ObsidianHost implements Host {
@@ -48,7 +49,7 @@ export class ObsidianHost implements Host {
   confirm(text: string, action: string): Promise<boolean> {
     return new Promise((resolve) => {
       const modal = new ConfirmationModal(this.app);
-      modal.contentEl.setText(text);
+      setWords(modal.contentEl, text);
       modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
       modal.addCancelButton();
       // Whatever closes it; after the button this changes nothing any more.
@@ -69,10 +70,10 @@ export class ObsidianHost implements Host {
     setIcon(element, name);
   }
 
-  startCommand(): string {
+  command(name: string): string {
     const { adapter } = this.app.vault;
-    if (!(adapter instanceof FileSystemAdapter)) return "steward serve";
-    return `steward serve --vault ${quoted(adapter.getBasePath(), Platform.isWin)}`;
+    if (!(adapter instanceof FileSystemAdapter)) return `steward ${name}`;
+    return `steward ${name} --vault ${quoted(adapter.getBasePath(), Platform.isWin)}`;
   }
 }
 

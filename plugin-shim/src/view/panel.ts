@@ -45,10 +45,15 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         break;
       case "absent":
         if (isLine) say("plug", "The daemon has stopped. What you write is sent when it is back.", retry);
-        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.startCommand()), "This connects by itself as soon as it runs.", retry);
+        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.command("serve")), "This connects by itself as soon as it runs.", retry);
         break;
       case "unpaired":
-        say("key-round", "Not paired yet", detail ?? (host.kind === "browser" ? "This page opens with a code that holds once. In a terminal:" : "Pair this vault once. In a terminal:"), command(host.kind === "browser" ? "steward open" : "steward pair"));
+        if (host.kind === "browser") {
+          say("key-round", "Not paired yet", detail ?? "This page opens with a code that holds once. In a terminal:", command("steward open"));
+          break;
+        }
+        // Whoever is new has not started the daemon either.
+        say("key-round", "Not paired yet", "Start the daemon in a terminal, and leave it running:", command(host.command("serve")), "In another terminal, pair this vault with it, and open the link that is printed:", command(host.command("pair")));
         break;
       case "refused":
         if (host.kind === "browser") {
