@@ -18,7 +18,7 @@ export class Daemon {
   output = "";
 
   /** A vault, settings and a state folder; nothing runs yet. */
-  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined }) {
+  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"' }) {
     const daemon = new Daemon();
     // In memory where there is such a folder: what is tried here is the view, not the disk.
     const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
@@ -34,7 +34,7 @@ export class Daemon {
     await writeFile(
       daemon.settings,
       `${port === undefined ? "" : `[server]\nport = ${port}\n`}[models]
-chain = ["scripted/one", "scripted/two"]
+chain = [${chain}]
 retries = 0
 [models.providers.scripted]
 wire = "chat"

@@ -34,7 +34,7 @@ export default class VaultStewardPlugin extends Plugin {
       connection.stop();
     });
 
-    const host = new ObsidianHost(app);
+    const host = new ObsidianHost(app, () => this.#data.address);
     const pairing = new Pairing(app, this.#data, connection);
     const activity = new Activity(connection);
     this.register(() => activity.stop());

@@ -24,14 +24,14 @@ export class Desk {
   #browser;
 
   /** Everything is there, and nothing runs but what is not the steward's. */
-  static async set({ program, sample, harness }) {
+  static async set({ program, sample, harness, chain }) {
     const desk = new Desk();
     stages.add(desk);
     desk.scripts = harness;
     desk.model = await Model.start();
     desk.smarthole = await SmartHole.start();
     desk.port = await freePort();
-    const given = { program, sample, model: desk.model, smarthole: desk.smarthole.port, hears: false, port: desk.port };
+    const given = { program, sample, model: desk.model, smarthole: desk.smarthole.port, hears: false, port: desk.port, chain };
     desk.daemon = await Daemon.prepare(given);
     desk.house = await House.open({ vault: desk.daemon.vault, home: desk.daemon.home, scripts: harness, usual: desk.port });
     return desk;

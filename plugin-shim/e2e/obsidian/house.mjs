@@ -271,9 +271,9 @@ export class House {
     }
   }
 
-  /** What the plugin keeps in the vault. */
+  /** What the plugin keeps in the vault, as text; it may be read while it is written. */
   data(id) {
-    return JSON.parse(readFileSync(this.#at(`.obsidian/plugins/${id}/data.json`), "utf8"));
+    return readFileSync(this.#at(`.obsidian/plugins/${id}/data.json`), "utf8").replace(/\s/g, "");
   }
 }
 

@@ -1,7 +1,7 @@
 /** What stands in place of the chat while there is no daemon to talk to. */
 
 import { append, clear, element, show } from "./dom";
-import { iconOf, type Parts, textButton } from "./part";
+import { iconOf, type Parts, setWords, textButton } from "./part";
 
 export interface Panel {
   root: HTMLElement;
@@ -30,7 +30,8 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
     const say = (icon: string, title: string, ...more: (Node | string)[]): void => {
       append(root, iconOf(parts, icon, "vs-panel-icon"), element(root, "div", { class: "vs-panel-title", text: title }));
       for (const one of more) {
-        root.appendChild(typeof one === "string" ? element(root, "p", { text: one, attributes: { dir: "auto" } }) : one);
+        if (typeof one !== "string") root.appendChild(one);
+        else setWords(root.appendChild(element(root, "p", { attributes: { dir: "auto" } })), one);
       }
     };
     const retry = textButton(root, "Try now", isLine ? "vs-small" : "mod-cta");
@@ -60,7 +61,7 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
           say("key-round", "This page has to be opened anew", "It is let in for as long as the daemon runs that opened it. In a terminal:", command("steward open"));
           break;
         }
-        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", retry);
+        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", ...(/pair/.test(detail ?? "pair") ? [command(host.command("pair"))] : []), retry);
         break;
     }
     const isShown = kind !== "connected";
