@@ -18,13 +18,13 @@ export class Daemon {
   output = "";
 
   /** A vault, settings and a state folder; nothing runs yet. */
-  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"' }) {
+  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"', folder = "vault" }) {
     const daemon = new Daemon();
     // In memory where there is such a folder: what is tried here is the view, not the disk.
     const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
     daemon.home = await mkdtemp(path.join(base, "steward-e2e-"));
     daemon.program = program;
-    daemon.vault = path.join(daemon.home, "vault");
+    daemon.vault = path.join(daemon.home, folder);
     await cp(sample, daemon.vault, { recursive: true });
     await mkdir(path.join(daemon.home, "config"), { recursive: true });
     // Where a shell looks for it, under the name that people type.

@@ -21,6 +21,7 @@ export async function a_new_user_gets_there(set) {
   await openElsewhere(desk, tab);
   await inAnotherWindow(desk, tab);
   await settings(desk, tab);
+  await calledFromElsewhere(desk, tab);
   await closeEverything(desk, tab, before);
   await findItAsItWas(desk);
   assert.deepEqual(desk.problems, [], "the page reported errors");
@@ -51,14 +52,24 @@ export async function a_new_user_is_told_what_is_wrong(set) {
   await status(tab, /^Steward: refused$/);
   const [command] = await until("command", () => panel.locator(".vs-command code").allInnerTexts(), (texts) => texts.length === 1);
   await both(tab, "obsidian-refused");
-  assert.equal(command, `steward pair --vault ${desk.daemon.vault}`);
+  assert.equal(command, `steward pair --vault ${desk.folder}`);
   await pairByLink(desk, tab);
   await tab.locator(".vs-composer").waitFor();
   await until("words", () => tab.locator(".vs-user-text").allInnerTexts(), (texts) => texts.join() === "What is due today?");
-  // Restarted, the plugin finds its way by what it keeps.
+  // What somebody else writes into its file holds at once.
+  const kept = await desk.daemon.read(desk.data);
+  await desk.daemon.write(desk.data, '{"address":"127.0.0.1:1"}');
+  await status(tab, /^Steward: not running$/);
+  await desk.daemon.write(desk.data, kept);
+  await status(tab, /^Steward: connected/);
+  // Closed with its sidebar shut, the chat is not even made at the next start, and is when it is looked for.
+  await tab.evaluate(() => window.standIn.app.workspace.rightSplit.collapse());
   await desk.quit();
   const again = await desk.open();
-  await again.locator(".vs-user").waitFor();
+  await status(again, /^Steward: connected/);
+  assert.equal(await again.locator(".vs-chat").count(), 0);
+  await again.locator(".status-bar-item").click();
+  await again.locator(".mod-right-split .vs-user").waitFor();
   await desk.quit();
   assert.deepEqual(desk.problems, [], "the page reported errors");
   await desk.strike();
@@ -82,7 +93,7 @@ async function install(desk, tab) {
 /** The two commands that the view shows are all that is needed: typed as they stand. */
 async function startAndPair(desk, tab) {
   const commands = await until("commands", () => tab.locator(".vs-panel .vs-command code").allInnerTexts(), (texts) => texts.length === 2);
-  assert.deepEqual(commands, [`steward serve --vault ${desk.daemon.vault}`, `steward pair --vault ${desk.daemon.vault}`]);
+  assert.deepEqual(commands, [`steward serve --vault ${desk.folder}`, `steward pair --vault ${desk.folder}`]);
   await desk.daemon.start(commands[0]);
   const link = (await desk.daemon.typed(commands[1])).split("\n").at(-1);
   assert.match(link, /^obsidian:\/\/vault-steward\?/);
@@ -101,7 +112,7 @@ async function startAndPair(desk, tab) {
   // The token is on this device and not in the vault.
   const [, token] = /token=([0-9a-f]{64})/.exec(link);
   await until("data", () => desk.house.data(ID), (text) => text === `{"address":"127.0.0.1:${desk.port}"}`);
-  const inVault = await desk.daemon.typed(`grep -rl ${token} vault || echo nowhere`);
+  const inVault = await desk.daemon.typed(`grep -rl ${token} ${desk.folder} || echo nowhere`);
   assert.equal(inVault, "nowhere");
   await both(tab, "obsidian-empty");
 }
@@ -312,6 +323,40 @@ async function settings(desk, tab) {
   await tab.keyboard.press("Escape");
 }
 
+/** With the sidebar closed a question is told in a message, and a click leads to it. */
+async function calledFromElsewhere(desk, tab) {
+  await desk.daemon.command("mode", "ask");
+  await tab.evaluate(() => window.standIn.app.workspace.rightSplit.collapse());
+  desk.model.next(
+    (turn) => turn.call("edit_file", { path: NOTE, old_text: "Turn at Christmas.", new_text: "Turn never." }),
+    (turn) => turn.text("Then not."),
+  );
+  const answered = desk.daemon.post("Never turn the heap");
+  const notice = tab.locator(".notice", { hasText: "The steward waits for you" });
+  await notice.waitFor();
+  await status(tab, /^Steward: waiting for you/);
+  await picture(tab, "obsidian-called-light");
+  await tab.locator(".status-bar-item").click();
+  await tab.locator(".vs-approval").getByRole("button", { name: "Reject" }).click();
+  await answered;
+  await tab.locator(".vs-agent").getByText("Then not.").waitFor();
+  await done(tab);
+  assert.match(await desk.daemon.read(NOTE), /Turn at Christmas/);
+  // Stopped by the command, which can be run while something is at work and not otherwise.
+  const never = gate();
+  desk.model.next(async (turn) => {
+    turn.text("This takes long…");
+    await never.opened;
+  });
+  assert.equal(await tab.evaluate((id) => window.standIn.command(`${id}:stop`), ID), false);
+  await say(tab, "Count the leaves");
+  await tab.locator(".vs-agent").getByText("This takes long").waitFor();
+  assert.equal(await tab.evaluate((id) => window.standIn.command(`${id}:stop`), ID), true);
+  await tab.locator(".vs-end").getByText("Stopped").waitFor();
+  never.open();
+  await done(tab);
+}
+
 /** Switched off, the plugin leaves nothing; then everything is closed. */
 async function closeEverything(desk, tab, before) {
   const off = async () => {
@@ -336,7 +381,7 @@ async function closeEverything(desk, tab, before) {
     await until("nothing left", () => desk.held(), (held) => JSON.stringify(held) === JSON.stringify(clean));
   }
   await tab.evaluate((id) => window.standIn.app._plugins.enable(id), ID);
-  await tab.locator(".mod-right-split .vs-user").nth(6).waitFor();
+  await tab.locator(".mod-right-split .vs-user").nth(8).waitFor();
   await desk.quit();
   await desk.daemon.stop();
 }
@@ -348,16 +393,16 @@ async function findItAsItWas(desk) {
   await view.locator(".vs-panel").getByText("The daemon is not running").waitFor();
   await status(tab, /^Steward: not running$/);
   const [command] = await until("command", () => view.locator(".vs-panel .vs-command code").allInnerTexts(), (texts) => texts.length === 1);
-  assert.equal(command, `steward serve --vault ${desk.daemon.vault} --port ${desk.port}`);
+  assert.equal(command, `steward serve --vault ${desk.folder} --port ${desk.port}`);
   await picture(tab, "obsidian-absent-dark");
   await tab.evaluate(() => window.standIn.setDark(false));
   await picture(tab, "obsidian-absent-light");
   await view.getByRole("button", { name: "Copy" }).click();
   assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), command);
   await desk.daemon.start(command);
-  await view.locator(".vs-user").nth(6).waitFor();
+  await view.locator(".vs-user").nth(8).waitFor();
   await status(tab, /^Steward: connected · SmartHole$/);
-  await until("words", () => view.locator(".vs-user-text").allInnerTexts(), (texts) => texts.length === 7 && /Add watering/.test(texts[0]) && /dry enough to dig/.test(texts[1]));
+  await until("words", () => view.locator(".vs-user-text").allInnerTexts(), (texts) => texts.length === 9 && /Add watering/.test(texts[0]) && /dry enough to dig/.test(texts[1]));
   await until("title", () => view.locator(".vs-title-text").innerText(), (text) => /\S/.test(text) && text !== "New conversation");
   await view.locator(".vs-changes").getByText("Undone: 1 change").waitFor();
   await active(tab, "Garden/Plot 27.md");

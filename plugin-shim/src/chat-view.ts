@@ -70,9 +70,9 @@ export class ChatView extends ItemView {
   }
 }
 
-/** Whether the chat is to be seen, or one click away. */
-export function chatIsOpen(app: App): boolean {
-  return app.workspace.getLeavesOfType(CHAT_VIEW).length > 0;
+/** Whether the chat is to be seen: not in a sidebar that is closed, nor behind another tab. */
+export function chatIsSeen(app: App): boolean {
+  return app.workspace.getLeavesOfType(CHAT_VIEW).some(({ view }) => view.containerEl.isShown());
 }
 
 /** Brings the chat to the front, opening it in the right sidebar where it is not open yet. */

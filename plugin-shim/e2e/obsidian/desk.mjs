@@ -19,6 +19,8 @@ export class Desk {
   contexts = new Set();
   /** What the page reported as wrong. */
   problems = [];
+  /** Where the plugin keeps its own settings, in the vault. */
+  data = `.obsidian/plugins/${ID}/data.json`;
   /** What the page asked of other machines. */
   elsewhere = [];
   #browser;
@@ -32,14 +34,20 @@ export class Desk {
     desk.smarthole = await SmartHole.start();
     desk.port = await freePort();
     const given = { program, sample, model: desk.model, smarthole: desk.smarthole.port, hears: false, port: desk.port, chain };
-    desk.daemon = await Daemon.prepare(given);
+    // A name that has to be quoted where it is typed.
+    desk.daemon = await Daemon.prepare({ ...given, folder: "Ana's notes" });
     desk.house = await House.open({ vault: desk.daemon.vault, home: desk.daemon.home, scripts: harness, usual: desk.port });
     return desk;
   }
 
+  /** The vault's folder as it is typed in a shell. */
+  get folder() {
+    return `'${this.daemon.vault.replaceAll("'", "'\\''")}'`;
+  }
+
   /** Puts the plugin into the vault, as the program does it; what that printed. */
   async install() {
-    const printed = await this.daemon.typed(`steward plugin install --vault ${this.daemon.vault}`);
+    const printed = await this.daemon.typed(`steward plugin install --vault ${this.folder}`);
     const folder = path.join(this.daemon.vault, ".obsidian", "plugins", ID);
     // A plugin that was built since the program was, for whoever works on it.
     const newer = process.env.STEWARD_PLUGIN;
