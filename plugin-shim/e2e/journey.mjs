@@ -244,17 +244,25 @@ async function openElsewhere(desk, tab) {
 
 /** In a window of its own the chat works as before: another document, other constructors. */
 async function inAnotherWindow(desk, tab) {
+  await tab.getByRole("button", { name: "New conversation", exact: true }).click();
+  await until("empty", () => tab.locator(".vs-user").count(), (count) => count === 0);
+  await tab.locator(".vs-input").fill("Are you ");
   const opened = tab.context().waitForEvent("page");
   await tab.evaluate((type) => window.standIn.popOut(type), `${ID}-chat`);
   const other = await opened;
   await other.setViewportSize({ width: 520, height: 760 });
   assert.equal(await tab.locator(".vs-chat").count(), 0);
+  // What was shown and what was written came along.
+  await until("words", () => other.locator(".vs-input").inputValue(), (text) => text === "Are you ");
+  await other.locator(".vs-title-text").getByText("New conversation").waitFor();
+  await other.locator(".vs-title").click();
+  await other.locator(".vs-session-open").first().click();
   await other.locator(".vs-user").nth(2).waitFor();
   const own = await other.evaluate(() => document.querySelector(".vs-input") instanceof HTMLTextAreaElement);
   assert.equal(own, true, "the field belongs to the window that it is in");
   desk.model.next((turn) => turn.text("Here too."));
   await other.locator(".vs-input").click();
-  await other.locator(".vs-input").pressSequentially("Are you here, @compo");
+  await other.locator(".vs-input").pressSequentially("here, @compo");
   await other.locator(".vs-completion.is-selected").waitFor();
   await other.keyboard.press("Enter");
   await until("words", () => other.locator(".vs-input").inputValue(), (text) => text === "Are you here, [[Garden/Compost]] ");

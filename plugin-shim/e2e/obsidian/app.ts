@@ -184,6 +184,11 @@ async function requestUrl(asked: string | { url: string; throw?: boolean }): Pro
   };
 }
 
+/** MathJax is Obsidian's own; here a formula is the element that it would be drawn into. */
+function renderMath(source: string, display: boolean): HTMLElement {
+  return createSpan({ cls: display ? "math math-block is-loaded" : "math math-inline is-loaded", text: source });
+}
+
 const Platform = { isDesktop: true, isDesktopApp: true, isMobile: false, isMobileApp: false, isPhone: false, isTablet: false, isMacOS: false, isWin: false, isLinux: true, isSafari: false };
 
 /** What a plugin gets for `require("obsidian")`. */
@@ -197,7 +202,9 @@ export const parts = {
   FileManager,
   FileSystemAdapter,
   FileView,
+  finishRenderMath: () => Promise.resolve(),
   ItemView,
+  loadMathJax: () => Promise.resolve(),
   MarkdownView,
   MetadataCache,
   Modal,
@@ -206,6 +213,7 @@ export const parts = {
   Platform,
   Plugin,
   PluginSettingTab,
+  renderMath,
   requestUrl,
   SecretStorage,
   setIcon,
