@@ -1,5 +1,5 @@
 // The real daemon on a copy of the sample vault, in folders of its own.
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import http from "node:http";
@@ -18,20 +18,23 @@ export class Daemon {
   output = "";
 
   /** A vault, settings and a state folder; nothing runs yet. */
-  static async prepare({ program, sample, model, smarthole }) {
+  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"', folder = "vault" }) {
     const daemon = new Daemon();
     // In memory where there is such a folder: what is tried here is the view, not the disk.
     const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
     daemon.home = await mkdtemp(path.join(base, "steward-e2e-"));
     daemon.program = program;
-    daemon.vault = path.join(daemon.home, "vault");
+    daemon.vault = path.join(daemon.home, folder);
     await cp(sample, daemon.vault, { recursive: true });
     await mkdir(path.join(daemon.home, "config"), { recursive: true });
+    // Where a shell looks for it, under the name that people type.
+    await mkdir(path.join(daemon.home, "bin"));
+    await symlink(program, path.join(daemon.home, "bin", "steward"));
     daemon.settings = path.join(daemon.home, "config", "config.toml");
     await writeFile(
       daemon.settings,
-      `[models]
-chain = ["scripted/one", "scripted/two"]
+      `${port === undefined ? "" : `[server]\nport = ${port}\n`}[models]
+chain = [${chain}]
 retries = 0
 [models.providers.scripted]
 wire = "chat"
@@ -46,7 +49,7 @@ titles_by_model = false
 rounds = 200
 calls = 20000
 [smarthole]
-enabled = ${smarthole !== undefined}
+enabled = ${hears}
 port = ${smarthole ?? 9}
 `,
     );
@@ -57,6 +60,7 @@ port = ${smarthole ?? 9}
     return {
       ...process.env,
       HOME: this.home,
+      PATH: `${path.join(this.home, "bin")}:${process.env.PATH}`,
       XDG_STATE_HOME: path.join(this.home, "state"),
       XDG_CONFIG_HOME: path.join(this.home, "config"),
       STEWARD_CONFIG: this.settings,
@@ -70,10 +74,17 @@ port = ${smarthole ?? 9}
     return stdout.trim();
   }
 
-  /** Starts it, on the port it had before where it had one. */
-  async start() {
+  /** What a shell prints for a command as it is typed; it is run in the person's home. */
+  async typed(command) {
+    const { stdout } = await run("sh", ["-c", command], { env: this.#environment, cwd: this.home });
+    return stdout.trim();
+  }
+
+  /** Starts it, on the port it had before where it had one; or by a command as it is typed. */
+  async start(typed) {
+    const options = { env: this.#environment, cwd: this.home, stdio: ["ignore", "pipe", "pipe"] };
     const args = ["serve", "--vault", this.vault, "--port", String(this.port ?? 0)];
-    this.#child = spawn(this.program, args, { env: this.#environment, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = typed ? spawn("sh", ["-c", `exec ${typed}`], options) : spawn(this.program, args, options);
     const child = this.#child;
     await new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`the daemon is not ready:\n${this.output}`)), PATIENCE);

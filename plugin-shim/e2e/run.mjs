@@ -38,8 +38,8 @@ function inTime(running) {
 const wanted = process.argv.slice(2);
 const set = { program: path.resolve(program), harness, sample: path.resolve(root, "..", "fixtures", "vault") };
 await esbuild.build({
-  entryPoints: [path.join(root, "e2e", "harness.ts")],
-  outfile: path.join(harness, "harness.js"),
+  entryPoints: { harness: path.join(root, "e2e", "harness.ts"), app: path.join(root, "e2e", "obsidian", "app.ts") },
+  outdir: harness,
   bundle: true,
   format: "iife",
   target: "es2022",

@@ -12,8 +12,8 @@ const SCREENSHOTS = path.join(HERE, "screenshots");
 export const PATIENCE = 15_000;
 
 /** Scripts that count what a page holds, put into it before its own. */
-const COUNTERS = `(() => {
-  const held = { listeners: 0, timers: new Set(), frames: new Set(), observers: new Set() };
+export const COUNTERS = `(() => {
+  const held = { listeners: 0, timers: new Set(), intervals: new Set(), frames: new Set(), observers: new Set(), sockets: new Set() };
   const add = EventTarget.prototype.addEventListener, remove = EventTarget.prototype.removeEventListener;
   const known = new WeakMap();
   const key = (type, options) => type + "/" + (typeof options === "boolean" ? options : Boolean(options && options.capture));
@@ -33,6 +33,9 @@ const COUNTERS = `(() => {
   const { setTimeout: later, clearTimeout: never, requestAnimationFrame: frame, cancelAnimationFrame: noFrame } = window;
   window.setTimeout = (call, ...rest) => { const id = later(() => { held.timers.delete(id); call(); }, ...rest); held.timers.add(id); return id; };
   window.clearTimeout = (id) => { held.timers.delete(id); never(id); };
+  const { setInterval: often, clearInterval: noMore } = window;
+  window.setInterval = (...given) => { const id = often(...given); held.intervals.add(id); return id; };
+  window.clearInterval = (id) => { held.intervals.delete(id); noMore(id); };
   window.requestAnimationFrame = (call) => { const id = frame((now) => { held.frames.delete(id); call(now); }); held.frames.add(id); return id; };
   window.cancelAnimationFrame = (id) => { held.frames.delete(id); noFrame(id); };
   for (const name of ["ResizeObserver", "MutationObserver", "IntersectionObserver"]) {
@@ -46,16 +49,19 @@ const COUNTERS = `(() => {
   window.WebSocket = class extends Socket {
     constructor(...given) {
       super(...given);
+      held.sockets.add(this);
+      add.call(this, "close", () => held.sockets.delete(this));
       add.call(this, "message", (event) => { if (String(event.data).includes("Two.")) window.__arrived?.(); });
     }
   };
   const tasks = [];
   new PerformanceObserver((list) => list.getEntries().forEach((one) => tasks.push({ start: one.startTime, duration: one.duration }))).observe({ type: "longtask", buffered: true });
-  window.__held = () => ({ listeners: held.listeners, timers: held.timers.size, frames: held.frames.size, observers: held.observers.size });
+  window.__held = () => ({ listeners: held.listeners, timers: held.timers.size, intervals: held.intervals.size, frames: held.frames.size, observers: held.observers.size, sockets: held.sockets.size });
   window.__tasks = tasks;
 })();`;
 
-const stages = new Set();
+/** What stands and has to be taken away where a test fails: each has `contexts` and `strike`. */
+export const stages = new Set();
 
 /** Takes away what a test that failed has left. */
 export async function strikeAll(name) {

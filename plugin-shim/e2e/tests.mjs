@@ -2,8 +2,9 @@
 import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
 import * as elsewhere from "./elsewhere.mjs";
+import * as journey from "./journey.mjs";
 import * as large from "./large.mjs";
 import * as talking from "./talking.mjs";
 import * as trouble from "./trouble.mjs";
 
-export const tests = { ...talking, ...changes, ...conversations, ...trouble, ...elsewhere, ...large };
+export const tests = { ...talking, ...changes, ...conversations, ...trouble, ...elsewhere, ...journey, ...large };

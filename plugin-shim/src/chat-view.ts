@@ -3,7 +3,7 @@
 import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
 import type { Connection, Unsubscribe } from "./connection";
 import type { ActiveNote, Host } from "./host";
-import { mountChat, type ChatHandle } from "./view";
+import { mountChat, type ChatHandle, type Kept } from "./view";
 
 /** The view's name in the workspace. */
 export const CHAT_VIEW = "vault-steward-chat";
@@ -36,8 +36,9 @@ export class ChatView extends ItemView {
     this.#mount();
     // In another window there is another document, and elements made by the old one stay behind.
     this.#watching = this.contentEl.onWindowMigrated(() => {
-      this.#unmount();
+      const kept = this.#unmount();
       this.#mount();
+      if (kept !== undefined) this.#chat?.restore(kept);
     });
   }
 
@@ -63,16 +64,17 @@ export class ChatView extends ItemView {
     this.#chat = mountChat(this.contentEl, this.#connection, this.#host);
   }
 
-  #unmount(): void {
-    this.#chat?.unmount();
+  #unmount(): Kept | undefined {
+    const kept = this.#chat?.unmount();
     this.#chat = null;
     this.contentEl.empty();
+    return kept;
   }
 }
 
-/** Whether the chat is to be seen, or one click away. */
-export function chatIsOpen(app: App): boolean {
-  return app.workspace.getLeavesOfType(CHAT_VIEW).length > 0;
+/** Whether the chat is to be seen: not in a sidebar that is closed, nor behind another tab. */
+export function chatIsSeen(app: App): boolean {
+  return app.workspace.getLeavesOfType(CHAT_VIEW).some(({ view }) => view.containerEl.isShown());
 }
 
 /** Brings the chat to the front, opening it in the right sidebar where it is not open yet. */

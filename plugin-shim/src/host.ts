@@ -46,6 +46,6 @@ export interface Host {
    * then the TeX itself is shown.
    */
   math?(tex: string, block: boolean): Promise<HTMLElement>;
-  /** The command that starts the daemon, for the person to type in a terminal. */
-  startCommand(): string;
+  /** A command of the program's for this vault, for the person to type in a terminal. */
+  command(name: "serve" | "pair"): string;
 }

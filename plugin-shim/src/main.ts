@@ -3,7 +3,7 @@
 
 import { Notice, Plugin, requestUrl } from "obsidian";
 import { Activity } from "./activity";
-import { CHAT_VIEW, chatIsOpen, ChatView, openChat } from "./chat-view";
+import { CHAT_VIEW, chatIsSeen, ChatView, openChat } from "./chat-view";
 import { addCommands } from "./commands";
 import { createConnection, type Connection } from "./connection";
 import { DaemonSettings } from "./daemon-settings";
@@ -35,7 +35,7 @@ export default class VaultStewardPlugin extends Plugin {
       connection.stop();
     });
 
-    const host = new ObsidianHost(app);
+    const host = new ObsidianHost(app, () => this.#data.address);
     const pairing = new Pairing(app, this.#data, connection);
     const activity = new Activity(connection);
     this.register(() => activity.stop());
@@ -50,8 +50,8 @@ export default class VaultStewardPlugin extends Plugin {
     this.registerObsidianProtocolHandler("vault-steward", (data) => void pairing.follow(data, host));
     this.register(
       activity.onQuestion((title) => {
-        // Whoever has the chat open sees it there.
-        if (!chatIsOpen(app)) new Notice(`The steward waits for you: ${title}`);
+        // Whoever has the chat before them sees it there.
+        if (!chatIsSeen(app)) new Notice(`The steward waits for you: ${title}`);
       }),
     );
 

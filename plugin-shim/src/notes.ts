@@ -28,12 +28,17 @@ export function activeNote(app: App): ActiveNote | null {
   return note;
 }
 
-/** The view of that note. While the chat has the focus it is the last one in the main area. */
-function noteView(app: App): MarkdownView | null {
-  const active = app.workspace.getActiveViewOfType(MarkdownView);
+/**
+ * The view of that note. While the chat has the focus it is the last one in the main area or in another
+ * window; where the chat itself is in a window, the last one in the main area.
+ */
+function noteView({ workspace }: App): MarkdownView | null {
+  const active = workspace.getActiveViewOfType(MarkdownView);
   if (active !== null) return active;
-  const recent = app.workspace.getMostRecentLeaf()?.view;
-  return recent instanceof MarkdownView ? recent : null;
+  for (const leaf of [workspace.getMostRecentLeaf(), workspace.getMostRecentLeaf(workspace.rootSplit)]) {
+    if (leaf?.view instanceof MarkdownView) return leaf.view;
+  }
+  return null;
 }
 
 /** Opens a file, where it is open already if it is; fails where Obsidian knows no such file. */

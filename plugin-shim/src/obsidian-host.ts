@@ -11,15 +11,23 @@ import {
   setIcon,
   type App,
 } from "obsidian";
+import { DEFAULT_ADDRESS } from "./address";
 import { CallError, type Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
+import { setWords } from "./view/part";
+
+const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
 
 /** Obsidian, as the chat view sees it. */
 export class ObsidianHost implements Host {
   readonly kind = "obsidian";
 
-  constructor(private readonly app: App) {}
+  /** `address` is where the daemon is looked for. */
+  constructor(
+    private readonly app: App,
+    private readonly address: () => string,
+  ) {}
 
   openNote(path: string, options?: OpenOptions): void {
     openFile(this.app, path, options).catch((error: unknown) => {
@@ -51,7 +59,7 @@ export class ObsidianHost implements Host {
   confirm(text: string, action: string): Promise<boolean> {
     return new Promise((resolve) => {
       const modal = new ConfirmationModal(this.app);
-      modal.contentEl.setText(text);
+      setWords(modal.contentEl, text);
       modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
       modal.addCancelButton();
       // Whatever closes it; after the button this changes nothing any more.
@@ -79,10 +87,13 @@ export class ObsidianHost implements Host {
     return drawn;
   }
 
-  startCommand(): string {
+  command(name: string): string {
     const { adapter } = this.app.vault;
-    if (!(adapter instanceof FileSystemAdapter)) return "steward serve";
-    return `steward serve --vault ${quoted(adapter.getBasePath(), Platform.isWin)}`;
+    if (!(adapter instanceof FileSystemAdapter)) return `steward ${name}`;
+    // It has to listen where it is looked for: with several vaults each has a port of its own.
+    const [port = USUAL] = /\d+$/.exec(this.address()) ?? [];
+    const at = name === "pair" || port === USUAL ? "" : ` --port ${port}`;
+    return `steward ${name} --vault ${quoted(adapter.getBasePath(), Platform.isWin)}${at}`;
   }
 }
 

@@ -25,12 +25,12 @@ export function keepToken(app: App, token: string): void {
   app.secretStorage.setSecret(SECRET, token);
 }
 
-/** The token out of what a person pasted, or why it is none. */
-export function parseToken(text: string): { token: string } | { problem: string } {
+/** What a person pasted, the token or the whole link; or why it is neither. */
+export function parseToken(text: string): PairingLink | { problem: string } {
   const trimmed = text.trim();
   if (/^obsidian:\/\/vault-steward\b/.test(trimmed)) {
-    const parameters = new URLSearchParams(trimmed.split("?")[1] ?? "");
-    return parseToken(parameters.get("token") ?? "");
+    const parameters = Object.fromEntries(new URLSearchParams(trimmed.split("?")[1] ?? ""));
+    return parseLink({ action: "", ...parameters });
   }
   if (trimmed === "") return { problem: "nothing was pasted; `steward token` prints the token" };
   // What a subprotocol may be made of: no blanks, no quotes, no separators.

@@ -90,7 +90,7 @@ export class StewardSettingTab extends PluginSettingTab {
   #state(setting: Setting): () => void {
     const { connection, daemon, host } = this.#options;
     const show = (): void => {
-      const lines = [stateText(connection.state, host.startCommand())];
+      const lines = [stateText(connection.state, host.command("serve"))];
       const problem = daemon.loaded?.problem;
       if (problem !== undefined) {
         const place = problem.line === undefined ? "" : `, line ${problem.line}`;
@@ -113,35 +113,44 @@ export class StewardSettingTab extends PluginSettingTab {
     };
   }
 
-  #address(setting: Setting): void {
-    const { pairing } = this.#options;
+  #address(setting: Setting): () => void {
+    const { pairing, connection } = this.#options;
+    let show = (): void => undefined;
     setting.setDesc("Where the daemon listens on this machine. The port is the one in its settings.");
     setting.addText((text) => {
-      text.setPlaceholder(DEFAULT_ADDRESS).setValue(pairing.address);
+      text.setPlaceholder(DEFAULT_ADDRESS);
+      // Pairing may bring another one; what a person is typing stays.
+      let shown = "";
+      show = () => {
+        if (text.getValue() === shown) text.setValue((shown = pairing.address));
+      };
       text.inputEl.setAttribute("aria-label", "Address");
       text.inputEl.addEventListener("change", () => {
         const address = text.inputEl.value.trim() || DEFAULT_ADDRESS;
         const where = endpoint(address);
         if ("problem" in where) return void setting.setErrorMessage(where.problem);
         setting.setErrorMessage(null);
+        shown = text.getValue();
         pairing.move(address).catch((error: unknown) => {
           setting.setErrorMessage(errorText(error));
         });
       });
     });
+    show();
+    return connection.onState(() => show());
   }
 
   #token(setting: Setting): void {
-    const { pairing } = this.#options;
+    const { pairing, host } = this.#options;
     const show = (): void => {
       setting.setDesc(
         pairing.paired
           ? "This vault is paired. The token is in the secret storage of this device, and not in the vault."
-          : "Run `steward pair` in a terminal and open the link it shows, or paste here what `steward token` prints.",
+          : `Run \`${host.command("pair")}\` in a terminal and open the link it shows, or paste that link here.`,
       );
     };
     setting.addText((text) => {
-      text.setPlaceholder("Paste the token");
+      text.setPlaceholder("Paste the link");
       text.inputEl.type = "password";
       text.inputEl.autocomplete = "off";
       text.inputEl.setAttribute("aria-label", "Token");

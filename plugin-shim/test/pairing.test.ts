@@ -27,14 +27,15 @@ function pairing(): { pairing: Pairing; connection: ReturnType<typeof connectTo>
 
 describe("a token", () => {
   it.each([
-    [TOKEN, TOKEN],
-    [`  ${TOKEN}\n`, TOKEN],
-    [`obsidian://vault-steward?token=${TOKEN}&port=1`, TOKEN],
-  ])("is read out of what was pasted", (text, token) => {
-    expect(parseToken(text)).toEqual({ token });
+    [TOKEN, undefined],
+    [`  ${TOKEN}\n`, undefined],
+    [`obsidian://vault-steward?token=${TOKEN}`, undefined],
+    [`obsidian://vault-steward?token=${TOKEN}&port=27999`, "127.0.0.1:27999"],
+  ])("is read out of what was pasted, with where the daemon is", (text, address) => {
+    expect(parseToken(text)).toEqual({ token: TOKEN, address });
   });
 
-  it.each(["", "   ", "short", "two words and more of them", `${TOKEN},another`, '"quoted-quoted-quoted"', "obsidian://vault-steward?port=1"])(
+  it.each(["", "   ", "short", "two words and more of them", `${TOKEN},another`, '"quoted-quoted-quoted"', "obsidian://vault-steward?port=1", `obsidian://vault-steward?token=${TOKEN}&port=none`])(
     "is not read out of %j",
     (text) => {
       expect(parseToken(text)).toHaveProperty("problem");

@@ -285,9 +285,11 @@ describe("a question to the person", () => {
     expect(view.contentEl.textContent).toContain("delete `Garden`");
   });
 
-  it("is not told twice where it is shown", async () => {
-    await openView();
+  // Here is no layout, so what is seen has to be said.
+  it.each([[true, 0], [false, 1]])("is not told twice where it is shown: %s", async (isSeen, told) => {
+    const view = await openView();
+    vi.spyOn(view.containerEl, "isShown").mockReturnValue(isSeen);
     daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
-    expect(obsidian.notices).toEqual([]);
+    expect(obsidian.notices).toHaveLength(told);
   });
 });

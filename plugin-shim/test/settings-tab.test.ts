@@ -104,7 +104,7 @@ async function show(): Promise<void> {
     pairing: new Pairing(app, book, connection),
     host: {
       kind: "obsidian",
-      startCommand: () => "steward serve --vault /notes",
+      command: (name: string) => `steward ${name} --vault /notes`,
     } as never,
   });
   tab.update();

@@ -50,8 +50,8 @@ pub fn run(
     }
     output.text(&link)?;
     output.notice(
-        "open it on this machine while Obsidian has the vault open, or enter the token in the \
-         plugin's settings; it holds until it is rotated",
+        "open it on this machine while Obsidian has the vault open, or paste it into the plugin's \
+         settings; it holds until the token is rotated",
     );
     Ok(ExitCode::SUCCESS)
 }

@@ -139,7 +139,8 @@ fn next(standing: &Standing) -> String {
     }
     "switch it on in Obsidian: Settings → Community plugins → Turn on community plugins, then \
      Vault Steward in the list of installed plugins (reload the list if it is not there)\n\
-     pair it: `steward pair`"
+     its chat opens and shows the commands that are left: `steward serve`, if it does not run \
+     yet, and `steward pair`"
         .to_owned()
 }
 

@@ -197,15 +197,16 @@ impl Models for ChosenModels {
             match ollama(&settings, host.as_deref()).await {
                 Some(model) => format!(
                     "No model is configured, but Ollama runs on this machine: put `[models] chain = \
-                     [\"ollama/{model}\"]` into the settings to use it."
+                     [\"ollama/{model}\"]` into the settings file to use it; `steward config path` \
+                     says where that is."
                 ),
                 None => {
                     let known = facts::known(Wire::Anthropic).into_iter();
                     let model = known.rev().find(|name| name.contains("sonnet"));
                     format!(
                         "No model is configured: put `[models] chain = [\"anthropic/{}\"]` into the \
-                         settings and run `steward key set anthropic`, or start Ollama for a model \
-                         on this machine.",
+                         settings file (`steward config path` says where that is) and run `steward \
+                         key set anthropic`, or start Ollama for a model on this machine.",
                         model.unwrap_or("MODEL")
                     )
                 }

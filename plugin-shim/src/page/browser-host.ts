@@ -89,7 +89,7 @@ export class BrowserHost implements Host {
     drawIcon(into, name);
   }
 
-  startCommand(): string {
-    return "steward serve";
+  command(name: string): string {
+    return `steward ${name}`;
   }
 }

@@ -148,8 +148,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         const given = force ? { ...target, force } : target;
         let result = await parts.chat.tool("undo", given, force);
         if (codeOf(result) === "approval_needed") {
-          const agreed = await parts.host.confirm(textOf(result), "Undo");
-          if (!agreed) return;
+          if (!(await parts.host.confirm(agreement(result), "Undo"))) return;
           result = await parts.chat.tool("undo", given, true);
         }
         if (!result.isError) continue;
@@ -239,6 +238,12 @@ function structured(result: ToolsCallResult): Record<string, unknown> {
 function messageOf(result: ToolsCallResult): string {
   const { message } = structured(result);
   return typeof message === "string" ? message : textOf(result);
+}
+
+/** What a person is asked who wants to undo something; the advice in it is for who calls tools. */
+function agreement(result: ToolsCallResult): string {
+  const { reasons } = (structured(result)["data"] ?? {}) as { reasons?: string[] };
+  return `Undo this? It needs your agreement: ${reasons?.join("; ") ?? messageOf(result)}.`;
 }
 
 function codeOf(result: ToolsCallResult): unknown {

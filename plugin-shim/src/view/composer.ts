@@ -22,6 +22,8 @@ export interface Composer {
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Has a message written otherwise; `item` is its number where it is kept. */
   edit(draft: Draft, item: number | null): void;
+  /** What `edit` was given, as it is by now. */
+  kept(): { draft: Draft; item: number | null };
   focus(): void;
   /** Whether nothing is written. */
   isEmpty(): boolean;
@@ -379,6 +381,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
       input.focus();
       input.setSelectionRange(draft.text.length, draft.text.length);
     },
+    kept: () => ({ draft: { text: input.value, attachments, images }, item }),
     focus: () => input.focus(),
   };
 }

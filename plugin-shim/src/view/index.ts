@@ -1,3 +1,3 @@
 /** The chat view, written against the DOM, the connection and the host alone. */
 
-export { mountChat, type ChatHandle, type ChatState } from "./view";
+export { mountChat, type ChatHandle, type ChatState, type Kept } from "./view";

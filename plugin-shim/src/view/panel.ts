@@ -1,7 +1,7 @@
 /** What stands in place of the chat while there is no daemon to talk to. */
 
 import { append, box, clear, element, show } from "./dom";
-import { iconOf, type Parts, textButton } from "./part";
+import { iconOf, type Parts, setWords, textButton } from "./part";
 
 export interface Panel {
   root: HTMLElement;
@@ -30,7 +30,8 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
     const say = (icon: string, title: string, ...more: (Node | string)[]): void => {
       append(root, iconOf(parts, icon, "vs-panel-icon"), element(root, "div", { class: "vs-panel-title", text: title }));
       for (const one of more) {
-        root.appendChild(typeof one === "string" ? element(root, "p", { text: one, attributes: { dir: "auto" } }) : one);
+        if (typeof one !== "string") root.appendChild(one);
+        else setWords(root.appendChild(element(root, "p", { attributes: { dir: "auto" } })), one);
       }
     };
     const retry = textButton(root, "Try now", isLine ? "vs-small" : "mod-cta");
@@ -45,17 +46,22 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
         break;
       case "absent":
         if (isLine) say("plug", "The daemon has stopped. What you write is sent when it is back.", retry);
-        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.startCommand()), "This connects by itself as soon as it runs.", retry);
+        else say("plug", "The daemon is not running", "Start it in a terminal:", command(host.command("serve")), "This connects by itself as soon as it runs.", retry);
         break;
       case "unpaired":
-        say("key-round", "Not paired yet", detail ?? (host.kind === "browser" ? "This page opens with a code that holds once. In a terminal:" : "Pair this vault once. In a terminal:"), command(host.kind === "browser" ? "steward open" : "steward pair"));
+        if (host.kind === "browser") {
+          say("key-round", "Not paired yet", detail ?? "This page opens with a code that holds once. In a terminal:", command("steward open"));
+          break;
+        }
+        // Whoever is new has not started the daemon either.
+        say("key-round", "Not paired yet", "Start the daemon in a terminal, and leave it running:", command(host.command("serve")), "In another terminal, pair this vault with it, and open the link that is printed:", command(host.command("pair")));
         break;
       case "refused":
         if (host.kind === "browser") {
           say("key-round", "This page has to be opened anew", "What this tab was let in with has ended with the daemon or with its token. In a terminal:", command("steward open"));
           break;
         }
-        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", retry);
+        say("shield-alert", "The daemon did not let this in", detail ?? "Pair again: the token may have changed.", ...(/pair/.test(detail ?? "pair") ? [command(host.command("pair"))] : []), retry);
         break;
     }
     const isShown = kind !== "connected";

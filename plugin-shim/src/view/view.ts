@@ -31,6 +31,15 @@ export interface ChatState {
   approvals: number;
 }
 
+/** What a view that moves elsewhere takes along. */
+export interface Kept {
+  /** The conversation; null where none has begun. */
+  sessionId: string | null;
+  /** What is written and not sent, and the number of the message that it is written in place of. */
+  draft: Draft;
+  item: number | null;
+}
+
 /** What whoever mounted the view can do with it. */
 export interface ChatHandle {
   /** Shows an empty conversation. */
@@ -43,8 +52,10 @@ export interface ChatHandle {
   state(): ChatState;
   /** Hears when `state` is another. */
   onState(heard: (state: ChatState) => void): () => void;
+  /** Shows what another one did when it was unmounted. */
+  restore(kept: Kept): void;
   /** Takes everything away; no listener, timer or observer is left. */
-  unmount(): void;
+  unmount(): Kept;
 }
 
 /** Builds the view into `root`, which is its own from then on. */
@@ -310,12 +321,19 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       heard.add(one);
       return () => heard.delete(one);
     },
+    restore({ sessionId, draft, item }) {
+      field.edit(draft, item);
+      if (sessionId !== null) void chat.open(sessionId);
+      else if (connection.state.kind === "connected") chat.begin();
+    },
     unmount() {
+      const kept = { sessionId: chat.sessionId, ...field.kept() };
       chat.end();
       scope.end();
       heard.clear();
       root.classList.remove("vs-chat");
       while (root.lastChild) root.removeChild(root.lastChild);
+      return kept;
     },
   };
 }
