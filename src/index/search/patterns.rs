@@ -86,8 +86,10 @@ mod tests {
         for n in 0..3 {
             let large = patterns.get(&format!(r"\w{{20}}x{n}"), None).expect("compiled");
             assert!(large.places() > PLACES / 2, "{}", large.places());
-            assert!(Arc::ptr_eq(&large, &patterns.lock()[0].1), "the one in use is kept");
+            let kept = patterns.lock().last().map(|(_, kept)| Arc::ptr_eq(kept, &large));
+            assert_eq!(kept, Some(true), "the one in use is kept");
         }
+        assert_eq!(patterns.len(), 1, "two so large are too much");
         for n in 0..KEPT {
             patterns.get(&format!("p{n}"), None).expect("compiled");
         }
