@@ -1036,6 +1036,11 @@ export type Limits = {
 export type MemoryState = {
   /** All that the process holds; null where the system does not say. */
   total: number | null,
+  /**
+   * What is in memory of the program's file, and of other files that are mapped: the system
+   * shares it between processes and can let go of it; null where it does not say.
+   */
+  program: number | null,
   /** What is known of each file: its path, size and times. */
   catalogue: number,
   /** Links and tags of all notes; nothing before they are first asked for. */
@@ -1046,7 +1051,10 @@ export type MemoryState = {
   residentText: number,
   /** Pages of the database that are kept, at most. */
   store: number,
-  /** The rest of it all; null where that is not known. */
+  /**
+   * The rest of it all: compiled patterns, stacks, what is under way, and what the allocator keeps
+   * of what was; null where that is not known.
+   */
   other: number | null,
 };
 

@@ -91,6 +91,7 @@ fn text(running: &Running, status: &StatusResult) -> String {
 /// Where the memory goes, in words; what takes none is left out.
 fn memory(memory: &MemoryState) -> String {
     let parts = [
+        ("program", memory.program.unwrap_or(0)),
         ("catalogue", memory.catalogue),
         ("links", memory.links),
         ("text index", memory.text_index),

@@ -4,36 +4,100 @@ use crate::protocol::status::MemoryState;
 use crate::store::Store;
 use crate::tools::Context;
 
-/// Bytes held now. What each part says of itself leaves the allocator's own losses out; these, the
-/// program and the stacks are in `other`.
+/// Bytes held now, in parts that add up to all of it. What each part says of itself leaves the
+/// allocator's own losses out; these are in `other`.
 pub fn of(context: &Context, store: &Store) -> MemoryState {
     let text = context.index.text.memory();
     let parts = MemoryState {
-        total: resident(),
         catalogue: context.vault.catalogue().memory() as u64,
         links: context.index.links.summary().bytes as u64,
         text_index: (text.signatures + text.notes) as u64,
         resident_text: text.resident as u64,
         store: store.cache_bytes(),
-        other: None,
+        ..MemoryState::default()
     };
-    let named =
-        parts.catalogue + parts.links + parts.text_index + parts.resident_text + parts.store;
-    MemoryState { other: parts.total.map(|total| total.saturating_sub(named)), ..parts }
+    match Resident::now() {
+        Some(resident) => with(parts, resident),
+        None => parts,
+    }
 }
 
-/// Bytes of this process in memory, where the system says so.
-#[cfg(target_os = "linux")]
-fn resident() -> Option<u64> {
-    #[expect(clippy::disallowed_methods, reason = "a file of the system's, not of the vault")]
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
+/// What is held in all, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Resident {
+    total: u64,
+    /// Of it, what is part of a file.
+    program: u64,
 }
 
-/// Bytes of this process in memory, where the system says so.
-#[cfg(not(target_os = "linux"))]
-fn resident() -> Option<u64> {
-    None
+/// The parts beside all that there is. Parts may count what is reserved and not in memory; `other`
+/// is none then.
+fn with(parts: MemoryState, Resident { total, program }: Resident) -> MemoryState {
+    let named = program
+        + parts.catalogue
+        + parts.links
+        + parts.text_index
+        + parts.resident_text
+        + parts.store;
+    let other = Some(total.saturating_sub(named));
+    MemoryState { total: Some(total), program: Some(program), other, ..parts }
+}
+
+impl Resident {
+    /// Of this process, where the system says so.
+    #[cfg(target_os = "linux")]
+    fn now() -> Option<Self> {
+        #[expect(clippy::disallowed_methods, reason = "a file of the system's, not of the vault")]
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        Self::read(&status)
+    }
+
+    /// Of this process, where the system says so.
+    #[cfg(not(target_os = "linux"))]
+    fn now() -> Option<Self> {
+        None
+    }
+
+    /// From the lines that Linux tells of a process.
+    #[cfg(any(target_os = "linux", test))]
+    fn read(status: &str) -> Option<Self> {
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kilobytes * 1024)
+        };
+        Some(Self { total: bytes("VmRSS:")?, program: bytes("RssFile:")? + bytes("RssShmem:")? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "Name:\tsteward\nVmHWM:\t  90 kB\nVmRSS:\t   70 kB\nRssAnon:\t   40 kB\n\
+                          RssFile:\t   28 kB\nRssShmem:\t    2 kB\nVmData:\t  99 kB\n";
+
+    #[test]
+    fn the_system_is_understood() {
+        let resident = Resident { total: 70 << 10, program: 30 << 10 };
+        assert_eq!(Resident::read(STATUS), Some(resident));
+        assert_eq!(Resident::read("Name:\tsteward\nVmRSS:\t   70 kB\n"), None);
+    }
+
+    #[test]
+    fn parts_add_up_to_all_of_it() {
+        let parts = MemoryState {
+            catalogue: 1,
+            links: 20,
+            text_index: 300,
+            resident_text: 4_000,
+            store: 50_000,
+            ..MemoryState::default()
+        };
+        let memory = with(parts.clone(), Resident { total: 900_000, program: 600_000 });
+        assert_eq!((memory.total, memory.program), (Some(900_000), Some(600_000)));
+        assert_eq!(memory.other, Some(900_000 - 600_000 - 54_321));
+        // What is reserved and was never touched is counted by its part and not by the system.
+        assert_eq!(with(parts, Resident { total: 600_010, program: 600_000 }).other, Some(0));
+    }
 }

@@ -52,6 +52,9 @@ pub struct StatusResult {
 pub struct MemoryState {
     /// All that the process holds; null where the system does not say.
     pub total: Option<u64>,
+    /// What is in memory of the program's file, and of other files that are mapped: the system
+    /// shares it between processes and can let go of it; null where it does not say.
+    pub program: Option<u64>,
     /// What is known of each file: its path, size and times.
     pub catalogue: u64,
     /// Links and tags of all notes; nothing before they are first asked for.
@@ -62,7 +65,8 @@ pub struct MemoryState {
     pub resident_text: u64,
     /// Pages of the database that are kept, at most.
     pub store: u64,
-    /// The rest of it all; null where that is not known.
+    /// The rest of it all: compiled patterns, stacks, what is under way, and what the allocator keeps
+    /// of what was; null where that is not known.
     pub other: Option<u64>,
 }
 

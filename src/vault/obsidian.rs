@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use regex::RegexSet;
 use serde_json::Value;
 
-use crate::note::path::VaultPath;
+use crate::note::path::PathRef;
 
 /// Settings files are small; something larger is not one.
 const MAX_SETTINGS_BYTES: u64 = 8 << 20;
@@ -57,8 +57,8 @@ pub struct ObsidianSettings {
 impl ObsidianSettings {
     /// Whether the user excluded this path. It still exists, resolves and is searched; it only
     /// ranks last, as in Obsidian.
-    pub fn is_ignored(&self, path: &VaultPath) -> bool {
-        self.ignored.as_ref().is_some_and(|set| set.is_match(path.as_str()))
+    pub fn is_ignored<'p>(&self, path: impl Into<PathRef<'p>>) -> bool {
+        self.ignored.as_ref().is_some_and(|set| set.is_match(path.into().as_str()))
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
             ("a+b.md", true),
             ("aab.md", false),
         ] {
-            let path = VaultPath::from_disk(path).expect("sound");
+            let path = crate::note::path::VaultPath::from_disk(path).expect("sound");
             assert_eq!(settings.is_ignored(&path), ignored, "{path}");
         }
     }

@@ -48,6 +48,8 @@ impl std::fmt::Display for TimeOver {
 pub(super) struct Walker {
     hir: Option<Hir>,
     size_limit: usize,
+    /// About how many places there are in the pattern.
+    places: usize,
     /// Bytes that the engine is given at once.
     at_once: usize,
     made: OnceLock<Option<Automata>>,
@@ -61,9 +63,14 @@ struct Automata {
 impl Walker {
     /// A walker for the pattern of this structure, should it be needed.
     pub fn new(hir: Option<Hir>, size_limit: usize) -> Self {
-        let paths = hir.as_ref().map_or(usize::MAX, paths).max(1);
-        let at_once = (ENGINE_STEPS / paths).clamp(LEAST, MOST);
-        Self { hir, size_limit, at_once, made: OnceLock::new() }
+        let places = hir.as_ref().map_or(usize::MAX, paths).max(1);
+        let at_once = (ENGINE_STEPS / places).clamp(LEAST, MOST);
+        Self { hir, size_limit, places, at_once, made: OnceLock::new() }
+    }
+
+    /// About how many places there are in the pattern, its repetitions written out.
+    pub fn places(&self) -> usize {
+        self.places
     }
 
     /// Bytes that the engine can match in a fraction of a second.

@@ -113,6 +113,12 @@ impl Pattern {
         &self.matcher
     }
 
+    /// About how many places there are in it, its repetitions written out: what its working memory
+    /// grows with.
+    pub(super) fn places(&self) -> usize {
+        self.walker.places()
+    }
+
     /// Bytes of a line that its place in can be looked for without a look at the clock.
     pub(super) fn at_once(&self) -> usize {
         self.walker.at_once()

@@ -4,8 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::matcher::{Pattern, PatternError};
 
-/// Patterns kept. Each may have some megabytes of working memory.
+/// Patterns kept.
 const KEPT: usize = 24;
+
+/// Places in all patterns kept together; the latest is kept however many it has. A pattern that is
+/// used fills up to 300 bytes of working memory a place: a word has one a letter, `\w` some seven
+/// hundred, and 24 patterns of many such classes would hold eighty megabytes.
+const PLACES: usize = 24_000;
 
 pub(in crate::index) type Key = (String, Option<bool>);
 
@@ -33,10 +38,18 @@ impl Patterns {
         // Nobody waits while one is compiled; two who do it at once are no harm.
         let compiled = Arc::new(Pattern::compile(pattern, ignore_case)?);
         let mut kept = self.lock();
-        if kept.len() >= KEPT {
-            kept.remove(0);
-        }
         kept.push(((pattern.to_owned(), ignore_case), Arc::clone(&compiled)));
+        let mut places = 0_usize;
+        let fits = |(_, pattern): &&(Key, Arc<Pattern>)| {
+            places = places.saturating_add(pattern.places());
+            places <= PLACES
+        };
+        let keep = kept.iter().rev().take(KEPT).take_while(fits).count().max(1);
+        let oldest = kept.len() - keep;
+        let gone: Vec<_> = kept.drain(..oldest).collect();
+        drop(kept);
+        // Outside the lock: there may be much to let go of.
+        drop(gone);
         Ok(compiled)
     }
 
@@ -65,6 +78,21 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &patterns.get("first", Some(true)).expect("another")));
         assert_eq!(patterns.len(), KEPT);
         assert!(patterns.get("(", None).is_err());
+        // Large ones leave room for few.
+        for n in 0..KEPT {
+            patterns.get(&format!(r"\w{{10}}x{n}"), None).expect("compiled");
+        }
+        assert!((2..=4).contains(&patterns.len()), "{} large ones", patterns.len());
+        for n in 0..3 {
+            let large = patterns.get(&format!(r"\w{{20}}x{n}"), None).expect("compiled");
+            assert!(large.places() > PLACES / 2, "{}", large.places());
+            let kept = patterns.lock().last().map(|(_, kept)| Arc::ptr_eq(kept, &large));
+            assert_eq!(kept, Some(true), "the one in use is kept");
+        }
+        assert_eq!(patterns.len(), 1, "two so large are too much");
+        for n in 0..KEPT {
+            patterns.get(&format!("p{n}"), None).expect("compiled");
+        }
         assert_eq!(patterns.len(), KEPT, "what does not compile is not kept");
     }
 }

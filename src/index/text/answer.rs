@@ -104,7 +104,7 @@ impl Inner {
     fn look_at_all(&self, limit: &Limit) {
         self.catch_up();
         let known: Vec<(VaultPath, Stamp)> =
-            read(&self.table).notes().map(|(_, note)| (note.path.clone(), note.stamp)).collect();
+            read(&self.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect();
         known.par_iter().for_each(|(path, stamp)| {
             let same = || self.vault.stat(path).is_ok_and(|meta| reading::stamp(&meta) == *stamp);
             if !limit.reached() && !same() {
@@ -160,9 +160,9 @@ fn list(vault: &Vault, obsidian: &ObsidianSettings, query: &Query, table: &Table
     }
     let wanted = table
         .notes()
-        .filter(|(_, note)| note.path.is_within(&query.folder) && vault.view().shows(&note.path));
+        .filter(|(_, note)| note.path.is_within(&query.folder) && vault.view().shows(note.path));
     let (ignored, mut order): (Vec<_>, Vec<_>) =
-        wanted.partition(|(_, note)| obsidian.is_ignored(&note.path));
+        wanted.partition(|(_, note)| obsidian.is_ignored(note.path));
     order.extend(ignored);
     List { order: Arc::new(order.into_iter().map(|(id, _)| id).collect()), others }
 }
@@ -208,12 +208,12 @@ impl<'p> Walk<'p> {
             let (path, known) = match (id.checked_sub(OTHER), table.note(id)) {
                 (Some(other), _) => (list.others[other as usize].clone(), Known::Nothing),
                 (None, Some(note)) => {
-                    let known = match (note.state, &note.text) {
+                    let known = match (note.state, note.text) {
                         (State::Signed, Some(text)) => Known::Text(Arc::clone(text), note.stamp),
                         (State::Binary, _) => Known::Binary(note.stamp),
                         _ => Known::Nothing,
                     };
-                    (note.path.clone(), known)
+                    (note.path.to_path(), known)
                 }
                 // Gone since the search began.
                 (None, None) => (VaultPath::root(), Known::Nothing),

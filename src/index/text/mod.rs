@@ -11,11 +11,12 @@
 //! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
 //! line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], `columns`, `table`, `answer` (one search),
-//! `pending`, `reading`, `worker`, `saved`.
+//! In reading order: this page, [`signature`], [`plan`], `columns`, `notes`, `table`, `answer`
+//! (one search), `pending`, `reading`, `worker`, `saved`.
 
 mod answer;
 mod columns;
+mod notes;
 mod pending;
 pub mod plan;
 mod reading;
@@ -57,7 +58,7 @@ pub struct Text(Arc<Handle>);
 pub struct TextMemory {
     /// Signatures of all notes.
     pub signatures: usize,
-    /// What is known of each note beside them; paths are the catalogue's.
+    /// What is known of each note beside them.
     pub notes: usize,
     /// Texts of the newest notes.
     pub resident: usize,

@@ -54,9 +54,9 @@ impl Pending {
         let folders = if self.everything { vec![VaultPath::root()] } else { self.folders };
         let mut paths = self.files;
         if !folders.is_empty() {
-            let below = |path: &VaultPath| folders.iter().any(|folder| path.is_within(folder));
-            let known = table.notes().map(|(_, note)| &note.path);
-            paths.extend(known.filter(|path| below(path)).cloned());
+            let known = table.notes().map(|(_, note)| note.path);
+            let below = known.filter(|path| folders.iter().any(|folder| path.is_within(folder)));
+            paths.extend(below.map(|path| path.to_path()));
         }
         let catalogue = vault.catalogue();
         for folder in &folders {

@@ -30,8 +30,15 @@ pub(super) fn stamp(meta: &Meta) -> Stamp {
     (meta.size, meta.modified)
 }
 
-/// Reads the note at `path`, which the catalogue says is in the state `expected`.
-pub(super) fn read(vault: &Vault, path: &VaultPath, expected: Stamp) -> Reading {
+/// Reads the note at `path`, which the catalogue says is in the state `expected`, into `buffer`. Its
+/// text is kept if it has no more than `wanted` bytes.
+pub(super) fn read(
+    vault: &Vault,
+    path: &VaultPath,
+    expected: Stamp,
+    wanted: usize,
+    buffer: &mut Vec<u8>,
+) -> Reading {
     // Taken before the content: what changes while it is read is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let odd = |stamp, inode| {
@@ -58,16 +65,18 @@ pub(super) fn read(vault: &Vault, path: &VaultPath, expected: Stamp) -> Reading 
     if meta.size > MAX_SIGNED || meta.names > 1 {
         return odd(expected, meta.id.inode);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);
-    let read = file.by_ref().take(MAX_SIGNED + 1).read_to_end(&mut bytes);
+    buffer.clear();
+    buffer.reserve(usize::try_from(meta.size).unwrap_or(0) + 1);
+    let read = file.by_ref().take(MAX_SIGNED + 1).read_to_end(buffer);
+    let bytes = &buffer[..];
     if read.is_err() || bytes.len() as u64 != meta.size {
         return odd(expected, meta.id.inode);
     }
-    let state = state(&bytes);
+    let state = state(bytes);
     let signed = state == State::Signed;
     let signatures =
-        if signed { signature::chunks(&bytes).map(signature::sign).collect() } else { Vec::new() };
-    let text = signed.then(|| Arc::from(bytes));
+        if signed { signature::chunks(bytes).map(signature::sign).collect() } else { Vec::new() };
+    let text = (signed && bytes.len() <= wanted).then(|| Arc::from(bytes));
     Reading::Content(Content { stamp: expected, inode: meta.id.inode, state, signatures, text })
 }
 

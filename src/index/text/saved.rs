@@ -9,19 +9,21 @@
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
-use std::collections::HashMap;
 use std::fs::File;
+use std::hash::BuildHasher;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::columns::{BLOCK_BYTES, Rows};
 use super::plan::Mask;
 use super::signature::ROWS;
 use super::table::{Stamp, State};
-use crate::note::path::VaultPath;
+use crate::note::path::PathRef;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.
-const HEADER: &[u8; 24] = b"steward text index   1\n\0";
+const HEADER: &[u8; 24] = b"steward text index   2\n\0";
 
 /// Bytes of the checksum at the end of the table.
 const SUM: usize = blake3::OUT_LEN;
@@ -36,12 +38,74 @@ pub(super) struct SavedNote {
     pub count: u32,
 }
 
+/// Bytes of a note in the table, beside its path.
+const NOTE_BYTES: usize = 6 * size_of::<u64>();
+
+/// Notes as they are written.
+pub(super) struct SavedNotes {
+    bytes: Vec<u8>,
+    count: u64,
+}
+
+impl SavedNotes {
+    /// Room for so many notes, whose paths have so many bytes together.
+    pub fn with_capacity(notes: usize, path_bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(notes * NOTE_BYTES + path_bytes), count: 0 }
+    }
+
+    pub fn put(&mut self, path: PathRef<'_>, note: &SavedNote) {
+        let state = match note.state {
+            // One that is unread is not saved; should one be, it is read each time until it changes.
+            State::Signed => 0_u64,
+            State::Binary => 1,
+            State::Odd | State::Unread => 2,
+        };
+        let (size, modified) = note.stamp;
+        let count = state << 32 | u64::from(note.count);
+        let length = path.as_str().len() as u64;
+        for number in [size, modified as u64, note.inode, u64::from(note.first), count, length] {
+            self.bytes.extend(number.to_le_bytes());
+        }
+        self.bytes.extend(path.as_str().as_bytes());
+        self.count += 1;
+    }
+}
+
 /// What was saved and is sound.
 #[derive(Default)]
 pub(super) struct Saved {
-    pub notes: HashMap<String, SavedNote>,
+    pub notes: KnownNotes,
     /// Blocks in their order, with their checksums; none where one is damaged.
     pub blocks: Vec<Option<(Vec<Mask>, u64)>>,
+}
+
+/// The notes of a table that is sound, found by path. They stay in it as they were written, since a
+/// value a note would take twice as much, in a hundred thousand pieces.
+#[derive(Default)]
+pub(super) struct KnownNotes {
+    table: Vec<u8>,
+    /// Where in the table a note begins.
+    by_path: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl KnownNotes {
+    fn add(&mut self, path: &str, at: u32, table: &[u8]) {
+        let Self { by_path, hasher, .. } = self;
+        let hash = |at: &u32| note_at(table, *at).map_or(0, |(path, _)| hasher.hash_one(path));
+        by_path.insert_unique(hasher.hash_one(path), at, hash);
+    }
+
+    /// What was saved of the note at `path`.
+    pub fn get(&self, path: &str) -> Option<SavedNote> {
+        let same = |at: &u32| note_at(&self.table, *at).is_some_and(|(other, _)| other == path);
+        let at = self.by_path.find(self.hasher.hash_one(path), same)?;
+        note_at(&self.table, *at).map(|(_, note)| note)
+    }
+}
+
+fn note_at(table: &[u8], at: u32) -> Option<(&str, SavedNote)> {
+    Fields(table.get(at as usize..)?).note()
 }
 
 /// What was saved, being read while the vault is opened.
@@ -77,10 +141,9 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
 pub(super) fn load(folder: &Path) -> Saved {
-    let read = std::fs::read(table_file(folder));
-    let Some((notes, sums)) = read.ok().and_then(|table| parse(&table)) else {
-        return Saved::default();
-    };
+    let table = std::fs::read(table_file(folder)).unwrap_or_default();
+    let Some((mut notes, sums)) = parse(&table) else { return Saved::default() };
+    notes.table = table;
     let Ok(mut file) = File::open(signatures_file(folder)) else { return Saved::default() };
     let mut blocks = Vec::with_capacity(sums.len());
     let mut bytes = vec![0; BLOCK_BYTES];
@@ -99,35 +162,28 @@ fn rows(bytes: &[u8]) -> Vec<Mask> {
     bytes.chunks_exact(size_of::<Mask>()).map(mask).collect()
 }
 
-fn parse(table: &[u8]) -> Option<(HashMap<String, SavedNote>, Vec<u64>)> {
+/// The notes, still without the table, and the checksums of all blocks.
+fn parse(table: &[u8]) -> Option<(KnownNotes, Vec<u64>)> {
     let (content, sum) = table.split_at_checked(table.len().checked_sub(SUM)?)?;
     if blake3::hash(content).as_bytes() != sum {
         return None;
     }
-    let mut rest = Fields(content.strip_prefix(HEADER)?);
+    content.strip_prefix(HEADER)?;
+    let mut rest = Fields(&content[HEADER.len()..]);
     let blocks = rest.number()?;
     let sums = (0..blocks).map(|_| rest.number()).collect::<Option<Vec<u64>>>()?;
-    let count = usize::try_from(rest.number()?).ok()?;
-    let mut notes = HashMap::with_capacity(count.min(content.len()));
-    for _ in 0..count {
-        let size = rest.number()?;
-        let modified = rest.number()? as i64;
-        let inode = rest.number()?;
-        let first = u32::try_from(rest.number()?).ok()?;
-        let count = rest.number()?;
-        let state = match count >> 32 {
-            0 => State::Signed,
-            1 => State::Binary,
-            2 => State::Odd,
-            _ => return None,
-        };
-        let count = (count & 0xffff_ffff) as u32;
-        first.checked_add(count)?;
-        let length = usize::try_from(rest.number()?).ok()?;
-        let path = std::str::from_utf8(rest.bytes(length)?).ok()?.to_owned();
-        notes.insert(path, SavedNote { stamp: (size, modified), inode, state, first, count });
+    let count = rest.number()?;
+    let mut notes = KnownNotes::default();
+    let most = content.len() / NOTE_BYTES;
+    notes.by_path.reserve(usize::try_from(count).map_or(most, |count| count.min(most)), |_| 0);
+    let mut known = 0;
+    while !rest.0.is_empty() {
+        let at = content.len() - rest.0.len();
+        let (path, _) = rest.note()?;
+        notes.add(path, u32::try_from(at).ok()?, content);
+        known += 1;
     }
-    rest.0.is_empty().then_some((notes, sums))
+    (known == count).then_some((notes, sums))
 }
 
 struct Fields<'a>(&'a [u8]);
@@ -137,6 +193,25 @@ impl<'a> Fields<'a> {
         let (bytes, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(bytes)
+    }
+
+    fn note(&mut self) -> Option<(&'a str, SavedNote)> {
+        let size = self.number()?;
+        let modified = self.number()? as i64;
+        let inode = self.number()?;
+        let first = u32::try_from(self.number()?).ok()?;
+        let count = self.number()?;
+        let state = match count >> 32 {
+            0 => State::Signed,
+            1 => State::Binary,
+            2 => State::Odd,
+            _ => return None,
+        };
+        let count = (count & 0xffff_ffff) as u32;
+        first.checked_add(count)?;
+        let length = usize::try_from(self.number()?).ok()?;
+        let path = std::str::from_utf8(self.bytes(length)?).ok()?;
+        Some((path, SavedNote { stamp: (size, modified), inode, state, first, count }))
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -151,7 +226,7 @@ impl<'a> Fields<'a> {
 /// As the system says; what is on disk then is still what [`load`] can tell sound parts of.
 pub(super) fn save(
     folder: &Path,
-    notes: &[(VaultPath, SavedNote)],
+    notes: &SavedNotes,
     blocks: &[(Rows, Option<u64>)],
 ) -> io::Result<Vec<u64>> {
     make_folder(folder)?;
@@ -173,34 +248,18 @@ pub(super) fn save(
         sums.push(checksum(&bytes));
     }
     file.set_len((blocks.len() * BLOCK_BYTES) as u64)?;
-    let mut table = HEADER.to_vec();
-    let mut put = |number: u64| table.extend(number.to_le_bytes());
+    let mut head = HEADER.to_vec();
+    let mut put = |number: u64| head.extend(number.to_le_bytes());
     put(sums.len() as u64);
     sums.iter().for_each(|sum| put(*sum));
-    put(notes.len() as u64);
-    for (path, note) in notes {
-        let state = match note.state {
-            // One that is unread is not saved; should one be, it is read each time until it changes.
-            State::Signed => 0_u64,
-            State::Binary => 1,
-            State::Odd | State::Unread => 2,
-        };
-        let (size, modified) = note.stamp;
-        let mut put = |number: u64| table.extend(number.to_le_bytes());
-        put(size);
-        put(modified as u64);
-        put(note.inode);
-        put(u64::from(note.first));
-        put(state << 32 | u64::from(note.count));
-        put(path.as_str().len() as u64);
-        table.extend(path.as_str().as_bytes());
-    }
-    let sum = blake3::hash(&table);
-    table.extend(sum.as_bytes());
+    put(notes.count);
+    let sum = blake3::Hasher::new().update(&head).update(&notes.bytes).finalize();
     let beside = folder.join("table.new");
     let mut file = open(&beside)?;
     file.set_len(0)?;
-    file.write_all(&table)?;
+    file.write_all(&head)?;
+    file.write_all(&notes.bytes)?;
+    file.write_all(sum.as_bytes())?;
     drop(file);
     std::fs::rename(beside, table_file(folder))?;
     Ok(sums)
@@ -231,9 +290,9 @@ mod tests {
 
     use super::*;
 
-    fn note(first: u32, state: State) -> (VaultPath, SavedNote) {
-        let path = VaultPath::from_disk(&format!("Ordner/ü{first}.md")).expect("sound");
-        (path, SavedNote { stamp: (5, -7), inode: 9, state, first, count: 2 })
+    fn note(first: u32, state: State) -> (String, SavedNote) {
+        let note = SavedNote { stamp: (5, -7), inode: 9, state, first, count: 2 };
+        (format!("Ordner/ü{first}.md"), note)
     }
 
     fn block(word: u64) -> Rows {
@@ -244,13 +303,16 @@ mod tests {
     fn what_was_saved_is_loaded_and_damage_is_seen() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
-        assert!(load(&place).notes.is_empty(), "nothing is there yet");
-        let notes = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
+        assert!(load(&place).notes.get("Ordner/ü0.md").is_none(), "nothing is there yet");
+        let known = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
+        let mut notes = SavedNotes::with_capacity(3, 40);
+        known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));
         let sums = save(&place, &notes, &[(block(1), None), (block(2), None)]).expect("saved");
         let saved = load(&place);
-        for (path, note) in &notes {
-            assert_eq!(saved.notes.get(path.as_str()), Some(note));
+        for (path, note) in known {
+            assert_eq!(saved.notes.get(&path), Some(note));
         }
+        assert_eq!(saved.notes.get("Ordner/ü1.md"), None);
         let rows = |saved: &Saved, at: usize| saved.blocks[at].as_ref().map(|(rows, _)| rows[3][7]);
         assert_eq!((rows(&saved, 0), rows(&saved, 1)), (Some(1 ^ 3), Some(2 ^ 3)));
         // A block that has not changed is not written, and one that is not there is.

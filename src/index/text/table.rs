@@ -11,9 +11,11 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::columns::Columns;
+pub(super) use super::notes::Note;
+use super::notes::Notes;
 use super::plan::Plan;
 use super::signature::Signature;
-use crate::note::path::VaultPath;
+use crate::note::path::{PathRef, VaultPath};
 
 /// Size and time of change.
 pub(super) type Stamp = (u64, i64);
@@ -34,18 +36,7 @@ pub(super) enum State {
     Odd,
 }
 
-pub(super) struct Note {
-    pub path: VaultPath,
-    pub stamp: Stamp,
-    /// The file's number on its disk when it was read; 0: not known.
-    pub inode: u64,
-    pub state: State,
-    pub first: u32,
-    pub count: u32,
-    pub text: Option<Arc<[u8]>>,
-}
-
-impl Note {
+impl Note<'_> {
     /// Newest first; equal times by path, as in the catalogue.
     fn recency(&self) -> (Reverse<i64>, &str) {
         (Reverse(self.stamp.1), self.path.as_str())
@@ -86,7 +77,7 @@ impl Bits {
 /// a search may hold them.
 #[derive(Default)]
 pub(super) struct Table {
-    notes: Vec<Option<Note>>,
+    notes: Notes,
     free: Vec<u32>,
     by_path: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -97,7 +88,6 @@ pub(super) struct Table {
     /// Those to read, the most wanted last; some may have been read since.
     unread: Vec<u32>,
     columns: Columns,
-    text_bytes: usize,
 }
 
 impl Table {
@@ -111,26 +101,27 @@ impl Table {
         Arc::clone(&self.order)
     }
 
-    pub fn note(&self, id: u32) -> Option<&Note> {
-        self.notes.get(id as usize)?.as_ref()
+    pub fn note(&self, id: u32) -> Option<Note<'_>> {
+        self.notes.get(id)
     }
 
-    pub fn find(&self, path: &VaultPath) -> Option<u32> {
-        let same = |id: &u32| self.note(*id).is_some_and(|note| note.path == *path);
+    pub fn find<'p>(&self, path: impl Into<PathRef<'p>>) -> Option<u32> {
+        let path = path.into();
+        let same = |id: &u32| self.note(*id).is_some_and(|note| note.path == path);
         self.by_path.find(self.hasher.hash_one(path.as_str()), same).copied()
     }
 
-    pub fn notes(&self) -> impl Iterator<Item = (u32, &Note)> {
+    pub fn notes(&self) -> impl Iterator<Item = (u32, Note<'_>)> {
         self.order.iter().filter_map(|id| Some((*id, self.note(*id)?)))
     }
 
     /// Which of these notes may have a match.
     pub fn allowed(&self, plan: &Plan, ids: &[u32]) -> Bits {
         let mut ask = self.columns.ask(plan);
-        let mut bits = Bits(vec![0; self.notes.len().div_ceil(64)]);
+        let mut bits = Bits(vec![0; self.notes.numbers().div_ceil(64) as usize]);
         for id in ids {
             let allowed = match self.note(*id) {
-                Some(Note { state: State::Signed, first, count, .. }) => ask(*first, *count),
+                Some(Note { state: State::Signed, first, count, .. }) => ask(first, count),
                 _ => true,
             };
             if allowed {
@@ -157,7 +148,7 @@ impl Table {
                 (None, None) => {}
                 (Some(id), None) => self.remove(id, few),
                 (Some(id), Some(stamp)) => self.change(id, stamp, few),
-                (None, Some(stamp)) => drop(self.insert(path, stamp, few, searching)),
+                (None, Some(stamp)) => self.insert(path.borrowed(), stamp, few, searching),
             }
         }
         if !few {
@@ -166,9 +157,15 @@ impl Table {
     }
 
     /// Adds many notes at once, the newest first, all unread.
-    pub fn fill(&mut self, notes: impl ExactSizeIterator<Item = (VaultPath, Stamp)>) {
-        self.notes.reserve_exact(notes.len());
-        for (path, stamp) in notes {
+    pub fn fill<'p, I>(&mut self, notes: impl Fn() -> I)
+    where
+        I: Iterator<Item = (PathRef<'p>, Stamp)>,
+    {
+        let add = |(count, bytes), path: PathRef<'_>| (count + 1, bytes + path.as_str().len());
+        let (count, bytes) = notes().fold((0, 0), |sum, (path, _)| add(sum, path));
+        self.notes.reserve(count, bytes);
+        self.unread.reserve_exact(count);
+        for (path, stamp) in notes() {
             self.insert(path, stamp, false, true);
         }
         // Read from the end: the newest.
@@ -176,30 +173,18 @@ impl Table {
         self.sort();
     }
 
-    fn insert(&mut self, path: VaultPath, stamp: Stamp, place: bool, searching: bool) -> u32 {
+    fn insert(&mut self, path: PathRef<'_>, stamp: Stamp, place: bool, searching: bool) {
         let hash = self.hasher.hash_one(path.as_str());
-        let note =
-            Note { path, stamp, inode: 0, state: State::Unread, first: 0, count: 0, text: None };
         let reused = if searching { None } else { self.free.pop() };
-        let id = match reused {
-            Some(id) => {
-                self.notes[id as usize] = Some(note);
-                id
-            }
-            None => {
-                self.notes.push(Some(note));
-                u32::try_from(self.notes.len() - 1).expect("a vault has under 2^31 notes")
-            }
-        };
+        let id = self.notes.add(reused, path.as_str(), stamp);
         let Self { notes, hasher, .. } = self;
-        let path = |id: &u32| notes[*id as usize].as_ref().map_or("", |note| note.path.as_str());
+        let path = |id: &u32| notes.get(*id).map_or("", |note| note.path.as_str());
         self.by_path.insert_unique(hash, id, |id| hasher.hash_one(path(id)));
         self.unsigned.set(id, true);
         self.unread.push(id);
         if place {
             self.put_in_order(id);
         }
-        id
     }
 
     fn change(&mut self, id: u32, stamp: Stamp, place: bool) {
@@ -207,9 +192,7 @@ impl Table {
             self.take_from_order(id);
         }
         self.forget_text(id);
-        if let Some(Some(note)) = self.notes.get_mut(id as usize) {
-            note.stamp = stamp;
-        }
+        self.notes.set_stamp(id, stamp);
         self.unread.push(id);
         if place {
             self.put_in_order(id);
@@ -221,28 +204,32 @@ impl Table {
             self.take_from_order(id);
         }
         self.forget_text(id);
-        let Some(note) = self.notes[id as usize].take() else { return };
+        let Some(note) = self.notes.get(id) else { return };
         let hash = self.hasher.hash_one(note.path.as_str());
         if let Ok(entry) = self.by_path.find_entry(hash, |other| *other == id) {
             entry.remove();
         }
+        self.notes.remove(id);
         self.unsigned.set(id, false);
         self.free.push(id);
     }
 
     /// What was known of a note's text does not hold any more.
     fn forget_text(&mut self, id: u32) {
-        let Some(Some(note)) = self.notes.get_mut(id as usize) else { return };
+        let Some(note) = self.notes.get(id) else { return };
         self.columns.remove(note.first, note.count);
-        let text = note.text.take();
-        self.text_bytes -= text.map_or(0, |text| text.len());
-        (note.first, note.count, note.state) = (0, 0, State::Unread);
+        self.notes.know(id, State::Unread, note.inode, 0, 0);
+        self.notes.take_text(id);
         self.unsigned.set(id, true);
     }
 
     fn position(&self, id: u32) -> usize {
-        let recency = self.note(id).map(Note::recency);
-        self.order.partition_point(|other| self.note(*other).map(Note::recency) < recency)
+        let note = self.note(id);
+        let recency = note.as_ref().map(Note::recency);
+        self.order.partition_point(|other| {
+            let other = self.note(*other);
+            other.as_ref().map(Note::recency) < recency
+        })
     }
 
     fn put_in_order(&mut self, id: u32) {
@@ -258,13 +245,12 @@ impl Table {
     }
 
     fn sort(&mut self) {
-        let present = |id: &u32| self.notes[*id as usize].is_some();
-        let count = u32::try_from(self.notes.len()).expect("a vault has under 2^31 notes");
-        let mut order: Vec<u32> = (0..count).filter(present).collect();
+        let mut order = Vec::with_capacity(self.by_path.len());
+        order.extend((0..self.notes.numbers()).filter(|id| self.note(*id).is_some()));
         // They came in order, or nearly so.
         order.sort_by(|a, b| {
-            let recency = |id: u32| self.note(id).map(Note::recency);
-            recency(*a).cmp(&recency(*b))
+            let (a, b) = (self.note(*a), self.note(*b));
+            a.as_ref().map(Note::recency).cmp(&b.as_ref().map(Note::recency))
         });
         self.order = Arc::new(order);
     }
@@ -273,9 +259,13 @@ impl Table {
     pub fn next_unread(&mut self, count: usize) -> Vec<(u32, VaultPath, Stamp)> {
         let mut next = Vec::new();
         while next.len() < count {
-            let Some(id) = self.unread.pop() else { break };
+            let Some(id) = self.unread.pop() else {
+                // It was as long as the vault when all was unread.
+                self.unread = Vec::new();
+                break;
+            };
             if let Some(note) = self.note(id).filter(|note| note.state == State::Unread) {
-                next.push((id, note.path.clone(), note.stamp));
+                next.push((id, note.path.to_path(), note.stamp));
             }
         }
         next
@@ -292,24 +282,24 @@ impl Table {
         if note.state != State::Unread || note.path != *path || note.stamp != content.stamp {
             return;
         }
-        let count = u32::try_from(content.signatures.len()).expect("a file has few pieces");
+        let count = u16::try_from(content.signatures.len()).expect("what is signed is small");
         let first = self.columns.add(id, &content.signatures);
-        self.text_bytes += content.text.as_ref().map_or(0, |text| text.len());
-        if let Some(Some(note)) = self.notes.get_mut(id as usize) {
-            (note.first, note.count) = (first, count);
-            (note.inode, note.state, note.text) = (content.inode, content.state, content.text);
+        self.notes.know(id, content.state, content.inode, first, count);
+        if let Some(text) = content.text {
+            self.notes.keep_text(id, text);
         }
         self.unsigned.set(id, content.state != State::Signed);
     }
 
     /// Gives a note that was saved its columns, if they are there.
     pub fn adopt(&mut self, id: u32, state: State, inode: u64, first: u32, count: u32) -> bool {
-        let Some(Some(note)) = self.notes.get_mut(id as usize) else { return false };
-        if note.state != State::Unread || !self.columns.are_free(first, count) {
+        let unread = self.note(id).is_some_and(|note| note.state == State::Unread);
+        let Some(pieces) = u16::try_from(count).ok().filter(|_| unread) else { return false };
+        if !self.columns.are_free(first, count) {
             return false;
         }
         self.columns.adopt(id, first, count);
-        (note.state, note.inode, note.first, note.count) = (state, inode, first, count);
+        self.notes.know(id, state, inode, first, pieces);
         self.unsigned.set(id, state != State::Signed);
         true
     }
@@ -323,32 +313,29 @@ impl Table {
     pub fn compact(&mut self) -> bool {
         let Some(owners) = self.columns.wasteful() else { return false };
         for id in owners {
-            let Some(Some(note)) = self.notes.get_mut(id as usize) else { continue };
+            let Some(note) = self.notes.get(id) else { continue };
             let columns = note.first..note.first + note.count;
             let signatures: Vec<_> = columns.map(|c| self.columns.signature(c)).collect();
             self.columns.remove(note.first, note.count);
-            note.first = self.columns.add(id, &signatures);
+            let first = self.columns.add(id, &signatures);
+            self.notes.moved(id, first);
         }
         true
     }
 
     /// Bytes of text held.
     pub fn text_bytes(&self) -> usize {
-        self.text_bytes
+        self.notes.text_bytes()
     }
 
     /// Lets go of the texts of the oldest notes, until no more than `budget` bytes are held.
     pub fn shed(&mut self, budget: usize) {
-        let Self { order, notes, text_bytes, .. } = self;
+        let Self { order, notes, .. } = self;
         for id in order.iter().rev() {
-            if *text_bytes <= budget {
+            if notes.text_bytes() <= budget {
                 break;
             }
-            if let Some(Some(note)) = notes.get_mut(*id as usize)
-                && let Some(text) = note.text.take()
-            {
-                *text_bytes -= text.len();
-            }
+            notes.take_text(*id);
         }
     }
 
@@ -364,7 +351,7 @@ impl Table {
                 }
                 room -= size;
                 if note.text.is_none() {
-                    missing.push((id, note.path.clone(), note.stamp));
+                    missing.push((id, note.path.to_path(), note.stamp));
                 }
             }
         }
@@ -373,11 +360,10 @@ impl Table {
 
     /// Keeps the text of a note that is known otherwise.
     pub fn keep_text(&mut self, id: u32, path: &VaultPath, stamp: Stamp, text: Arc<[u8]>) {
-        let Some(Some(note)) = self.notes.get_mut(id as usize) else { return };
+        let Some(note) = self.note(id) else { return };
         let same = note.state == State::Signed && note.path == *path && note.stamp == stamp;
         if same && note.text.is_none() {
-            self.text_bytes += text.len();
-            note.text = Some(text);
+            self.notes.keep_text(id, text);
         }
     }
 
@@ -389,9 +375,15 @@ impl Table {
         &mut self.columns
     }
 
-    /// Bytes held beside columns and texts; the paths are the catalogue's.
+    /// Bytes of all paths together, at most.
+    pub fn path_bytes(&self) -> usize {
+        self.notes.path_bytes()
+    }
+
+    /// Bytes held beside columns and texts.
     pub fn bytes(&self) -> usize {
-        self.notes.capacity() * size_of::<Option<Note>>()
+        self.notes.bytes()
+            + self.unsigned.0.capacity() * size_of::<u64>()
             + self.by_path.allocation_size()
             + (self.order.capacity() + self.unread.capacity() + self.free.capacity()) * 4
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::reading::{self, Reading};
-use super::saved::{self, SavedNote};
+use super::saved::{self, SavedNote, SavedNotes};
 use super::table::{Stamp, State};
 use super::{Inner, lock, read, write};
 use crate::note::path::VaultPath;
@@ -73,19 +73,17 @@ impl Inner {
         let budget = self.budget.load(Ordering::Relaxed);
         // Texts are many bytes for a vault that is read whole: only the newest are wanted.
         let mut room = budget.saturating_sub(read(&self.table).text_bytes());
-        let mut contents = Vec::new();
+        let mut contents = Vec::with_capacity(batch.len());
+        let mut buffer = Vec::new();
         for (id, path, stamp) in batch {
             if self.stopping() {
                 return;
             }
-            match reading::read(&self.vault, path, *stamp) {
-                Reading::Content(mut content) => {
+            let wanted = if batch.len() == BATCH { room } else { usize::MAX };
+            match reading::read(&self.vault, path, *stamp, wanted, &mut buffer) {
+                Reading::Content(content) => {
                     let size = content.text.as_ref().map_or(0, |text| text.len());
-                    if size > room && batch.len() == BATCH {
-                        content.text = None;
-                    } else {
-                        room = room.saturating_sub(size);
-                    }
+                    room = room.saturating_sub(size);
                     contents.push((*id, path, content));
                 }
                 // The vault has been told, and tells.
@@ -113,8 +111,10 @@ impl Inner {
         let budget = self.budget.load(Ordering::Relaxed);
         let missing = read(&self.table).missing_texts(budget, BATCH);
         let mut kept = Vec::new();
+        let mut buffer = Vec::new();
         for (id, path, stamp) in &missing {
-            if let Reading::Content(content) = reading::read(&self.vault, path, *stamp)
+            let read = reading::read(&self.vault, path, *stamp, usize::MAX, &mut buffer);
+            if let Reading::Content(content) = read
                 && let Some(text) = content.text
             {
                 kept.push((*id, path, *stamp, text));
@@ -146,13 +146,11 @@ impl Inner {
         let (notes, blocks) = {
             let table = read(&self.table);
             let known = table.notes().filter(|(_, note)| note.state != State::Unread);
-            let notes: Vec<(VaultPath, SavedNote)> = known
-                .map(|(_, note)| {
-                    let super::table::Note { path, stamp, inode, state, first, count, .. } = note;
-                    let (stamp, inode, state) = (*stamp, *inode, *state);
-                    (path.clone(), SavedNote { stamp, inode, state, first: *first, count: *count })
-                })
-                .collect();
+            let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
+            for (_, note) in known {
+                let super::table::Note { path, stamp, inode, state, first, count, .. } = note;
+                notes.put(path, &SavedNote { stamp, inode, state, first, count });
+            }
             (notes, table.columns().blocks())
         };
         match saved::save(folder, &notes, &blocks) {
@@ -175,19 +173,18 @@ impl Inner {
         let mut table = super::table::Table::new(columns);
         // What changes from here on is told of.
         *lock(&self.pending) = super::pending::Pending::default();
-        let notes: Vec<(VaultPath, Stamp, u64)> = {
+        {
             let catalogue = self.vault.catalogue();
-            let notes = catalogue.recent().filter(|entry| super::pending::is_note(entry));
-            notes.map(|e| (e.path().to_path(), (e.size, e.modified), e.id.inode)).collect()
-        };
-        table.fill(notes.iter().map(|(path, stamp, _)| (path.clone(), *stamp)));
-        for (path, stamp, inode) in &notes {
-            let Some(known) = saved.notes.get(path.as_str()) else { continue };
-            if known.stamp == *stamp
-                && known.inode == *inode
-                && let Some(id) = table.find(path)
-            {
-                table.adopt(id, known.state, known.inode, known.first, known.count);
+            let notes = || catalogue.recent().filter(|entry| super::pending::is_note(entry));
+            table.fill(|| notes().map(|entry| (entry.path(), (entry.size, entry.modified))));
+            for entry in notes() {
+                let Some(known) = saved.notes.get(entry.path().as_str()) else { continue };
+                if known.stamp == (entry.size, entry.modified)
+                    && known.inode == entry.id.inode
+                    && let Some(id) = table.find(entry.path())
+                {
+                    table.adopt(id, known.state, known.inode, known.first, known.count);
+                }
             }
         }
         table.adopted();

@@ -1,0 +1,305 @@
+//! What is kept of each note, laid close: a row of forty bytes, and its path behind all others' in one
+//! text. Only the texts of the newest notes lie each for itself.
+
+use std::sync::Arc;
+
+use super::table::{Stamp, State};
+use crate::note::path::PathRef;
+
+/// Paths of notes that are gone are let be up to so many bytes.
+const LEAST_WASTE: usize = 64 << 10;
+
+/// No text: its place in [`Row::text`].
+const NO_TEXT: u32 = u32::MAX;
+
+/// One note, as it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note<'t> {
+    pub path: PathRef<'t>,
+    pub stamp: Stamp,
+    /// The file's number on its disk when it was read; 0: not known.
+    pub inode: u64,
+    pub state: State,
+    pub first: u32,
+    pub count: u32,
+    pub text: Option<&'t Arc<[u8]>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    modified: i64,
+    inode: u64,
+    /// The size above its lowest three bits, which are the state's.
+    size_and_state: u64,
+    path_at: u32,
+    first: u32,
+    /// Which of `texts` is its own, or [`NO_TEXT`].
+    text: u32,
+    path_bytes: u16,
+    count: u16,
+}
+
+/// In place of a state: nobody has this number.
+const GONE: u64 = 7;
+
+impl Row {
+    const NOBODY: Self = Self {
+        modified: 0,
+        inode: 0,
+        size_and_state: GONE,
+        path_at: 0,
+        first: 0,
+        text: NO_TEXT,
+        path_bytes: 0,
+        count: 0,
+    };
+
+    fn state(&self) -> Option<State> {
+        match self.size_and_state & 7 {
+            0 => Some(State::Unread),
+            1 => Some(State::Signed),
+            2 => Some(State::Binary),
+            3 => Some(State::Odd),
+            _ => None,
+        }
+    }
+
+    fn set_state(&mut self, state: State) {
+        let number = match state {
+            State::Unread => 0,
+            State::Signed => 1,
+            State::Binary => 2,
+            State::Odd => 3,
+        };
+        self.size_and_state = self.size_and_state & !7 | number;
+    }
+
+    fn size(&self) -> u64 {
+        self.size_and_state >> 3
+    }
+
+    fn set_stamp(&mut self, (size, modified): Stamp) {
+        self.size_and_state = size << 3 | self.size_and_state & 7;
+        self.modified = modified;
+    }
+
+    fn path(&self) -> std::ops::Range<usize> {
+        let start = self.path_at as usize;
+        start..start + usize::from(self.path_bytes)
+    }
+}
+
+/// All notes by their numbers.
+#[derive(Default)]
+pub(super) struct Notes {
+    rows: Vec<Row>,
+    paths: String,
+    /// Bytes of `paths` that are no note's any more.
+    wasted: usize,
+    texts: Vec<Option<Arc<[u8]>>>,
+    free_texts: Vec<u32>,
+    text_bytes: usize,
+}
+
+impl Notes {
+    /// Makes room for so many more, whose paths have so many bytes together.
+    pub fn reserve(&mut self, notes: usize, path_bytes: usize) {
+        self.rows.reserve_exact(notes);
+        self.paths.reserve_exact(path_bytes);
+    }
+
+    /// How many numbers are given away, those of notes that are gone included.
+    pub fn numbers(&self) -> u32 {
+        u32::try_from(self.rows.len()).expect("a vault has under 2^31 notes")
+    }
+
+    pub fn get(&self, id: u32) -> Option<Note<'_>> {
+        let row = self.rows.get(id as usize)?;
+        Some(Note {
+            state: row.state()?,
+            path: PathRef::of(&self.paths[row.path()]),
+            stamp: (row.size(), row.modified),
+            inode: row.inode,
+            first: row.first,
+            count: u32::from(row.count),
+            text: self.texts.get(row.text as usize).and_then(Option::as_ref),
+        })
+    }
+
+    /// Adds an unread note, under a number that nobody has or a new one.
+    pub fn add(&mut self, number: Option<u32>, path: &str, stamp: Stamp) -> u32 {
+        let id = number.unwrap_or_else(|| {
+            self.rows.push(Row::NOBODY);
+            self.numbers() - 1
+        });
+        let row = &mut self.rows[id as usize];
+        *row = Row {
+            path_at: u32::try_from(self.paths.len()).expect("paths take under 4 GB"),
+            path_bytes: u16::try_from(path.len()).expect("no system has a path of 64 KB"),
+            ..Row::NOBODY
+        };
+        row.set_state(State::Unread);
+        row.set_stamp(stamp);
+        self.paths.push_str(path);
+        id
+    }
+
+    /// Forgets a note; its number is nobody's then.
+    pub fn remove(&mut self, id: u32) {
+        self.take_text(id);
+        let Some(row) = self.rows.get_mut(id as usize).filter(|row| row.state().is_some()) else {
+            return;
+        };
+        self.wasted += usize::from(row.path_bytes);
+        *row = Row::NOBODY;
+        if self.wasted > LEAST_WASTE && self.wasted * 2 > self.paths.len() {
+            self.lay_paths();
+        }
+    }
+
+    fn lay_paths(&mut self) {
+        let mut paths = String::with_capacity(self.paths.len() - self.wasted);
+        for row in self.rows.iter_mut().filter(|row| row.state().is_some()) {
+            let path = row.path();
+            row.path_at = u32::try_from(paths.len()).expect("paths take under 4 GB");
+            paths.push_str(&self.paths[path]);
+        }
+        (self.paths, self.wasted) = (paths, 0);
+    }
+
+    pub fn set_stamp(&mut self, id: u32, stamp: Stamp) {
+        if let Some(row) = self.rows.get_mut(id as usize) {
+            row.set_stamp(stamp);
+        }
+    }
+
+    /// What is known of a note's text from now on. `count` is that of pieces of no more than
+    /// the largest note that is signed.
+    pub fn know(&mut self, id: u32, state: State, inode: u64, first: u32, count: u16) {
+        if let Some(row) = self.rows.get_mut(id as usize) {
+            row.set_state(state);
+            (row.inode, row.first, row.count) = (inode, first, count);
+        }
+    }
+
+    /// Its columns are elsewhere now.
+    pub fn moved(&mut self, id: u32, first: u32) {
+        if let Some(row) = self.rows.get_mut(id as usize) {
+            row.first = first;
+        }
+    }
+
+    /// Keeps a text, in the place of another.
+    pub fn keep_text(&mut self, id: u32, text: Arc<[u8]>) {
+        self.take_text(id);
+        let Some(row) = self.rows.get_mut(id as usize) else { return };
+        self.text_bytes += text.len();
+        row.text = self.free_texts.pop().unwrap_or_else(|| {
+            self.texts.push(None);
+            u32::try_from(self.texts.len() - 1).expect("a vault has under 2^31 notes")
+        });
+        self.texts[row.text as usize] = Some(text);
+    }
+
+    /// Lets go of a note's text.
+    pub fn take_text(&mut self, id: u32) {
+        let Some(row) = self.rows.get_mut(id as usize) else { return };
+        let at = std::mem::replace(&mut row.text, NO_TEXT);
+        if let Some(text) = self.texts.get_mut(at as usize).and_then(Option::take) {
+            self.text_bytes -= text.len();
+            self.free_texts.push(at);
+        }
+    }
+
+    /// Bytes of text held.
+    pub fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+
+    /// Bytes of all paths together, at most.
+    pub fn path_bytes(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Bytes held beside the texts.
+    pub fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<Row>()
+            + self.paths.capacity()
+            + self.texts.capacity() * size_of::<Option<Arc<[u8]>>>()
+            + self.free_texts.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_row_takes_forty_bytes() {
+        assert_eq!(size_of::<Row>(), 40);
+    }
+
+    #[test]
+    fn paths_of_what_is_gone_are_let_go() {
+        let mut notes = Notes::default();
+        let mut last = notes.add(None, "a/first.md", (1, 1));
+        for round in 0..40_000 {
+            notes.remove(last);
+            last = notes.add(Some(last), &format!("a/{round}.md"), (1, 1));
+        }
+        assert_eq!(notes.get(last).map(|note| note.path.as_str()), Some("a/39999.md"));
+        assert!(notes.bytes() < 4 * LEAST_WASTE, "{} bytes for one note", notes.bytes());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_note_is_what_was_said_of_it(
+            steps in prop::collection::vec(
+                (0_u32..6, 0_u8..5, 0_u64..1 << 61, any::<i64>(), "[a-zü]{1,12}(/[a-z]{1,8})?"), 1..60)
+        ) {
+            let mut notes = Notes::default();
+            let mut model = BTreeMap::<u32, (String, Stamp, State, Option<Arc<[u8]>>)>::new();
+            for (id, what, size, modified, text) in steps {
+                let number = Some(id).filter(|id| *id < notes.numbers());
+                match what {
+                    0 => {
+                        notes.remove(id);
+                        model.remove(&id);
+                    }
+                    1 if !model.contains_key(&id) => {
+                        let id = notes.add(number, &text, (size, modified));
+                        model.insert(id, (text, (size, modified), State::Unread, None));
+                    }
+                    2 => if let Some((_, stamp, state, _)) = model.get_mut(&id) {
+                        (*stamp, *state) = ((size, modified), State::Odd);
+                        notes.set_stamp(id, *stamp);
+                        notes.know(id, *state, 5, 6, 7);
+                    }
+                    3 => if let Some((.., kept)) = model.get_mut(&id) {
+                        *kept = Some(Arc::from(text.as_bytes()));
+                        notes.keep_text(id, Arc::from(text.as_bytes()));
+                    }
+                    4 => if let Some((.., kept)) = model.get_mut(&id) {
+                        *kept = None;
+                        notes.take_text(id);
+                    }
+                    _ => {}
+                }
+            }
+            for id in 0..8 {
+                let note = notes.get(id).map(|note| {
+                    let path = note.path.as_str().to_owned();
+                    (path, note.stamp, note.state, note.text.cloned())
+                });
+                prop_assert_eq!(note.as_ref(), model.get(&id));
+            }
+            let texts = model.values().filter_map(|(.., text)| text.as_ref());
+            prop_assert_eq!(notes.text_bytes(), texts.map(|text| text.len()).sum::<usize>());
+        }
+    }
+}
