@@ -14,14 +14,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::columns::{BLOCK_BYTES, Rows};
+use super::columns::{BLOCK_BYTES, ROWS, Rows};
 use super::plan::Mask;
-use super::signature::ROWS;
 use super::table::{Stamp, State};
 use crate::note::path::VaultPath;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.
-const HEADER: &[u8; 24] = b"steward text index   1\n\0";
+const HEADER: &[u8; 24] = b"steward text index   2\n\0";
 
 /// Bytes of the checksum at the end of the table.
 const SUM: usize = blake3::OUT_LEN;
