@@ -128,6 +128,10 @@ impl fmt::Display for PathRef<'_> {
         if self.is_root() {
             return f.write_str("/");
         }
+        // Most paths, at once.
+        if self.0.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return f.write_str(self.0);
+        }
         self.0.chars().flat_map(show).try_for_each(|c| fmt::Write::write_char(f, c))
     }
 }

@@ -13,7 +13,7 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `trash`, [`abilities`], [`plugin`].
+//! `resolve`, `looks`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `trash`, [`abilities`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
@@ -23,6 +23,7 @@ pub mod catalogue;
 mod conflicts;
 pub mod dir;
 pub mod error;
+mod looks;
 pub mod obsidian;
 pub mod plugin;
 pub mod protect;
@@ -54,6 +55,7 @@ pub use abilities::Abilities;
 pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Wanted};
 pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
+pub use looks::Looks;
 pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
 pub use refresh::{ChangeKind, VaultChange};
 pub use resolve::{Found, Place, Want};

@@ -1,13 +1,16 @@
 //! One file searched: matching lines gathered into excerpts.
 
+use std::fs::File;
 use std::io::{self, Read};
 
 use grep_matcher::Matcher;
-use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
+};
 
 use super::long::{Interruptible, TIME_OVER};
 use super::matcher::Pattern;
-use super::{EXCERPTS_A_FILE, Limit, Mode, Query};
+use super::{EXCERPTS_A_FILE, Limit, MAX_LINE_BYTES, Mode, Query, count};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};
 
@@ -18,7 +21,8 @@ const SHOWN_CHARACTERS: usize = 300;
 /// the search.
 const MAX_PLACED: usize = 64 << 10;
 
-/// Bytes of text that are searched between two looks at the clock.
+/// Bytes of text that are searched between two looks at the clock, and of a file that are read by
+/// one call.
 const AT_ONCE: usize = 64 << 10;
 
 /// A line of an excerpt.
@@ -62,22 +66,80 @@ pub(in crate::index) struct Search<'a> {
     pub limit: &'a Limit,
 }
 
+/// What a thread searches one file after the other with.
+pub(in crate::index) struct Scratch {
+    searcher: Searcher,
+    /// The file that is read.
+    bytes: Vec<u8>,
+}
+
+impl Scratch {
+    pub fn new(query: &Query) -> Self {
+        let shown = query.mode == Mode::Content;
+        let searcher = SearcherBuilder::new()
+            .line_number(shown)
+            .before_context(if shown { query.before } else { 0 })
+            .after_context(if shown { query.after } else { 0 })
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_BYTES))
+            .build();
+        Self { searcher, bytes: Vec::new() }
+    }
+}
+
 impl Search<'_> {
     /// Searches the file at `path` as it is on the disk now.
-    pub fn file(&self, vault: &Vault, path: &VaultPath, searcher: &mut Searcher) -> Outcome {
+    pub fn file(&self, vault: &Vault, path: &VaultPath, scratch: &mut Scratch) -> Outcome {
         match vault.open_file(path) {
-            Ok((file, _)) => self.read(file, searcher),
+            Ok((file, meta)) => self.opened(file, meta.size, scratch),
             Err(VaultError::NotFound { .. }) => Outcome::Gone,
             Err(error) => Outcome::Skipped(error.to_string()),
         }
     }
 
+    /// Searches a file that had `size` bytes when it was opened.
+    fn opened(&self, mut file: File, size: u64, scratch: &mut Scratch) -> Outcome {
+        let Scratch { searcher, bytes } = scratch;
+        let size = match usize::try_from(size) {
+            Ok(size) if size <= AT_ONCE => size,
+            _ => return self.read(file, searcher),
+        };
+        // A byte more than there should be: that there is none ends the file.
+        if bytes.len() <= size {
+            bytes.resize(size + 1, 0);
+        }
+        match file.read(&mut bytes[..=size]) {
+            Ok(got) if got == size => self.bytes(&bytes[..size], searcher),
+            Ok(got) => self.read(bytes[..got].chain(file), searcher),
+            Err(error) => Self::outcome(self.gather(), Err(error)),
+        }
+    }
+
+    /// Searches the whole of a file.
+    fn bytes(&self, bytes: &[u8], searcher: &mut Searcher) -> Outcome {
+        match memchr::memchr(0, bytes) {
+            None => self.text_with(bytes, searcher),
+            // Lines before it may count, by how it is read.
+            Some(_) => self.read(bytes, searcher),
+        }
+    }
+
     /// Searches a text in memory that has no NUL.
-    pub fn text(&self, text: &[u8], searcher: &mut Searcher) -> Outcome {
+    pub fn text(&self, text: &[u8], scratch: &mut Scratch) -> Outcome {
+        self.text_with(text, &mut scratch.searcher)
+    }
+
+    fn text_with(&self, text: &[u8], searcher: &mut Searcher) -> Outcome {
         if text.len() > AT_ONCE {
             return self.read(text, searcher);
         }
         let mut gather = self.gather();
+        if self.query.mode != Mode::Content
+            && let Some(counted) = count::count(&self.matcher(), text, self.query.mode)
+        {
+            (gather.found.matches, gather.found.timed_out) = (counted.lines, counted.given_up);
+            return Outcome::Searched(gather.found);
+        }
         let searched = searcher.search_slice(self.matcher(), text, &mut gather);
         Self::outcome(gather, searched)
     }
@@ -186,15 +248,21 @@ impl Gather<'_> {
     }
 
     fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
-        let placed = MAX_PLACED.min(self.pattern.at_once());
-        let place = match is_match && bytes.len() <= placed {
-            true => self.pattern.matcher().find(bytes).ok().flatten().map(|found| found.start()),
-            false => None,
-        };
-        let text = shown(bytes, place.unwrap_or(0));
+        // Most lines are shown whole, wherever the match is.
+        let whole =
+            if is_match && !self.pattern.begins_at_characters() { None } else { whole(bytes) };
+        let text = whole.map_or_else(|| shown(bytes, self.place(bytes, is_match)), str::to_owned);
         if let Some(excerpt) = self.excerpt(number, is_match) {
             excerpt.lines.push(Line { number, text, is_match });
         }
+    }
+
+    /// Where the match begins in a line, if that can be told soon.
+    fn place(&self, line: &[u8], is_match: bool) -> usize {
+        if !is_match || line.len() > MAX_PLACED.min(self.pattern.at_once()) {
+            return 0;
+        }
+        self.pattern.matcher().find(line).ok().flatten().map_or(0, |found| found.start())
     }
 }
 
@@ -220,10 +288,24 @@ impl Sink for &mut Gather<'_> {
     }
 }
 
+/// A line without its end.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// A line that is shown as it is: sound, and not too long in any case.
+fn whole(line: &[u8]) -> Option<&str> {
+    let line = without_end(line);
+    if line.len() > SHOWN_CHARACTERS {
+        return None;
+    }
+    std::str::from_utf8(line).ok()
+}
+
 /// A line for people: decoded, without its end, cut around `place` if it is long.
 fn shown(bytes: &[u8], place: usize) -> String {
-    let end = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let end = end.strip_suffix(b"\r").unwrap_or(end);
+    let end = without_end(bytes);
     // Decode no more than could be shown: the line may have megabytes.
     let from = place.saturating_sub(SHOWN_CHARACTERS * 4).min(end.len());
     let to = (place + SHOWN_CHARACTERS * 4).min(end.len());
@@ -251,29 +333,5 @@ fn shown(bytes: &[u8], place: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_are_cut_around_the_match() {
-        assert_eq!(shown("short ü\r\n".as_bytes(), 3), "short ü");
-        let line = format!("{}NEEDLE{}", "a".repeat(1000), "b".repeat(1000));
-        let cut = shown(line.as_bytes(), 1000);
-        assert!(cut.contains("aNEEDLEb") && cut.starts_with('…') && cut.ends_with('…'), "{cut}");
-        assert!(cut.chars().count() <= SHOWN_CHARACTERS + 2);
-        let end = format!("{}END", "ü".repeat(1000));
-        let cut = shown(end.as_bytes(), 2000);
-        assert!(cut.starts_with('…') && cut.ends_with("END"), "{cut}");
-    }
-
-    #[test]
-    fn the_room_left_bounds_the_matches_shown() {
-        let line = |number, is_match| Line { number, text: String::new(), is_match };
-        let mut excerpts = vec![
-            Excerpt { lines: vec![line(1, true), line(2, false), line(3, true)] },
-            Excerpt { lines: vec![line(9, true)] },
-        ];
-        assert_eq!(trim(&mut excerpts, 1), 1);
-        assert_eq!(excerpts, [Excerpt { lines: vec![line(1, true), line(2, false)] }]);
-    }
-}
+#[path = "file_tests.rs"]
+mod tests;

@@ -68,6 +68,7 @@ pub struct Pattern {
     matcher: RegexMatcher,
     plan: Plan,
     walker: Walker,
+    begins_at_characters: bool,
 }
 
 impl Pattern {
@@ -96,7 +97,16 @@ impl Pattern {
         // What compiles can be parsed; should the two parsers ever differ, everything is searched.
         let hir = parse(pattern, ignore_case);
         let plan = hir.as_ref().map_or(Plan::All, Plan::of);
-        Ok(Self { matcher, plan, walker: Walker::new(hir, MAX_COMPILED) })
+        let begins_at_characters = hir.as_ref().map(Hir::properties).is_some_and(|properties| {
+            properties.is_utf8() && properties.minimum_len().is_some_and(|least| least > 0)
+        });
+        let walker = Walker::new(hir, MAX_COMPILED);
+        Ok(Self { matcher, plan, walker, begins_at_characters })
+    }
+
+    /// Whether no match begins within a character of a sound text.
+    pub(super) fn begins_at_characters(&self) -> bool {
+        self.begins_at_characters
     }
 
     /// Which signatures a text with a match can have.

@@ -7,8 +7,9 @@
 //! was left out is counted in [`Results`].
 //!
 //! In reading order: this page, [`matcher`] (the pattern), `patterns` (those compiled lately), `file`
-//! (one file), `long` (lines that the clock must be able to end).
+//! (one file), `count` (where no line is shown), `long` (lines that the clock must be able to end).
 
+mod count;
 pub(in crate::index) mod file;
 mod long;
 pub mod matcher;
@@ -16,7 +17,6 @@ mod patterns;
 
 use std::time::{Duration, Instant};
 
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub(in crate::index) use patterns::Patterns;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Entry, Kind, Vault};
-use file::{Found, Outcome, Search};
+use file::{Found, Outcome, Scratch, Search};
 
 /// Limits of a search; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
         let (now, later) = rest.split_at(batch.min(rest.len()));
         let outcomes: Vec<Outcome> = now
             .par_iter()
-            .map_init(|| searcher(query), |searcher, path| search.file(vault, path, searcher))
+            .map_init(|| Scratch::new(query), |scratch, path| search.file(vault, path, scratch))
             .collect();
         for (path, outcome) in now.iter().zip(outcomes) {
             if answer.is_full() {
@@ -283,15 +283,4 @@ pub(super) fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
 /// The part of a fold key below a folder's.
 fn below<'a>(key: &'a str, folder: &str) -> &'a str {
     key.strip_prefix(folder).unwrap_or(key).trim_start_matches('/')
-}
-
-pub(in crate::index) fn searcher(query: &Query) -> Searcher {
-    let context = query.mode == Mode::Content;
-    SearcherBuilder::new()
-        .line_number(true)
-        .before_context(if context { query.before } else { 0 })
-        .after_context(if context { query.after } else { 0 })
-        .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(MAX_LINE_BYTES))
-        .build()
 }

@@ -4,18 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use grep_searcher::Searcher;
 use rayon::prelude::*;
 
 use super::plan::Plan;
 use super::table::{Bits, Stamp, State, Table};
 use super::{Inner, Text, read, reading};
-use crate::index::search::file::{Found, Outcome, Search};
+use crate::index::search::file::{Found, Outcome, Scratch, Search};
 use crate::index::search::{
-    self, Answer, Limit, PatternError, Query, Results, Settings, candidates,
+    self, Answer, Limit, Mode, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, ObsidianSettings, Vault, Watching};
+use crate::vault::{Cancel, Looks, ObsidianSettings, Vault, Watching};
 
 /// The newest files, whose columns are asked about one by one: most answers are full before more of
 /// the index is looked at.
@@ -23,6 +22,9 @@ const NEWEST: usize = 256;
 
 /// Files verified on the thread that asks; waking others would take longer.
 const FEW: usize = 16;
+
+/// Files that a thread takes at a time when several verify.
+const PIECE: usize = 16;
 
 /// Files verified between two looks at the answer, at most.
 const MAX_BATCH: usize = 4096;
@@ -125,18 +127,38 @@ impl Inner {
         };
         let mut answer = Answer::new(search.query, list.order.len());
         let verify = Verify { inner: self, vault, search };
-        let mut searcher = search::searcher(search.query);
-        let mut batch = FEW;
+        let mut tools = verify.tools();
+        // Without excerpts an answer is full of files alone: that many have to be looked into anyway.
+        let mut batch = match search.query.mode {
+            Mode::Content => FEW,
+            Mode::FilesWithMatches | Mode::Count => search.query.max_files.clamp(FEW, MAX_BATCH),
+        };
         while !answer.is_full() && !answer.is_late(search.limit) {
             let candidates = walk.next(batch, &list, &read(&self.table));
             if candidates.is_empty() {
                 answer.without_match(walk.rest(&list));
                 break;
             }
-            verify.all(&candidates, &mut answer, &mut searcher);
-            batch = (batch * 4).min(MAX_BATCH);
+            let before = answer.results.files.len();
+            verify.all(&candidates, &mut answer, &mut tools);
+            let found = answer.results.files.len();
+            let missing = search.query.max_files.saturating_sub(found);
+            batch = next_batch(batch, found - before, missing);
         }
         answer.results
+    }
+}
+
+/// How many candidates to look into after a batch in which so many files had a match: about as many as
+/// give those that are missing, so that few are looked into in vain; more each time that none had one.
+fn next_batch(batch: usize, found: usize, missing: usize) -> usize {
+    let more = (batch * 4).min(MAX_BATCH);
+    match found {
+        0 => more,
+        _ => {
+            let expected = batch.saturating_mul(missing) / found;
+            expected.saturating_add(expected / 4).clamp(FEW, more)
+        }
     }
 }
 
@@ -239,8 +261,18 @@ struct Verify<'a> {
     search: &'a Search<'a>,
 }
 
-impl Verify<'_> {
-    fn all(&self, candidates: &[Candidate], answer: &mut Answer<'_>, searcher: &mut Searcher) {
+/// What a thread looks into files with.
+struct Tools<'a> {
+    scratch: Scratch,
+    looks: Looks<'a>,
+}
+
+impl<'a> Verify<'a> {
+    fn tools(&self) -> Tools<'a> {
+        Tools { scratch: Scratch::new(self.search.query), looks: self.vault.looks() }
+    }
+
+    fn all(&self, candidates: &[Candidate], answer: &mut Answer<'_>, tools: &mut Tools<'_>) {
         // While others search too, each does with one core.
         let alone = self.inner.searches.load(Ordering::Relaxed) < self.inner.cores;
         if !alone || candidates.len() <= FEW {
@@ -252,18 +284,11 @@ impl Verify<'_> {
                 if answer.is_late(self.search.limit) {
                     return;
                 }
-                answer.take(&candidate.path, self.one(candidate, searcher));
+                answer.take(&candidate.path, self.one(candidate, tools));
             }
             return;
         }
-        let outcomes: Vec<Outcome> = candidates
-            .par_iter()
-            .map_init(
-                || search::searcher(self.search.query),
-                |searcher, candidate| self.one(candidate, searcher),
-            )
-            .collect();
-        for (candidate, outcome) in candidates.iter().zip(outcomes) {
+        for (candidate, outcome) in candidates.iter().zip(self.together(candidates)) {
             if answer.is_full() {
                 return;
             }
@@ -272,7 +297,29 @@ impl Verify<'_> {
         }
     }
 
-    fn one(&self, candidate: &Candidate, searcher: &mut Searcher) -> Outcome {
+    /// What each candidate gives, by as many threads as there are cores. Each keeps its tools.
+    fn together(&self, candidates: &[Candidate]) -> Vec<Outcome> {
+        let taken = AtomicUsize::new(0);
+        let work = || {
+            let mut tools = self.tools();
+            let mut outcomes = Vec::new();
+            while let Some(rest) = candidates.get(taken.fetch_add(PIECE, Ordering::Relaxed)..)
+                && !rest.is_empty()
+            {
+                let first = candidates.len() - rest.len();
+                for (at, candidate) in (first..).zip(rest.iter().take(PIECE)) {
+                    outcomes.push((at, self.one(candidate, &mut tools)));
+                }
+            }
+            outcomes
+        };
+        let threads = (0..self.inner.cores).into_par_iter().with_max_len(1);
+        let mut outcomes: Vec<_> = threads.flat_map_iter(|_| work()).collect();
+        outcomes.sort_unstable_by_key(|(at, _)| *at);
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn one(&self, candidate: &Candidate, tools: &mut Tools<'_>) -> Outcome {
         let Self { vault, search, .. } = self;
         let path = &candidate.path;
         if path.is_root() {
@@ -284,19 +331,37 @@ impl Verify<'_> {
         let known = match &candidate.known {
             Known::Nothing => None,
             Known::Binary(stamp) => Some((Outcome::Binary, *stamp)),
-            Known::Text(text, stamp) => match search.text(text, searcher) {
+            Known::Text(text, stamp) => match search.text(text, &mut tools.scratch) {
                 // As with a note that no signature allows.
                 Outcome::Searched(found) if found.matches == 0 => return Outcome::Searched(found),
                 outcome => Some((outcome, *stamp)),
             },
         };
         if let Some((outcome, stamp)) = known {
-            let same = vault.open_file(path).is_ok_and(|(_, meta)| reading::stamp(&meta) == stamp);
+            let same = tools.looks.look(path).is_ok_and(|meta| reading::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }
             self.inner.vault.recheck(path);
         }
-        search.file(vault, path, searcher)
+        search.file(vault, path, &mut tools.scratch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_as_large_as_what_is_missing_asks_for() {
+        assert_eq!(next_batch(FEW, 8, 2), FEW, "two more of sixteen");
+        assert_eq!(next_batch(FEW, 1, 2), 40);
+        assert_eq!(next_batch(FEW, 1, usize::MAX), 64, "never more than fourfold");
+        assert_eq!(next_batch(4_000, 1, 9), MAX_BATCH);
+        let mut batch = FEW;
+        for expected in [64, 256, 1024, MAX_BATCH, MAX_BATCH] {
+            batch = next_batch(batch, 0, 10);
+            assert_eq!(batch, expected);
+        }
     }
 }

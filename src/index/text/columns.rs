@@ -4,14 +4,22 @@
 //! question about some rows touches as many lines a block. Columns are only added; one whose text
 //! has changed is dead until its block is cleared. Blocks are shared with whoever saves them and
 //! copied when they change meanwhile.
+//!
+//! Which two classes follow each other is kept of 64 neighbouring columns together, a bit for each
+//! 64 of a block: all of them in the room of as many rows as there are classes. Such a bit stays until
+//! the block is cleared.
 
 use std::sync::Arc;
 
 use super::plan::{Mask, Plan};
-use super::signature::{ROWS, Signature};
+use super::signature::{OWN, PAIRS, Signature};
 
 /// Columns of a block.
 pub const WIDTH: usize = 512;
+
+/// Rows of a block: one for each bit that a column has of its own, and those that hold, a byte each,
+/// what two classes follow each other in 64 columns.
+pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
@@ -102,7 +110,14 @@ impl Columns {
             for (at, bits) in signature.iter().enumerate() {
                 let mut bits = *bits;
                 while bits != 0 {
-                    rows[at * 64 + bits.trailing_zeros() as usize][word] |= bit;
+                    let told = at * 64 + bits.trailing_zeros() as usize;
+                    match told.checked_sub(OWN) {
+                        None => rows[told][word] |= bit,
+                        Some(pair) => {
+                            let (row, place, shift) = place_of_pair(pair);
+                            rows[row][place] |= 1 << (shift + word);
+                        }
+                    }
                     bits &= bits - 1;
                 }
             }
@@ -162,17 +177,6 @@ impl Columns {
                 self.free.push(at);
             }
         }
-    }
-
-    /// The signature in a column.
-    pub fn signature(&self, column: u32) -> Signature {
-        let (block, word, bit) = place(column);
-        let rows = &self.blocks[block].rows;
-        let bits = |at: usize| {
-            let rows = rows[at * 64..].iter().take(64).enumerate();
-            rows.fold(0, |bits, (n, row)| bits | u64::from(row[word] & bit != 0) << n)
-        };
-        std::array::from_fn(bits)
     }
 
     /// The owners in the block that wastes most, if one wastes more than half of its columns.
@@ -238,6 +242,20 @@ impl Columns {
     }
 }
 
+/// Which columns of a block may have this bit of a signature.
+pub(super) fn with_bit(rows: &[Mask], bit: u16) -> Mask {
+    let Some(pair) = usize::from(bit).checked_sub(OWN) else { return rows[usize::from(bit)] };
+    let (row, place, shift) = place_of_pair(pair);
+    let groups = rows[row][place] >> shift;
+    std::array::from_fn(|word| 0_u64.wrapping_sub(groups >> word & 1))
+}
+
+/// The row that two classes are kept in, the word of it and the first bit of its byte there.
+fn place_of_pair(pair: usize) -> (usize, usize, usize) {
+    let bytes = size_of::<Mask>();
+    (OWN + pair / bytes, pair % bytes / 8, pair % 8 * 8)
+}
+
 /// A column's block, the word of a row in it, and the bit of the word.
 fn place(column: u32) -> (usize, usize, u64) {
     let column = column as usize;
@@ -246,7 +264,7 @@ fn place(column: u32) -> (usize, usize, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::signature::sign;
+    use super::super::signature::{class, pair as pair_of, sign};
     use super::*;
     use proptest::prelude::*;
 
@@ -256,6 +274,28 @@ mod tests {
         owners.sort_unstable();
         owners.dedup();
         owners
+    }
+
+    #[test]
+    fn two_classes_are_told_of_their_neighbours_alone() {
+        let mut columns = Columns::default();
+        let signatures: Vec<Signature> = (0..3 * WIDTH)
+            .map(|n| sign(if n == 100 || n == 700 { b"zq" } else { b"ab" }))
+            .collect();
+        for (owner, signature) in signatures.iter().enumerate() {
+            columns.add(owner as u32, std::slice::from_ref(signature));
+        }
+        let zq = Plan::Row(pair_of([25, 16]));
+        let wanted: Vec<u32> = (64..128).chain(640..704).collect();
+        assert_eq!(chosen(&columns, &zq), wanted);
+        for (first, count, told) in [(127, 1, true), (128, 1, false), (0, 64, false), (0, 65, true)]
+        {
+            assert_eq!(columns.ask(&zq)(first, count), told);
+        }
+        let taken: Vec<u32> = (0..WIDTH as u32).collect();
+        taken.iter().for_each(|column| columns.remove(*column, 1));
+        let wanted: Vec<u32> = (640..704).collect();
+        assert_eq!(chosen(&columns, &zq), wanted, "what is nobody's is not told");
     }
 
     proptest! {
@@ -278,14 +318,23 @@ mod tests {
                         let Some((first, held)) = model.get_mut(&owner) else {
                             panic!("a column has an owner")
                         };
-                        let count = held.len() as u32;
-                        let moved: Vec<_> =
-                            (*first..*first + count).map(|c| columns.signature(c)).collect();
-                        prop_assert_eq!(&moved, held);
-                        columns.remove(*first, count);
-                        *first = columns.add(owner, &moved);
+                        columns.remove(*first, held.len() as u32);
+                        *first = columns.add(owner, held);
                     }
                 }
+            }
+            for pair in ["ab", "ee", "zz"] {
+                let [a, b] = pair.as_bytes() else { panic!("two letters") };
+                let classes = [*a, *b].map(|byte| class(byte).expect("a letter"));
+                let plan = Plan::Row(pair_of(classes));
+                let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
+                let chosen = chosen(&columns, &plan);
+                for (owner, (first, held)) in &model {
+                    let within = chosen.contains(owner);
+                    prop_assert!(within || !allowed(held), "{} has {}", owner, pair);
+                    prop_assert_eq!(columns.ask(&plan)(*first, held.len() as u32), within);
+                }
+                prop_assert!(pair != "zz" || chosen.is_empty());
             }
             for text in ["abc", "eee", "cde"] {
                 let signature = sign(text.as_bytes());

@@ -11,7 +11,7 @@
 //! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
 //! line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], `columns`, `notes`, `table`, `answer`
+//! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `notes`, `table`, `answer`
 //! (one search), `pending`, `reading`, `worker`, `saved`.
 
 mod answer;
@@ -22,6 +22,7 @@ pub mod plan;
 mod reading;
 mod saved;
 pub mod signature;
+mod strings;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -182,13 +182,6 @@ impl Notes {
         }
     }
 
-    /// Its columns are elsewhere now.
-    pub fn moved(&mut self, id: u32, first: u32) {
-        if let Some(row) = self.rows.get_mut(id as usize) {
-            row.first = first;
-        }
-    }
-
     /// Keeps a text, in the place of another.
     pub fn keep_text(&mut self, id: u32, text: Arc<[u8]>) {
         self.take_text(id);

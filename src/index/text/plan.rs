@@ -1,28 +1,15 @@
 //! Which signatures a pattern's matches can have, from the pattern's own structure.
 //!
 //! Every match of a pattern contains certain trigrams: those of its literals, of the alternatives of
-//! an alternation, of the members of a small class. A [`Plan`] says which rows a piece of text must
-//! have to hold a match at all; it never leaves out one that does. What cannot be told (`.`, a large
-//! class, two letters) asks for nothing.
-//!
-//! Sets of short strings are carried up the tree as in Russ Cox's "Regular Expression Matching with
-//! a Trigram Index": all a part can match where these are few, else how its matches begin and end.
-//! They are strings of classes (`signature`), so an ignored case costs no alternatives but for the
-//! letters that have relatives outside ASCII: k with the Kelvin sign, s with the long s. Those are
-//! members of the class that the parser makes of the letter.
+//! an alternation, of the members of a small class. A [`Plan`] says which bits the signature of a
+//! piece of text must have for it to hold a match at all; it never leaves out one that does. What
+//! cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::Hir;
 
-use super::signature::{self, ROWS, Signature};
-
-/// Strings carried for one part of the pattern; more are given up for what all have in common.
-const MAX_STRINGS: usize = 64;
-
-/// Characters of a class that is written out.
-const MAX_MEMBERS: u32 = 64;
-
-/// Copies that a repetition is written out as.
-const MAX_COPIES: u32 = 4;
+use super::columns;
+use super::signature::{Signature, TRIGRAMS};
+use super::strings::{Alphabet, Part};
 
 /// What a text must have to hold a match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +18,7 @@ pub enum Plan {
     All,
     /// No text does.
     Nothing,
-    /// The bit of this row.
+    /// This bit of a signature.
     Row(u16),
     /// All of these.
     And(Vec<Plan>),
@@ -45,10 +32,22 @@ pub type Mask = [u64; 8];
 impl Plan {
     /// The plan for a pattern.
     pub fn of(hir: &Hir) -> Self {
-        let part = Part::of(hir);
-        match part.all {
-            Some(all) => of_strings(&all),
-            None => part.plan,
+        let by_classes = Part::of(hir, Alphabet::Classes).into_plan();
+        if by_classes.asks_for_trigrams() {
+            return by_classes;
+        }
+        // Ranges of letters and digits have too many members to be told one by one.
+        and(vec![by_classes, Part::of(hir, Alphabet::Kinds).into_plan()])
+    }
+
+    /// Whether every text that it allows has some trigram; other bits rule out less.
+    fn asks_for_trigrams(&self) -> bool {
+        match self {
+            Self::All => false,
+            Self::Nothing => true,
+            Self::Row(bit) => usize::from(*bit) < TRIGRAMS,
+            Self::And(all) => all.iter().any(Self::asks_for_trigrams),
+            Self::Or(any) => any.iter().all(Self::asks_for_trigrams),
         }
     }
 
@@ -68,7 +67,7 @@ impl Plan {
         match self {
             Self::All => *within,
             Self::Nothing => [0; 8],
-            Self::Row(row) => both(&rows[usize::from(*row) % ROWS], within),
+            Self::Row(row) => both(&columns::with_bit(rows, *row), within),
             Self::And(all) => {
                 let mut left = *within;
                 for plan in all {
@@ -98,207 +97,8 @@ fn both(a: &Mask, b: &Mask) -> Mask {
     std::array::from_fn(|at| a[at] & b[at])
 }
 
-/// A string of classes.
-type Classes = Vec<u8>;
-
-/// What is known of the matches of a part of the pattern.
-#[derive(Debug, Clone)]
-struct Part {
-    /// All that it can match, if that is known.
-    all: Option<Vec<Classes>>,
-    /// How each match begins, and how it ends, where `all` is not known: at most two classes.
-    starts: Vec<Classes>,
-    ends: Vec<Classes>,
-    /// What else each match asks for, where `all` is not known.
-    plan: Plan,
-}
-
-impl Part {
-    fn of(hir: &Hir) -> Self {
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => Self::exactly(vec![Classes::new()]),
-            HirKind::Literal(literal) => match folded(&literal.0) {
-                Some(classes) => Self::exactly(vec![classes]),
-                None => Self::exactly(Vec::new()),
-            },
-            HirKind::Class(class) => Self::of_class(class),
-            HirKind::Capture(capture) => Self::of(&capture.sub),
-            HirKind::Concat(parts) => {
-                let first = Self::exactly(vec![Classes::new()]);
-                parts.iter().map(Self::of).fold(first, Self::then)
-            }
-            HirKind::Alternation(parts) => Self::one_of(parts.iter().map(Self::of).collect()),
-            HirKind::Repetition(repetition) => {
-                let part = Self::of(&repetition.sub);
-                if repetition.min == 0 {
-                    return match (repetition.max, part.all) {
-                        (Some(1), Some(mut all)) => {
-                            all.push(Classes::new());
-                            Self::exactly(all)
-                        }
-                        (Some(0), _) => Self::exactly(vec![Classes::new()]),
-                        _ => Self::anything(),
-                    };
-                }
-                let copies = repetition.min.min(MAX_COPIES);
-                let written = (1..copies).fold(part.clone(), |so_far, _| so_far.then(part.clone()));
-                match repetition.max == Some(copies) {
-                    true => written,
-                    // More of it may follow: only how it begins and how it ends is known.
-                    false => written.given_up(),
-                }
-            }
-        }
-    }
-
-    fn of_class(class: &Class) -> Self {
-        let mut strings = Vec::new();
-        match class {
-            Class::Unicode(class) => {
-                let length = |range: &regex_syntax::hir::ClassUnicodeRange| {
-                    u32::from(range.end()) - u32::from(range.start()) + 1
-                };
-                let members = class.iter().map(length).fold(0, u32::saturating_add);
-                if members > MAX_MEMBERS {
-                    return Self::anything();
-                }
-                for member in class.iter().flat_map(|range| range.start()..=range.end()) {
-                    strings.extend(folded(member.encode_utf8(&mut [0; 4]).as_bytes()));
-                }
-            }
-            Class::Bytes(class) => {
-                for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
-                    strings.extend(folded(&[byte]));
-                }
-            }
-        }
-        Self::exactly(strings)
-    }
-
-    fn exactly(mut all: Vec<Classes>) -> Self {
-        all.sort_unstable();
-        all.dedup();
-        let part = Self { all: Some(all), ..Self::anything() };
-        match part.all.as_ref().is_some_and(|all| all.len() > MAX_STRINGS) {
-            true => part.given_up(),
-            false => part,
-        }
-    }
-
-    fn anything() -> Self {
-        let unknown = vec![Classes::new()];
-        Self { all: None, starts: unknown.clone(), ends: unknown, plan: Plan::All }
-    }
-
-    /// The same with less known: where it begins, where it ends, which rows it asks for.
-    fn given_up(self) -> Self {
-        match &self.all {
-            None => self,
-            Some(all) => Self {
-                starts: starts(all.clone()),
-                ends: ends(all.clone()),
-                plan: of_strings(all),
-                all: None,
-            },
-        }
-    }
-
-    /// This and then another.
-    fn then(self, next: Self) -> Self {
-        if let (Some(here), Some(there)) = (&self.all, &next.all)
-            && let Some(all) = product(here, there)
-        {
-            return Self::exactly(all);
-        }
-        let here = self.all.as_ref().unwrap_or(&self.ends);
-        let there = next.all.as_ref().unwrap_or(&next.starts);
-        let seam = product(here, there);
-        let starts = match &self.all {
-            Some(_) => seam.clone().map_or_else(|| starts(here.clone()), starts),
-            None => self.starts.clone(),
-        };
-        let ends = match &next.all {
-            Some(_) => seam.clone().map_or_else(|| ends(there.clone()), ends),
-            None => next.ends.clone(),
-        };
-        let plan = match seam {
-            // Holds what either asks for.
-            Some(seam) => and(vec![self.plan, next.plan, of_strings(&seam)]),
-            None => {
-                let (here, there) = (self.given_up(), next.given_up());
-                let seam = product(&here.ends, &there.starts);
-                let seam = seam.map_or(Plan::All, |seam| of_strings(&seam));
-                and(vec![here.plan, there.plan, seam])
-            }
-        };
-        Self { all: None, starts, ends, plan }
-    }
-
-    fn one_of(parts: Vec<Self>) -> Self {
-        let known: Option<Vec<&Vec<Classes>>> =
-            parts.iter().map(|part| part.all.as_ref()).collect();
-        if let Some(known) = known
-            && known.iter().map(|all| all.len()).sum::<usize>() <= MAX_STRINGS
-        {
-            return Self::exactly(known.into_iter().flatten().cloned().collect());
-        }
-        let parts: Vec<Self> = parts.into_iter().map(Self::given_up).collect();
-        Self {
-            all: None,
-            starts: starts(parts.iter().flat_map(|part| part.starts.clone()).collect()),
-            ends: ends(parts.iter().flat_map(|part| part.ends.clone()).collect()),
-            plan: or(parts.into_iter().map(|part| part.plan).collect()),
-        }
-    }
-}
-
-/// The classes of these bytes; `None` if there is a line end among them, which no line has.
-fn folded(bytes: &[u8]) -> Option<Classes> {
-    bytes.iter().map(|byte| signature::class(*byte)).collect()
-}
-
-/// Each of the one followed by each of the other, if these are few.
-fn product(here: &[Classes], there: &[Classes]) -> Option<Vec<Classes>> {
-    if here.len() * there.len() > MAX_STRINGS {
-        return None;
-    }
-    let each = |a: &Classes| there.iter().map(|b| [&a[..], b].concat()).collect::<Vec<_>>();
-    Some(here.iter().flat_map(each).collect())
-}
-
-/// At most the first two classes of each, fewer if that would be too many strings.
-fn starts(strings: Vec<Classes>) -> Vec<Classes> {
-    cut(strings, |string, length| string.truncate(length))
-}
-
-/// At most the last two classes of each.
-fn ends(strings: Vec<Classes>) -> Vec<Classes> {
-    cut(strings, |string, length| drop(string.drain(..string.len().saturating_sub(length))))
-}
-
-fn cut(mut strings: Vec<Classes>, to: impl Fn(&mut Classes, usize)) -> Vec<Classes> {
-    for length in [2, 1, 0] {
-        strings.iter_mut().for_each(|string| to(string, length));
-        strings.sort_unstable();
-        strings.dedup();
-        if strings.len() <= MAX_STRINGS / 4 {
-            break;
-        }
-    }
-    strings
-}
-
-/// What a text with one of these strings has.
-fn of_strings(strings: &[Classes]) -> Plan {
-    or(strings.iter().map(|string| of_string(string)).collect())
-}
-
-fn of_string(string: &[u8]) -> Plan {
-    let row = |three: &[u8]| Plan::Row(signature::row([three[0], three[1], three[2]]));
-    and(string.windows(3).map(row).collect())
-}
-
-fn and(plans: Vec<Plan>) -> Plan {
+/// What all of these ask for.
+pub(super) fn and(plans: Vec<Plan>) -> Plan {
     let mut all = Vec::new();
     for plan in plans {
         match plan {
@@ -318,7 +118,8 @@ fn and(plans: Vec<Plan>) -> Plan {
     }
 }
 
-fn or(plans: Vec<Plan>) -> Plan {
+/// What one of these asks for.
+pub(super) fn or(plans: Vec<Plan>) -> Plan {
     let mut any = Vec::new();
     for plan in plans {
         match plan {
@@ -341,13 +142,22 @@ fn or(plans: Vec<Plan>) -> Plan {
 mod tests {
     use super::*;
     use crate::index::search::matcher::{self, Pattern};
+    use crate::index::text::signature;
 
     fn plan(pattern: &str) -> Plan {
         matcher::Pattern::compile(pattern, None).expect("a pattern").plan().clone()
     }
 
     fn rows(text: &str) -> Plan {
-        of_string(&folded(text.as_bytes()).expect("one line"))
+        of(Alphabet::Classes, text.as_bytes())
+    }
+
+    fn kinds(text: &[u8]) -> Plan {
+        of(Alphabet::Kinds, text)
+    }
+
+    fn of(alphabet: Alphabet, text: &[u8]) -> Plan {
+        alphabet.of_string(&alphabet.spell(text).expect("one line"))
     }
 
     #[test]
@@ -358,11 +168,12 @@ mod tests {
         assert_eq!(plan("(abc){2}"), rows("abcabc"));
         assert_eq!(plan("abc[xy]"), or(vec![rows("abcx"), rows("abcy")]));
         assert_eq!(plan("abc?de"), or(vec![rows("abde"), rows("abcde")]));
-        assert_eq!(plan(r"abc.*def"), and(vec![rows("abc"), rows("def")]));
+        // What begins anew is told by two letters before it is by three.
+        assert_eq!(plan(r"abc.*def"), and(vec![rows("abc"), rows("def"), rows("de")]));
         assert_eq!(plan(r"\bword\b"), rows("word"));
         assert_eq!(plan(r"^- \[ \]"), rows("- [ ]"));
         assert_eq!(plan("(abc)+"), rows("abc"));
-        assert_eq!(plan("ab(cd)+ef"), and(vec![rows("abcd"), rows("cdef")]));
+        assert_eq!(plan("ab(cd)+ef"), and(vec![rows("abcd"), rows("cdef"), rows("cd")]));
         assert_eq!(plan("K"), Plan::All);
     }
 
@@ -380,10 +191,39 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_asks_for_nothing() {
-        for pattern in ["ab", ".*", r"\w+", "a|bcd", "x*", "(abc)*", r"\d{4}", "[a-z]+", "a?b?c?"] {
+        for pattern in
+            [".*", r"\w+", "a|bcd", "x*", "(abc)*", "[a-z]+", "a?b?c?", ".{5}", "[^a]{9}"]
+        {
             assert_eq!(plan(pattern), Plan::All, "{pattern}");
         }
         assert_eq!(plan(r"[^\s\S]"), Plan::Nothing);
+    }
+
+    #[test]
+    fn two_letters_are_told() {
+        assert_eq!(plan("ab"), rows("ab"));
+        assert_eq!(plan("zQ"), rows("zq"));
+        assert_eq!(plan("ab|cd"), or(vec![rows("ab"), rows("cd")]));
+        assert_eq!(plan("a.*cd.*e"), rows("cd"));
+        let k = or(vec![rows("zk"), rows("z\u{212a}")]);
+        assert_eq!(plan("zk"), k, "the Kelvin sign is a k");
+        let zq = plan("zq");
+        let allowed = |text: &str| zq.allows(&signature::sign(text.as_bytes()));
+        assert!(allowed("a ZQ b") && !allowed("z q\nqz"));
+    }
+
+    #[test]
+    fn ranges_are_told_by_kinds() {
+        assert_eq!(plan("[A-Z]{9}[0-9]{9}"), kinds(b"ABCD1234"));
+        assert_eq!(plan("[A-Z]+[a-z]+[0-9]{5}"), and(vec![kinds(b"a11"), kinds(b"111")]));
+        assert_eq!(plan("[A-Z]{2}[0-9]"), kinds(b"AB1"));
+        let mixed = plan("[A-Z]{2}_[0-9]");
+        let allowed = |text: &str| mixed.allows(&signature::sign(text.as_bytes()));
+        assert!(allowed("XY_1") && !allowed("Xy_1") && !allowed("XY_ 1"), "by pairs and kinds");
+        let date = plan(r"\d{4}-\d{2}-\d{2}");
+        let allowed = |text: &str| date.allows(&signature::sign(text.as_bytes()));
+        assert!(allowed("on 2025-01-02") && allowed("\u{661}\u{661}23-1\u{7c1}-11"));
+        assert!(!allowed("12 ab 34-cd") && !allowed("1234\n-"));
     }
 
     #[test]
@@ -414,6 +254,17 @@ mod tests {
             lines in proptest::collection::vec("[abkKsSſ\u{212a}ßx ]{0,16}", 20),
         ) {
             if let Ok(pattern) = Pattern::compile(&pattern, None) {
+                lines.iter().for_each(|line| check(&pattern, line));
+            }
+        }
+
+        #[test]
+        fn no_match_of_ranges_is_left_out(
+            pattern in "(([aZ1é-]|\\[A-Z\\]|\\[a-z\\]|\\[0-9_\\]|\\[\\^ab\\]|\\[Z-é\\]|\\\\[dws]|\\.|\\(ab\\|[A1]{0,2}\\))([*+?]|\\{[1-5]\\}|\\{2,\\})?){1,5}",
+            lines in proptest::collection::vec("[abzABZ019_é\u{661}\u{7c1}\u{ff11}\u{1d7ce} -]{0,12}", 30),
+            ignore_case in proptest::option::of(proptest::bool::ANY),
+        ) {
+            if let Ok(pattern) = Pattern::compile(&pattern, ignore_case) {
                 lines.iter().for_each(|line| check(&pattern, line));
             }
         }

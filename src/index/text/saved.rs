@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::columns::{BLOCK_BYTES, Rows};
+use super::columns::{BLOCK_BYTES, ROWS, Rows};
 use super::plan::Mask;
-use super::signature::ROWS;
 use super::table::{Stamp, State};
 use crate::note::path::PathRef;
 

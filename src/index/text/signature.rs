@@ -1,14 +1,35 @@
-//! What a piece of text is known by: which rows of a table its trigrams fall on.
+//! What a piece of text is known by: which rows of a table its neighbouring bytes fall on.
 //!
 //! Bytes are folded to 64 classes, so that three of them are 18 bits and need no dictionary: ASCII
 //! letters without their case, digits, the signs that notes are full of, and eight classes for all
-//! that is not ASCII. A trigram sets one of [`ROWS`] bits. No trigram reaches over a line end, since
-//! no match does.
+//! that is not ASCII. A trigram sets one of [`TRIGRAMS`] bits.
 //!
-//! A changed constant or class is another format: raise the number in `saved`.
+//! Two more things are told, of what patterns without a literal of three letters look for. Of five
+//! [`kinds`](kind) of byte, which keep the case, every three neighbours there are: `[A-Z]{2}[0-9]`.
+//! And every two neighbouring classes, without a collision; `columns` keeps these of many pieces
+//! together, since what is looked for by two letters is common or nowhere.
+//!
+//! Nothing is told of bytes on two lines, since no match reaches over a line end.
+//!
+//! A changed constant, class or kind is another format: raise the number in `saved`.
+
+/// Bits of a signature that are of trigrams of classes; they come first.
+pub const TRIGRAMS: usize = 4096;
+
+/// Kinds of byte.
+const KINDS: u8 = 5;
+
+/// Bits of three kinds, rounded up to whole words; they follow.
+const THREE_KINDS: usize = 128;
+
+/// Bits that are known of each piece of text by itself; those of two classes follow.
+pub const OWN: usize = TRIGRAMS + THREE_KINDS;
+
+/// Bits of two classes.
+pub const PAIRS: usize = 64 * 64;
 
 /// Bits of a signature.
-pub const ROWS: usize = 4096;
+pub const BITS: usize = OWN + PAIRS;
 
 /// Bytes of text that share a signature; one line that is longer has its own.
 pub const CHUNK: usize = 4096;
@@ -18,10 +39,10 @@ pub const CHUNK: usize = 4096;
 /// (a sixth more notes are looked into).
 pub const LAST_CHUNK: usize = 6144;
 
-/// A text's trigrams, a bit a row.
-pub type Signature = [u64; ROWS / 64];
+/// What a text is known by, a bit each.
+pub type Signature = [u64; BITS / 64];
 
-/// What no byte's class is.
+/// What no byte's class or kind is.
 const NONE: u8 = 64;
 
 const CLASSES: [u8; 256] = classes();
@@ -56,7 +77,7 @@ pub fn class(byte: u8) -> Option<u8> {
     Some(CLASSES[usize::from(byte)]).filter(|class| *class != NONE)
 }
 
-/// The row of three classes.
+/// The bit of three classes.
 pub fn row(classes: [u8; 3]) -> u16 {
     let [a, b, c] = classes.map(u32::from);
     row_of(a << 12 | b << 6 | c)
@@ -67,10 +88,59 @@ fn row_of(trigram: u32) -> u16 {
     (trigram.wrapping_mul(0x9e37_79b1) >> 20) as u16
 }
 
+/// The bit of two classes.
+pub fn pair(classes: [u8; 2]) -> u16 {
+    let [a, b] = classes.map(u16::from);
+    OWN as u16 + (a << 6 | b)
+}
+
+const UPPER: u8 = 0;
+const LOWER: u8 = 1;
+const DIGIT: u8 = 2;
+const BEYOND: u8 = 3;
+const SIGN: u8 = 4;
+
+const fn kind_of(byte: u8) -> u8 {
+    match byte {
+        b'\n' => NONE,
+        b'A'..=b'Z' => UPPER,
+        b'a'..=b'z' => LOWER,
+        b'0'..=b'9' => DIGIT,
+        0x80.. => BEYOND,
+        _ => SIGN,
+    }
+}
+
+const KIND_OF: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = kind_of(byte as u8);
+        byte += 1;
+    }
+    kinds
+};
+
+/// A byte's kind, below [`KINDS`]: capital, small letter, digit, beyond ASCII, anything else; `None`
+/// for a line end.
+pub fn kind(byte: u8) -> Option<u8> {
+    Some(KIND_OF[usize::from(byte)]).filter(|kind| *kind != NONE)
+}
+
+/// The bit of three kinds.
+pub fn kinds(kinds: [u8; 3]) -> u16 {
+    let [a, b, c] = kinds.map(u16::from);
+    let base = u16::from(KINDS);
+    TRIGRAMS as u16 + (a * base + b) * base + c
+}
+
 /// The signature of a text.
 pub fn sign(text: &[u8]) -> Signature {
-    let mut signature = [0; ROWS / 64];
-    let (mut trigram, mut length) = (0_u32, 0_u32);
+    let mut signature = [0; BITS / 64];
+    // Three kinds in nine bits; put in their places at the end.
+    let mut three_kinds = [0_u64; 8];
+    let mut set = |bit: u16| signature[usize::from(bit / 64)] |= 1 << (bit % 64);
+    let (mut trigram, mut kinds_before, mut length) = (0_u32, 0_usize, 0_u32);
     for byte in text {
         let class = CLASSES[usize::from(*byte)];
         if class == NONE {
@@ -78,10 +148,23 @@ pub fn sign(text: &[u8]) -> Signature {
             continue;
         }
         trigram = (trigram << 6 | u32::from(class)) & 0x3_ffff;
+        kinds_before = (kinds_before << 3 | usize::from(KIND_OF[usize::from(*byte)])) & 0x1ff;
         length += 1;
+        if length >= 2 {
+            set(OWN as u16 + (trigram & 0xfff) as u16);
+        }
         if length >= 3 {
-            let row = row_of(trigram);
-            signature[usize::from(row / 64)] |= 1 << (row % 64);
+            set(row_of(trigram));
+            three_kinds[kinds_before / 64] |= 1 << (kinds_before % 64);
+        }
+    }
+    for (first, word) in three_kinds.into_iter().enumerate() {
+        let mut bits = word;
+        while bits != 0 {
+            let (a, b, c) =
+                (first as u8, bits.trailing_zeros() as u8 / 8, bits.trailing_zeros() as u8 % 8);
+            set(kinds([a, b, c]));
+            bits &= bits - 1;
         }
     }
     signature
@@ -116,11 +199,29 @@ mod tests {
 
     #[test]
     fn case_and_nothing_else_of_ascii_letters_is_folded() {
-        assert_eq!(sign(b"Needle"), sign(b"nEEDLE"));
-        assert_ne!(sign(b"needle"), sign(b"needls"));
-        assert_eq!(sign(b"ab\ncd"), sign(b"xy"), "no trigram reaches over a line end");
+        let classes = |text: &[u8]| {
+            let signature = sign(text);
+            let (trigrams, pairs) = (&signature[..TRIGRAMS / 64], &signature[OWN / 64..]);
+            [trigrams, pairs].concat()
+        };
+        assert_eq!(classes(b"Needle"), classes(b"nEEDLE"));
+        assert_ne!(classes(b"needle"), classes(b"needls"));
+        assert_eq!(sign(b"ab\ncd")[..OWN / 64], [0; OWN / 64], "none reaches over a line end");
         let classes = (0..=255_u8).filter_map(class).max();
         assert_eq!(classes, Some(63), "a class has six bits");
+    }
+
+    #[test]
+    fn kinds_and_pairs_are_told_and_none_of_two_lines() {
+        let has = |text: &[u8], bit: u16| sign(text)[usize::from(bit / 64)] >> (bit % 64) & 1 == 1;
+        let of = |bytes: &[u8; 3]| kinds(bytes.map(|byte| kind(byte).expect("no line end")));
+        assert!(has(b"room AB12", of(b"XY7")) && !has(b"room Ab12", of(b"XY7")));
+        assert!(has(b" \xc3\xbc1", of(b"\x80\xff0")) && !has(b"A\nB1", of(b"XY7")));
+        let of = |bytes: &[u8; 2]| pair(bytes.map(|byte| class(byte).expect("no line end")));
+        assert!(has(b"buzQ", of(b"zq")) && !has(b"z\nq qz", of(b"zq")));
+        let all: Vec<u16> = (0..125_u8).map(|n| kinds([n / 25, n / 5 % 5, n % 5])).collect();
+        assert_eq!(all, (4096..4221).collect::<Vec<u16>>());
+        assert_eq!((pair([0, 0]), usize::from(pair([63, 63]))), (OWN as u16, BITS - 1));
     }
 
     proptest! {

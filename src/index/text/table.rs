@@ -309,16 +309,13 @@ impl Table {
         self.columns.adopted();
     }
 
-    /// Moves the notes of a block that is mostly dead elsewhere; whether there was one.
+    /// Has the notes of a block that is mostly dead read again, which empties it; whether there was
+    /// one. Their columns cannot be moved, since some of what they tell is told of many together.
     pub fn compact(&mut self) -> bool {
         let Some(owners) = self.columns.wasteful() else { return false };
         for id in owners {
-            let Some(note) = self.notes.get(id) else { continue };
-            let columns = note.first..note.first + note.count;
-            let signatures: Vec<_> = columns.map(|c| self.columns.signature(c)).collect();
-            self.columns.remove(note.first, note.count);
-            let first = self.columns.add(id, &signatures);
-            self.notes.moved(id, first);
+            self.forget_text(id);
+            self.unread.push(id);
         }
         true
     }

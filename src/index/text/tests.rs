@@ -179,6 +179,12 @@ fn pattern() -> impl Strategy<Value = String> {
         "é1",
         "\\r",
         "line$",
+        "as",
+        "kb",
+        "[1-3]{3}",
+        "[A-Z][1-3]{2}",
+        "\\d{2} ?[kK]",
+        "\\bsk?",
     ]);
     let made = "[abksKé.1]{1,3}[*+?]?(\\||\\\\b|\\\\d|\\\\w|\\$|\\.)?[abks1]{0,3}";
     prop_oneof![3 => known.prop_map(str::to_owned), 1 => made]

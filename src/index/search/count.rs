@@ -1,0 +1,58 @@
+//! Lines counted, where none is shown: the searcher's own loop without what it does for those that are.
+
+use grep_matcher::{LineMatchKind, Matcher};
+
+use super::Mode;
+
+/// What was counted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Lines that match; in [`Mode::FilesWithMatches`] only whether one does.
+    pub lines: u64,
+    /// Whether the matcher gave up before the end.
+    pub given_up: bool,
+}
+
+/// Counts the lines of `text` that match. `None` where it takes the searcher: the text begins with a
+/// byte order mark, or the pattern asks for the text's own beginning or end.
+pub(super) fn count(matcher: &impl Matcher, text: &[u8], mode: Mode) -> Option<Counted> {
+    let marks = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
+    let marked = marks.iter().any(|mark| text.starts_with(mark));
+    let by_lines = matcher.line_terminator().is_some_and(|end| end.as_byte() == b'\n');
+    if marked || !by_lines {
+        return None;
+    }
+    let mut counted = Counted::default();
+    let mut rest = text;
+    while !rest.is_empty() {
+        match next(matcher, rest) {
+            Ok(Some((is_match, end))) => {
+                counted.lines += u64::from(is_match);
+                if counted.lines > 0 && mode == Mode::FilesWithMatches {
+                    break;
+                }
+                rest = rest.get(end + 1..).unwrap_or_default();
+            }
+            Ok(None) => break,
+            Err(_) => {
+                counted.given_up = true;
+                break;
+            }
+        }
+    }
+    Some(counted)
+}
+
+/// The next line that may match: whether it does, and where it ends.
+fn next<M: Matcher>(matcher: &M, text: &[u8]) -> Result<Option<(bool, usize)>, M::Error> {
+    let Some(candidate) = matcher.find_candidate_line(text)? else { return Ok(None) };
+    let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = candidate;
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
+    let start = || memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1);
+    Ok(match candidate {
+        // Behind the last line end there is no line.
+        LineMatchKind::Confirmed(_) if at == text.len() && start() == at => None,
+        LineMatchKind::Confirmed(_) => Some((true, end)),
+        LineMatchKind::Candidate(_) => Some((matcher.is_match(&text[start()..end])?, end)),
+    })
+}

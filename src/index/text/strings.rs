@@ -1,0 +1,280 @@
+//! What the parts of a pattern can match, as far as a signature knows of it.
+//!
+//! Sets of short strings are carried up the pattern's tree as in Russ Cox's "Regular Expression
+//! Matching with a Trigram Index": all a part can match where these are few, else how its matches
+//! begin and end.
+//!
+//! They are strings over an [`Alphabet`]. Over the classes of `signature` an ignored case costs no
+//! alternatives but for the letters that have relatives outside ASCII: k with the Kelvin sign, s with
+//! the long s. Those are members of the class that the parser makes of the letter. Over the kinds,
+//! `[A-Z]` is one string, and all that is not ASCII is told by how many bytes it has.
+
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::plan::{Plan, and, or};
+use super::signature;
+
+/// Strings carried for one part of the pattern; more are given up for what all have in common.
+const MAX_STRINGS: usize = 64;
+
+/// Characters of a class that is written out.
+const MAX_MEMBERS: u32 = 64;
+
+/// Copies that a repetition is written out as.
+const MAX_COPIES: u32 = 4;
+
+/// A string of an alphabet's letters.
+type Letters = Vec<u8>;
+
+/// What the bytes of a text are told apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    /// The 64 classes.
+    Classes,
+    /// The five kinds.
+    Kinds,
+}
+
+impl Alphabet {
+    /// These bytes; `None` if there is a line end among them, which no line has.
+    pub fn spell(self, bytes: &[u8]) -> Option<Letters> {
+        let letter = match self {
+            Self::Classes => signature::class,
+            Self::Kinds => signature::kind,
+        };
+        bytes.iter().map(|byte| letter(*byte)).collect()
+    }
+
+    /// All that a class of the pattern matches, unless that is too much.
+    fn spell_class(self, class: &Class) -> Option<Vec<Letters>> {
+        let mut strings = Vec::new();
+        match class {
+            Class::Bytes(class) => {
+                for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
+                    strings.extend(self.spell(&[byte]));
+                }
+            }
+            Class::Unicode(class) => {
+                let ranges = || class.iter().map(|range| (range.start(), range.end()));
+                let length = |(start, end)| u32::from(end) - u32::from(start) + 1;
+                let members = ranges().map(length).fold(0, u32::saturating_add);
+                if self == Self::Classes && members > MAX_MEMBERS {
+                    return None;
+                }
+                for (start, end) in ranges() {
+                    self.spell_range(start, end, &mut strings);
+                }
+            }
+        }
+        Some(strings)
+    }
+
+    /// Each character from the one to the other, those that are spelt alike at least once.
+    fn spell_range(self, start: char, end: char, strings: &mut Vec<Letters>) {
+        // Beyond ASCII a kind is a number of bytes, which grows with the character.
+        let last = match self {
+            Self::Classes => end,
+            Self::Kinds => end.min('\x7f'),
+        };
+        for member in start..=last {
+            strings.extend(self.spell(member.encode_utf8(&mut [0; 4]).as_bytes()));
+        }
+        if self == Self::Kinds && end > '\x7f' {
+            let lengths = start.max('\u{80}').len_utf8()..=end.len_utf8();
+            strings.extend(lengths.filter_map(|length| self.spell(&[0x80; 4][..length])));
+        }
+    }
+
+    /// What a text with one of these strings has.
+    fn of_strings(self, strings: &[Letters]) -> Plan {
+        or(strings.iter().map(|string| self.of_string(string)).collect())
+    }
+
+    /// What a text with this string has.
+    pub fn of_string(self, string: &[u8]) -> Plan {
+        let row = |three: &[u8]| match self {
+            Self::Classes => signature::row([three[0], three[1], three[2]]),
+            Self::Kinds => signature::kinds([three[0], three[1], three[2]]),
+        };
+        match (self, string) {
+            (Self::Classes, &[first, second]) => Plan::Row(signature::pair([first, second])),
+            _ => and(string.windows(3).map(|three| Plan::Row(row(three))).collect()),
+        }
+    }
+}
+
+/// What is known of the matches of a part of the pattern.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    alphabet: Alphabet,
+    /// All that it can match, if that is known.
+    all: Option<Vec<Letters>>,
+    /// How each match begins, and how it ends, where `all` is not known: at most two letters.
+    starts: Vec<Letters>,
+    ends: Vec<Letters>,
+    /// What else each match asks for, where `all` is not known.
+    plan: Plan,
+}
+
+impl Part {
+    /// The part of the pattern with this structure.
+    pub fn of(hir: &Hir, alphabet: Alphabet) -> Self {
+        let of = |hir: &Hir| Self::of(hir, alphabet);
+        let exactly = |all| Self::exactly(all, alphabet);
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => exactly(vec![Letters::new()]),
+            HirKind::Literal(literal) => match alphabet.spell(&literal.0) {
+                Some(letters) => exactly(vec![letters]),
+                None => exactly(Vec::new()),
+            },
+            HirKind::Class(class) => match alphabet.spell_class(class) {
+                Some(strings) => exactly(strings),
+                None => Self::anything(alphabet),
+            },
+            HirKind::Capture(capture) => of(&capture.sub),
+            HirKind::Concat(parts) => {
+                let first = exactly(vec![Letters::new()]);
+                parts.iter().map(of).fold(first, Self::then)
+            }
+            HirKind::Alternation(parts) => Self::one_of(parts.iter().map(of).collect(), alphabet),
+            HirKind::Repetition(repetition) => {
+                let part = of(&repetition.sub);
+                if repetition.min == 0 {
+                    return match (repetition.max, part.all) {
+                        (Some(1), Some(mut all)) => {
+                            all.push(Letters::new());
+                            exactly(all)
+                        }
+                        (Some(0), _) => exactly(vec![Letters::new()]),
+                        _ => Self::anything(alphabet),
+                    };
+                }
+                let copies = repetition.min.min(MAX_COPIES);
+                let written = (1..copies).fold(part.clone(), |so_far, _| so_far.then(part.clone()));
+                match repetition.max == Some(copies) {
+                    true => written,
+                    // More of it may follow: only how it begins and how it ends is known.
+                    false => written.given_up(),
+                }
+            }
+        }
+    }
+
+    /// What a text with a match of it has.
+    pub fn into_plan(self) -> Plan {
+        match self.all {
+            Some(all) => self.alphabet.of_strings(&all),
+            None => self.plan,
+        }
+    }
+
+    fn exactly(mut all: Vec<Letters>, alphabet: Alphabet) -> Self {
+        all.sort_unstable();
+        all.dedup();
+        let part = Self { all: Some(all), ..Self::anything(alphabet) };
+        match part.all.as_ref().is_some_and(|all| all.len() > MAX_STRINGS) {
+            true => part.given_up(),
+            false => part,
+        }
+    }
+
+    fn anything(alphabet: Alphabet) -> Self {
+        let unknown = vec![Letters::new()];
+        Self { alphabet, all: None, starts: unknown.clone(), ends: unknown, plan: Plan::All }
+    }
+
+    /// The same with less known: where it begins, where it ends, which rows it asks for.
+    fn given_up(self) -> Self {
+        match &self.all {
+            None => self,
+            Some(all) => Self {
+                alphabet: self.alphabet,
+                starts: starts(all.clone()),
+                ends: ends(all.clone()),
+                plan: self.alphabet.of_strings(all),
+                all: None,
+            },
+        }
+    }
+
+    /// This and then another.
+    fn then(self, next: Self) -> Self {
+        let alphabet = self.alphabet;
+        if let (Some(here), Some(there)) = (&self.all, &next.all)
+            && let Some(all) = product(here, there)
+        {
+            return Self::exactly(all, alphabet);
+        }
+        let here = self.all.as_ref().unwrap_or(&self.ends);
+        let there = next.all.as_ref().unwrap_or(&next.starts);
+        let seam = product(here, there);
+        let starts = match &self.all {
+            Some(_) => seam.clone().map_or_else(|| starts(here.clone()), starts),
+            None => self.starts.clone(),
+        };
+        let ends = match &next.all {
+            Some(_) => seam.clone().map_or_else(|| ends(there.clone()), ends),
+            None => next.ends.clone(),
+        };
+        let plan = match seam {
+            // Holds what either asks for.
+            Some(seam) => and(vec![self.plan, next.plan, alphabet.of_strings(&seam)]),
+            None => {
+                let (here, there) = (self.given_up(), next.given_up());
+                let seam = product(&here.ends, &there.starts);
+                let seam = seam.map_or(Plan::All, |seam| alphabet.of_strings(&seam));
+                and(vec![here.plan, there.plan, seam])
+            }
+        };
+        Self { alphabet, all: None, starts, ends, plan }
+    }
+
+    fn one_of(parts: Vec<Self>, alphabet: Alphabet) -> Self {
+        let known: Option<Vec<&Vec<Letters>>> =
+            parts.iter().map(|part| part.all.as_ref()).collect();
+        if let Some(known) = known
+            && known.iter().map(|all| all.len()).sum::<usize>() <= MAX_STRINGS
+        {
+            return Self::exactly(known.into_iter().flatten().cloned().collect(), alphabet);
+        }
+        let parts: Vec<Self> = parts.into_iter().map(Self::given_up).collect();
+        Self {
+            alphabet,
+            all: None,
+            starts: starts(parts.iter().flat_map(|part| part.starts.clone()).collect()),
+            ends: ends(parts.iter().flat_map(|part| part.ends.clone()).collect()),
+            plan: or(parts.into_iter().map(|part| part.plan).collect()),
+        }
+    }
+}
+
+/// Each of the one followed by each of the other, if these are few.
+fn product(here: &[Letters], there: &[Letters]) -> Option<Vec<Letters>> {
+    if here.len() * there.len() > MAX_STRINGS {
+        return None;
+    }
+    let each = |a: &Letters| there.iter().map(|b| [&a[..], b].concat()).collect::<Vec<_>>();
+    Some(here.iter().flat_map(each).collect())
+}
+
+/// At most the first two letters of each, fewer if that would be too many strings.
+fn starts(strings: Vec<Letters>) -> Vec<Letters> {
+    cut(strings, |string, length| string.truncate(length))
+}
+
+/// At most the last two letters of each.
+fn ends(strings: Vec<Letters>) -> Vec<Letters> {
+    cut(strings, |string, length| drop(string.drain(..string.len().saturating_sub(length))))
+}
+
+fn cut(mut strings: Vec<Letters>, to: impl Fn(&mut Letters, usize)) -> Vec<Letters> {
+    for length in [2, 1, 0] {
+        strings.iter_mut().for_each(|string| to(string, length));
+        strings.sort_unstable();
+        strings.dedup();
+        if strings.len() <= MAX_STRINGS / 4 {
+            break;
+        }
+    }
+    strings
+}

@@ -1,0 +1,141 @@
+//! Looking at many files one after the other: is each still what it was?
+//!
+//! A look at a file in a folder that is open is one call to the system, where opening it by its path is
+//! three and walks all folders on the way.
+
+use std::collections::HashMap;
+
+use super::dir::{Folder, Kind, Meta, Name};
+use super::{Vault, VaultError};
+use crate::note::path::VaultPath;
+
+/// Folders held open at most.
+const HELD: usize = 64;
+
+/// Permission bits by which everybody may read.
+const READABLE: u32 = 0o444;
+
+/// Looks at files of a vault, with the folders open that were looked into. For as long as one answer
+/// takes: a folder that is moved away meanwhile is still the one that was opened.
+#[derive(Debug)]
+pub struct Looks<'v> {
+    vault: &'v Vault,
+    folders: HashMap<VaultPath, Folder>,
+}
+
+impl Vault {
+    /// Looks at many files.
+    pub fn looks(&self) -> Looks<'_> {
+        Looks { vault: self, folders: HashMap::new() }
+    }
+}
+
+impl Looks<'_> {
+    /// What is at a resolved path now, if [`Vault::open_file`] would open it.
+    ///
+    /// # Errors
+    /// As [`Vault::open_file`].
+    pub fn look(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
+        match self.plain(path) {
+            Some(meta) => Ok(meta),
+            // Whether we may read it, and whether it is another name of what nobody may, takes more.
+            None => self.vault.open_file(path).map(|(_, meta)| meta),
+        }
+    }
+
+    /// What is at `path`, if it is a file with one name that everybody may read.
+    fn plain(&mut self, path: &VaultPath) -> Option<Meta> {
+        if self.vault.allowed(path).is_err() || !self.vault.1.shows(path) {
+            return None;
+        }
+        let folder = match path.as_str().rsplit_once('/') {
+            None => &self.vault.0.root,
+            Some((parent, _)) => self.folder(parent)?,
+        };
+        let meta = folder.stat(Name::new(path.name()).ok()?).ok()?;
+        let readable = meta.mode.is_some_and(|mode| mode & READABLE == READABLE);
+        (meta.kind == Kind::File && meta.names == 1 && readable).then_some(meta)
+    }
+
+    fn folder(&mut self, path: &str) -> Option<&Folder> {
+        if !self.folders.contains_key(path) {
+            if self.folders.len() >= HELD {
+                self.folders.clear();
+            }
+            let path = VaultPath::from_disk(path)?;
+            let folder = self.vault.0.root.open_folder_at(&path).ok()?;
+            self.folders.insert(path, folder);
+        }
+        self.folders.get(path)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::vault::Settings;
+
+    #[test]
+    fn a_look_is_what_opening_the_file_says() {
+        let (root, state) =
+            (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
+        let at = |path: &str| root.path().join(path);
+        std::fs::create_dir_all(at("f/.git")).expect("made");
+        for file in ["a.md", "f/b.md", "f/c.md", "f/private.md", "f/.git/config"] {
+            std::fs::write(at(file), file).expect("written");
+        }
+        std::fs::hard_link(at("f/c.md"), at("twin.md")).expect("linked");
+        std::os::unix::fs::symlink("f", at("g")).expect("linked");
+        std::os::unix::fs::symlink("b.md", at("f/l.md")).expect("linked");
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(at("f/private.md"), private).expect("set");
+        let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
+        let vault = vault.expect("the vault opens");
+        let mut looks = vault.looks();
+        for path in [
+            "a.md",
+            "f/b.md",
+            "f/c.md",
+            "f/private.md",
+            "f/.git/config",
+            "twin.md",
+            "g/b.md",
+            "f/l.md",
+            "f",
+            "gone.md",
+            "f/gone.md",
+            "gone/a.md",
+            "a.md/a.md",
+        ] {
+            let path = VaultPath::from_disk(path).expect("a sound path");
+            let opened = vault.open_file(&path).map(|(_, meta)| Meta { accessed: 0, ..meta }).ok();
+            let looked = looks.look(&path).map(|meta| Meta { accessed: 0, ..meta }).ok();
+            assert_eq!(looked, opened, "{path}");
+        }
+        assert_eq!(looks.folders.len(), 2, "`f` and nothing that is a link or no folder");
+        vault.stop();
+    }
+
+    #[test]
+    fn few_folders_are_held() {
+        let (root, state) =
+            (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
+        let files: Vec<String> = (0..3 * HELD).map(|n| format!("{n}/note.md")).collect();
+        for file in &files {
+            let place = root.path().join(file);
+            std::fs::create_dir(place.parent().expect("in a folder")).expect("made");
+            std::fs::write(place, file).expect("written");
+        }
+        let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
+        let vault = vault.expect("the vault opens");
+        let mut looks = vault.looks();
+        for file in &files {
+            let path = VaultPath::from_disk(file).expect("a sound path");
+            assert_eq!(looks.look(&path).expect("it is there").size, file.len() as u64);
+            assert!(looks.folders.len() <= HELD);
+        }
+        vault.stop();
+    }
+}
