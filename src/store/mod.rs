@@ -30,9 +30,9 @@ mod sound;
 pub mod usage;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub use blobs::{BlobError, BlobHash, Blobs};
 pub use error::StoreError;
@@ -56,8 +56,6 @@ struct Inner {
     blobs: Blobs,
     /// Opened at the first use: who only reads notes waits for no database.
     database: Mutex<Option<Database>>,
-    /// Which of the files that had the database's name it is of, by [`Soundness::repaired`].
-    of: AtomicU64,
     soundness: Arc<Soundness>,
 }
 
@@ -70,31 +68,44 @@ struct Soundness {
     look: Mutex<Option<Receiver<()>>>,
     /// What that look found, one sentence each.
     found: Mutex<Vec<String>>,
-    /// How often that look had another file take the database's place.
-    repaired: AtomicU64,
+    /// Whether it found what could not be repaired: nothing is written from then on.
+    is_beyond_repair: AtomicBool,
+    /// All connections there are. Before the database is moved aside each has to be closed: one that is
+    /// closed later takes away the log by its name, which is another's then.
+    all: Mutex<Vec<Weak<Inner>>>,
 }
 
 impl Store {
     /// The store in this state folder. Touches nothing yet.
     pub fn at(folder: &Path) -> Self {
-        Self(Arc::new(Inner {
-            folder: folder.to_owned(),
-            blobs: Blobs::at(&folder.join("blobs")),
-            database: Mutex::default(),
-            of: AtomicU64::new(0),
-            soundness: Arc::default(),
-        }))
+        let blobs = Blobs::at(&folder.join("blobs"));
+        Self::with_connection(folder.to_owned(), blobs, Arc::default())
     }
 
     /// The same store with a connection of its own, for who should not wait for what others write.
     pub fn another(&self) -> Self {
-        Self(Arc::new(Inner {
-            folder: self.0.folder.clone(),
-            blobs: self.0.blobs.clone(),
-            database: Mutex::default(),
-            of: AtomicU64::new(self.0.of.load(Ordering::Relaxed)),
-            soundness: Arc::clone(&self.0.soundness),
-        }))
+        let Inner { folder, blobs, soundness, .. } = &*self.0;
+        Self::with_connection(folder.clone(), blobs.clone(), Arc::clone(soundness))
+    }
+
+    fn with_connection(folder: PathBuf, blobs: Blobs, soundness: Arc<Soundness>) -> Self {
+        let inner = Arc::new(Inner { folder, blobs, database: Mutex::default(), soundness });
+        let mut all = inner.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(&inner));
+        drop(all);
+        Self(inner)
+    }
+
+    /// Has `work` done while no connection is open and none can be opened here.
+    fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let all: Vec<Arc<Inner>> = {
+            let all = self.0.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.iter().filter_map(Weak::upgrade).collect()
+        };
+        let mut open: Vec<_> = all.iter().map(|one| database(one)).collect();
+        open.iter_mut().for_each(|one| **one = None);
+        work()
     }
 
     /// The state folder.
@@ -118,16 +129,15 @@ impl Store {
     /// [`StoreError::Newer`] with nothing touched; [`StoreError`] where it cannot be used.
     pub fn prepare(&self) -> Result<Prepared, StoreError> {
         self.wait_for_look();
-        let mut open = self.database();
-        *open = None;
         self.0.soundness.is_sound.store(false, Ordering::Relaxed);
+        self.0.soundness.is_beyond_repair.store(false, Ordering::Relaxed);
         // One that cannot be opened is for the thorough look, as any other.
         let ended = sound::take(&self.0.folder).then(|| Database::open_if_there(&self.0.folder));
         let ended = ended.and_then(Result::ok).flatten();
         let look_later = ended.is_some();
         let (mut prepared, database) = match ended {
             Some(database) => (Prepared::default(), Some(database)),
-            None => repair::make_sound(&self.0.folder)?,
+            None => self.closed(|| repair::make_sound(&self.0.folder))?,
         };
         let database = match database {
             Some(database) => database,
@@ -137,8 +147,7 @@ impl Store {
         if !look_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
             prepared.warnings.push(format!("{NOT_COPIED}: {error}"));
         }
-        *open = Some(database);
-        drop(open);
+        *self.database() = Some(database);
         match look_later {
             true => self.look_later(),
             false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
@@ -150,7 +159,6 @@ impl Store {
     /// sound database is marked as such for the next start; what uses the store after this opens it
     /// again, and the mark is void.
     pub fn end(&self) {
-        self.wait_for_look();
         let Some(database) = self.database().take() else { return };
         match database.close() {
             Ok(()) if self.0.soundness.is_sound.load(Ordering::Relaxed) => {
@@ -208,17 +216,13 @@ impl Store {
             Err(error) => error.to_string(),
         };
         tracing::error!("the journal's database is made sound after the start: {fault}");
-        let mut open = self.database();
-        *open = None;
-        match repair::make_sound(&self.0.folder) {
-            Ok((prepared, database)) => {
+        match self.closed(|| repair::make_sound(&self.0.folder)) {
+            Ok((prepared, _)) => {
                 self.found().extend(prepared.warnings);
-                *open = database;
-                let repaired = self.0.soundness.repaired.fetch_add(1, Ordering::Relaxed) + 1;
-                self.0.of.store(repaired, Ordering::Relaxed);
                 self.0.soundness.is_sound.store(true, Ordering::Relaxed);
             }
             Err(error) => {
+                self.0.soundness.is_beyond_repair.store(true, Ordering::Relaxed);
                 self.found().push(format!("the journal's database cannot be used: {error}"));
             }
         }
@@ -266,13 +270,7 @@ impl Store {
     }
 
     fn database(&self) -> MutexGuard<'_, Option<Database>> {
-        let mut open = self.0.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.0.soundness.repaired.load(Ordering::Relaxed);
-        if self.0.of.swap(now, Ordering::Relaxed) != now {
-            // Another has taken the place of the file that is open.
-            *open = None;
-        }
-        open
+        database(&self.0)
     }
 
     /// Reads, after a look whether the file is still the one at its name. Where there is none,
@@ -303,6 +301,11 @@ impl Store {
     ) -> Result<T, StoreError> {
         self.wait_for_look();
         let mut open = self.database();
+        if self.0.soundness.is_beyond_repair.load(Ordering::Relaxed) {
+            let place = self.0.folder.join(DATABASE);
+            let reason = "it could not be made sound after the start".to_owned();
+            return Err(StoreError::Damaged { place, reason });
+        }
         if open.is_none() {
             *open = match Database::open_if_there(&self.0.folder)? {
                 None if repair::is_missed(&self.0.folder)? => {
@@ -324,4 +327,8 @@ impl Store {
         }
         done
     }
+}
+
+fn database(of: &Inner) -> MutexGuard<'_, Option<Database>> {
+    of.database.lock().unwrap_or_else(PoisonError::into_inner)
 }

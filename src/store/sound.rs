@@ -63,12 +63,12 @@ pub(super) fn take(folder: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::super::Store;
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn a_mark_holds_once_and_for_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, database) = (folder.path(), folder.path().join(DATABASE));
@@ -114,8 +114,20 @@ mod tests {
         (folder, database)
     }
 
+    /// Damages a page that opening does not read, as a disk does: no time of the file says so.
+    fn damage(folder: &Path, database: &Path) {
+        let connection = rusqlite::Connection::open(database).unwrap();
+        let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit_asked'";
+        let page: u32 = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        connection.close().unwrap();
+        let mut bytes = std::fs::read(database).unwrap();
+        let end = page as usize * 4_096;
+        bytes[end - 4_096..end].fill(0xff);
+        std::fs::write(database, bytes).unwrap();
+        leave(folder).unwrap();
+    }
+
     #[test]
-    #[cfg(unix)]
     fn after_a_clean_end_the_look_is_later_and_all_is_there() {
         let (folder, database) = ended();
         assert!(!log_of(&database).exists() && place(folder.path()).is_file());
@@ -131,31 +143,33 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn damage_after_a_clean_end_is_repaired_before_anything_is_written() {
         let (folder, database) = ended();
-        let mut bytes = std::fs::read(&database).unwrap();
-        // Every page but the first, and that one too behind what says which format it is.
-        bytes[4_096..].fill(0xff);
-        std::fs::write(&database, bytes).unwrap();
-        // As if the disk had done it: no file's time says so.
-        leave(folder.path()).unwrap();
+        damage(folder.path(), &database);
         let store = Store::at(folder.path());
-        let _ = store.prepare().unwrap();
+        assert_eq!(store.prepare().unwrap().warnings, [""; 0], "it does not show at once");
+        // Others that read meanwhile; what they are told is of the damaged one, if anything.
+        let others = [store.another(), store.another()];
+        let _ = others.each_ref().map(|other| other.setting("kept"));
         store.keep_setting("written", Some("after")).unwrap();
+        for other in &others {
+            assert_eq!(other.setting("written").unwrap().as_deref(), Some("after"));
+            other.keep_setting("by another", Some("too")).unwrap();
+        }
         let told = store.found_later();
-        let is_told = told.iter().any(|said| said.contains("took its place"))
-            || store.has_moved_aside().unwrap();
-        assert!(is_told, "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("took its place"), "{told:?}");
+        assert!(store.has_moved_aside().unwrap(), "what was there is kept");
         assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
         store.end();
+        assert!(!place(folder.path()).exists(), "others are not at their end");
+        others.iter().for_each(Store::end);
+        assert!(place(folder.path()).is_file());
         let store = Store::at(folder.path());
         assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
         assert_eq!(store.setting("written").unwrap().as_deref(), Some("after"));
     }
 
     #[test]
-    #[cfg(unix)]
     fn a_store_that_was_not_looked_through_leaves_no_mark() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
@@ -163,5 +177,23 @@ mod tests {
         store.end();
         assert!(!place(folder.path()).exists());
         assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "it opens again");
+    }
+
+    #[test]
+    fn nothing_is_written_where_damage_cannot_be_repaired() {
+        let (folder, database) = ended();
+        damage(folder.path(), &database);
+        // The good copy cannot be put in its place: where it would be copied to, a folder lies.
+        std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
+        let store = Store::at(folder.path());
+        assert_eq!(store.prepare().unwrap().warnings, [""; 0], "it does not show at once");
+        let refused = store.keep_setting("written", Some("after")).unwrap_err();
+        assert!(refused.is_damage(), "{refused}");
+        assert!(store.found_later()[0].contains("cannot be used"), "{:?}", store.found_later());
+        // Another start repairs it once that is possible.
+        std::fs::remove_dir_all(folder.path().join(format!("{DATABASE}.restored"))).unwrap();
+        assert_eq!(store.prepare().unwrap().warnings.len(), 1);
+        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
+        assert!(store.has_moved_aside().unwrap(), "what was there is kept");
     }
 }

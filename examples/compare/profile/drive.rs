@@ -32,9 +32,12 @@ pub struct Scene {
     act: Act,
 }
 
+/// A method and what it is asked with.
+type Question = (&'static str, Value);
+
 enum Act {
     /// One client asks these in turn.
-    Ask(fn(&mut Client) -> Result<Vec<(&'static str, Value)>>),
+    Ask(fn(&mut Client) -> Result<Vec<Question>>),
     /// Many clients search.
     Crowd,
     /// A note changes, and is searched for.
@@ -89,14 +92,14 @@ fn call(tool: &str, arguments: &Value) -> Value {
     json!({"name": tool, "arguments": arguments})
 }
 
-fn searches(patterns: &[(&str, &str)]) -> Vec<(&'static str, Value)> {
+fn searches(patterns: &[(&str, &str)]) -> Vec<Question> {
     let one = |(_, pattern): &(&str, &str)| {
         ("tools/call", call("search_files", &json!({"pattern": pattern})))
     };
     patterns.iter().map(one).collect()
 }
 
-fn counts() -> Vec<(&'static str, Value)> {
+fn counts() -> Vec<Question> {
     let one = |pattern: &str| {
         let asked = json!({"pattern": pattern, "output_mode": "count", "max_results": 1000});
         ("tools/call", call("search_files", &asked))
@@ -104,7 +107,7 @@ fn counts() -> Vec<(&'static str, Value)> {
     ["quarterly retrospective", "the"].map(one).into()
 }
 
-fn lists() -> Vec<(&'static str, Value)> {
+fn lists() -> Vec<Question> {
     let one = |glob: &str| ("tools/call", call("list_files", &json!({"pattern": glob})));
     listing::GLOBS.map(one).into()
 }
@@ -183,8 +186,8 @@ fn looked_at(
     watch.end()?;
     let mut seen = Taken { times, took, hot: taken::hot(perf, &samples)?, ..Taken::default() };
     // Threads that ended meanwhile took theirs with them.
-    let difference = |before: Option<Duration>, then: Option<Duration>| then?.checked_sub(before?);
-    seen.processor = difference(processor, processor_then);
+    seen.processor =
+        processor_then.zip(processor).and_then(|(then, before)| then.checked_sub(before));
     seen.switches = waits_then.zip(waits).and_then(|(then, before)| then.checked_sub(before));
     if let Some(watch) = Watch::begin(taken::trace(perf, &summary, process))? {
         seen.traced = work(Instant::now() + LONG / 2)?;
@@ -204,11 +207,7 @@ fn until(deadline: Instant, mut work: impl FnMut() -> Result<()>) -> Result<usiz
     Ok(times)
 }
 
-fn ask(
-    client: &mut Client,
-    questions: &[(&'static str, Value)],
-    deadline: Instant,
-) -> Result<usize> {
+fn ask(client: &mut Client, questions: &[Question], deadline: Instant) -> Result<usize> {
     let mut next = questions.iter().cycle();
     until(deadline, || {
         if let Some((method, params)) = next.next() {

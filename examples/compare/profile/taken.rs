@@ -192,7 +192,7 @@ fn read_calls(summary: &str) -> Vec<Call> {
         share: 100.0 * took / whole.max(f64::MIN_POSITIVE),
     };
     let mut calls: Vec<Call> = all.into_iter().map(call).collect();
-    calls.sort_by(|a, b| b.count.cmp(&a.count));
+    calls.sort_by_key(|call| std::cmp::Reverse(call.count));
     calls.truncate(CALLS);
     calls
 }
