@@ -168,6 +168,10 @@ impl Table {
     /// Adds many notes at once, the newest first, all unread.
     pub fn fill(&mut self, notes: impl ExactSizeIterator<Item = (VaultPath, Stamp)>) {
         self.notes.reserve_exact(notes.len());
+        // A table that grows hashes every path once more each time.
+        let Self { notes: known, by_path, hasher, .. } = self;
+        let path = |id: &u32| known[*id as usize].as_ref().map_or("", |note| note.path.as_str());
+        by_path.reserve(notes.len(), |id| hasher.hash_one(path(id)));
         for (path, stamp) in notes {
             self.insert(path, stamp, false, true);
         }
