@@ -54,18 +54,18 @@ impl Args for CallArguments {
             .global(true)
             .action(ArgAction::SetTrue)
             .help("Agree to what needs a person's agreement");
-        tools::definitions().iter().map(subcommand).fold(
-            command
-                .arg(direct)
-                .arg(yes)
-                .subcommand_required(true)
-                .arg_required_else_help(true)
-                .subcommand_value_name("TOOL")
-                .subcommand_help_heading("Tools")
-                .disable_help_subcommand(true)
-                .after_help(AFTER_HELP),
-            |command, tool| command.subcommand(tool),
-        )
+        // The tools only once they are asked for: making all schemas takes longer than the rest of the
+        // command line, and every other command would wait for it.
+        command
+            .arg(direct)
+            .arg(yes)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommand_value_name("TOOL")
+            .subcommand_help_heading("Tools")
+            .disable_help_subcommand(true)
+            .after_help(AFTER_HELP)
+            .defer(|command| command.subcommands(tools::definitions().iter().map(subcommand)))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {

@@ -65,8 +65,7 @@ use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
 use crate::hooks::Hooks;
 use crate::index::Index;
-use crate::index::text::Loading;
-use crate::journal::{Journal, Origin, Recovered};
+use crate::journal::{Journal, JournalError, Origin, Recovered};
 use crate::llm::tape::Tape;
 use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
@@ -76,9 +75,9 @@ use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
 use crate::server::{self, Server, ServerError};
 use crate::smarthole::SmartHole;
-use crate::store::Store;
+use crate::store::{Prepared, Store, StoreError};
 use crate::tools::{self, Context};
-use crate::vault::{Cancel, Vault, make_system_trash, system_trash};
+use crate::vault::{Cancel, Vault, VaultError, make_system_trash, system_trash};
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -234,14 +233,22 @@ pub fn open(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Context, StartError> {
     handles::raise_limit();
-    let vault = Vault::open(root, state, config.vault.clone(), progress)
-        .map_err(|error| StartError::Vault { message: error.to_string(), hint: error.hint() })?;
+    let vault = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&vault, state)?;
-    let journal = Journal::open(vault.clone(), Store::at(state), config.journal.clone());
+    Ok(context(vault, state, Store::at(state), config))
+}
+
+fn not_opened(error: VaultError) -> StartError {
+    StartError::Vault { message: error.to_string(), hint: error.hint() }
+}
+
+/// What tools work on: this vault, and a journal in this store.
+fn context(vault: Vault, state: &Path, store: Store, config: &Config) -> Context {
+    let journal = Journal::open(vault.clone(), store, config.journal.clone());
     let conversations = kept_conversations(journal.store().another(), config);
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
-    Ok(Context {
+    Context {
         vault,
         journal,
         index,
@@ -252,7 +259,36 @@ pub fn open(
         conversations: Some(Arc::new(conversations)),
         host: None,
         clock: tools::Clock::System,
-    })
+    }
+}
+
+/// Opens the vault, watched from the first look on, and beside it the store, which needs none of it.
+fn open_both(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
+    handles::raise_limit();
+    let store = Store::at(state);
+    // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
+    // for as long as somebody is at work in it.
+    let (vault, prepared) = std::thread::scope(|scope| {
+        let opening = std::thread::Builder::new()
+            .name("store".to_owned())
+            .spawn_scoped(scope, || store.prepare());
+        let vault = Vault::open_watched(root, state, config.vault.clone(), progress);
+        let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // Without a thread to spare it is done here.
+            Err(_) => store.prepare(),
+        };
+        (vault, prepared)
+    });
+    let vault = vault.map_err(not_opened)?;
+    check_mounted(&vault, state)?;
+    Ok((context(vault, state, store, config), prepared))
 }
 
 /// The conversations that are kept in this store.
@@ -271,9 +307,14 @@ fn tool_settings(config: &Config) -> tools::Settings {
 /// # Errors
 /// [`StartError::Journal`]; nothing may be changed then.
 pub fn recover(context: &Context) -> Result<Recovered, StartError> {
-    let recovered = context
-        .journal
-        .recover()
+    recovered(context, context.journal.recover())
+}
+
+fn recovered(
+    context: &Context,
+    recovered: Result<Recovered, JournalError>,
+) -> Result<Recovered, StartError> {
+    let recovered = recovered
         .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
     // What the journal does not know is moved out of the way, never deleted.
     context.vault.sweep();
@@ -322,21 +363,25 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 /// [`StartError`] when it cannot start; what is running is stopped by signals only.
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
+    let begun = Instant::now();
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();
     // While there is one thread: those to come are confined as it is.
     let confinement = held_in(root, &state, &live, tape.folder());
-    let loading = Loading::begin(&state);
-    let mut context = open(root, &state, &config, progress)?;
-    context.index.text.expect(loading);
+    let (mut context, prepared) = open_both(root, &state, &config, progress)?;
+    tracing::debug!(since = ?begun.elapsed(), "the vault is open");
+    // Before there is anybody who searches: it has all until then.
+    let text = context.index.text.clone();
+    text.set_resident(config.search.resident_megabytes);
+    text.start(&state);
     let conversations = kept_conversations(context.journal.store().another(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
-    let recovered = recover(&context)?;
-    let (vault, text) = (context.vault.clone(), context.index.text.clone());
+    let recovered = recovered(&context, context.journal.recover_prepared(prepared))?;
+    let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);
     if let Err(error) = calls.begin() {
@@ -353,6 +398,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     );
     backend.hear(Arc::clone(&agent.voice));
     backend.warn(recovered.warnings.into_iter().chain(recovered.left));
+    tracing::debug!(since = ?begun.elapsed(), "the store and what is kept in it are ready");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
@@ -504,8 +550,7 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let (settings, live_search) = (config.server, config.search);
-    let server = Server::bind(settings, token, backend).await.map_err(not_bound)?;
+    let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
@@ -532,10 +577,7 @@ async fn serve(
     vault.subscribe(Box::new(move |change| seen.changed(change)));
     let seen = agent.surroundings;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
-    // Clients need not wait for it: until then every call looks at the disk by itself.
-    let text = calls.context().index.text.clone();
-    text.set_resident(live_search.resident_megabytes);
-    text.start(state);
+    // The system tells already; from now on it is heard also when nobody asks.
     tokio::task::spawn_blocking({
         let vault = vault.clone();
         move || vault.watch()

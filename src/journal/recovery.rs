@@ -4,8 +4,8 @@ use super::error::JournalError;
 use super::rollback::Rollback;
 use super::step::Recorded;
 use super::{Journal, lock, now};
-use crate::store::StoreError;
 use crate::store::journal::StepResult;
+use crate::store::{Prepared, StoreError};
 
 /// What was found after a crash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,9 +31,20 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`] if the store cannot be used.
     pub fn recover(&self) -> Result<Recovered, JournalError> {
+        self.recover_prepared(self.store().prepare())
+    }
+
+    /// The second half of [`Self::recover`], with what came of making the store sound: that needs no
+    /// vault, so a start does it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::recover`].
+    pub fn recover_prepared(
+        &self,
+        prepared: Result<Prepared, StoreError>,
+    ) -> Result<Recovered, JournalError> {
         let _alone = self.alone();
-        let mut recovered =
-            Recovered { warnings: self.store().prepare()?.warnings, ..Recovered::default() };
+        let mut recovered = Recovered { warnings: prepared?.warnings, ..Recovered::default() };
         lock(&self.0.unrecorded).clear();
         self.store().blobs().sweep();
         self.recover_unfinished(&mut recovered)?;

@@ -1,17 +1,22 @@
 //! From the list of tools to what can be listed and called.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 
+/// What is made of a tool's types when it is first asked for: to make it of all of them takes longer
+/// than most commands, and than the first call of a daemon.
+pub type Made<T> = LazyLock<T, fn() -> T>;
+
 /// A tool as it is listed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
     /// What callers call it.
@@ -19,7 +24,8 @@ pub struct Definition {
     /// For people.
     pub title: &'static str,
     /// The manual.
-    pub description: String,
+    #[serde(serialize_with = "made")]
+    pub description: Made<String>,
     /// How much it can do.
     pub tier: Tier,
     /// Whether a second call with the same input changes nothing more.
@@ -29,9 +35,15 @@ pub struct Definition {
     /// Whether it is only there while Obsidian is connected.
     pub needs_host: bool,
     /// JSON Schema of its arguments.
-    pub input_schema: Value,
+    #[serde(serialize_with = "made")]
+    pub input_schema: Made<Value>,
     /// JSON Schema of its answer's data.
-    pub output_schema: Value,
+    #[serde(serialize_with = "made")]
+    pub output_schema: Made<Value>,
+}
+
+fn made<T: Serialize, S: Serializer>(value: &Made<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    (**value).serialize(serializer)
 }
 
 /// The tools that can be of use now: those that need Obsidian only while it is connected.
@@ -59,19 +71,29 @@ pub enum CallError {
 pub(super) type Call = fn(&Context, Value) -> Result<Answer<Value>, ToolError>;
 
 pub(super) fn definition<T: Tool>() -> Definition {
-    let input_schema = schema_of::<T::Input>(without_null);
-    let description = input_schema["description"].as_str().unwrap_or_default().to_owned();
     Definition {
         name: T::NAME,
         title: T::TITLE,
-        description,
+        description: LazyLock::new(manual::<T>),
         tier: T::TIER,
         idempotent: T::IDEMPOTENT,
         heavy: T::HEAVY,
         needs_host: T::NEEDS_HOST,
-        input_schema,
-        output_schema: schema_of::<T::Output>(plain),
+        input_schema: LazyLock::new(schema_of_input::<T>),
+        output_schema: LazyLock::new(schema_of_output::<T>),
     }
+}
+
+fn manual<T: Tool>() -> String {
+    schema_of_input::<T>()["description"].as_str().unwrap_or_default().to_owned()
+}
+
+fn schema_of_input<T: Tool>() -> Value {
+    schema_of::<T::Input>(without_null)
+}
+
+fn schema_of_output<T: Tool>() -> Value {
+    schema_of::<T::Output>(plain)
 }
 
 /// A schema with everything in one place, since models read references badly, and without formats

@@ -141,7 +141,8 @@ struct Inner {
     changing: Mutex<()>,
     /// One full scan at a time.
     scanning: Mutex<()>,
-    /// Whether the catalogue was whole after the watch was set: what is told keeps it so.
+    /// Whether a scan has ended and none failed since: what is told of since then keeps the catalogue
+    /// true.
     whole: AtomicBool,
     /// Set when everything is to end: a scan under way gives up.
     stopping: AtomicBool,
@@ -197,6 +198,30 @@ impl Vault {
         settings: Settings,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Self, VaultError> {
+        let vault = Self::attach(place, state, settings)?;
+        vault.scan_all(progress)?;
+        Ok(vault)
+    }
+
+    /// As [`Self::open`], and the system tells of what changes from then on: each folder is watched
+    /// before it is listed, so that the one scan misses nothing. What is told is taken in by whoever
+    /// asks ([`Self::settle`]), and by itself once [`Self::watch`] is called.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_watched(
+        place: &Path,
+        state: &Path,
+        settings: Settings,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Self, VaultError> {
+        let vault = Self::attach(place, state, settings)?;
+        vault.listen();
+        vault.scan_all(progress)?;
+        Ok(vault)
+    }
+
+    fn attach(place: &Path, state: &Path, settings: Settings) -> Result<Self, VaultError> {
         let failed = |source| VaultError::Io {
             action: "open the vault at",
             path: place.display().to_string(),
@@ -240,9 +265,7 @@ impl Vault {
             warnings: Mutex::default(),
             place,
         };
-        let vault = Self(Arc::new(inner), View::default());
-        vault.rescan_with(progress)?;
-        Ok(vault)
+        Ok(Self(Arc::new(inner), View::default()))
     }
 
     /// Where the vault lies on this machine, links in that path resolved.

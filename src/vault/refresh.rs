@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
-use super::catalogue::{Catalogue, Counts, Difference, Edit, Entry, NewEntry};
+use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name};
 use super::error::VaultError;
-use super::protect::is_hidden;
+use super::protect::{is_hidden, is_hidden_name};
 use super::remembered;
-use super::scan::{self, Scan};
+use super::scan::{self, Scan, Walk};
 use super::{Vault, lock};
 use crate::note::path::{MAX_DEPTH, VaultPath};
 
@@ -76,66 +76,97 @@ impl Vault {
     pub fn rescan(&self) -> Result<(), VaultError> {
         self.0.whole.store(false, Ordering::Release);
         self.check_root()?;
-        self.rescan_with(&|_| ())?;
-        self.rewatch();
-        self.0.whole.store(true, Ordering::Release);
-        Ok(())
+        self.scan_all(&|_| ())
     }
 
-    pub(super) fn rescan_with(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
+    /// [`Self::rescan`], also for the start: then what an earlier run kept is compared with the disk.
+    pub(super) fn scan_all(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
         let _one = lock(&self.0.scanning);
         let started = Instant::now();
         let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
         let root = VaultPath::root();
         // What changes while the walk is under way may lie behind it: looked at again at the end.
         *lock(&self.0.touched) = Some(Vec::new());
-        let load = || if first { remembered::load(&self.0.state) } else { None };
-        let walk = || scan::scan(&self.0.root, &root, &self.0.stopping, progress);
-        let (saved, found) = scan::on_own_threads(|| rayon::join(load, walk));
-        let scan = found.map_err(|source| VaultError::io("list", &root, source))?;
+        let saved = if first { remembered::load(&self.0.state) } else { None };
+        let loaded = started.elapsed();
+        // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
+        let events = self.events();
+        let watch = |folder: &VaultPath| {
+            if let Some(events) = &events {
+                events.watch(self, folder);
+            }
+        };
+        let walk = Walk {
+            watch: Some(&watch),
+            known: saved.as_ref(),
+            progress,
+            ..Walk::new(&self.0.root, &self.0.stopping)
+        };
+        let found = walk.below(&root).map_err(|source| VaultError::io("list", &root, source))?;
+        let walked = started.elapsed();
         if self.0.stopping.load(Ordering::Relaxed) {
             return Ok(());
         }
         let turn = lock(&self.0.changing);
-        let changes = self.take_scan(scan, saved.unwrap_or_default(), first);
+        let vanished = found.vanished.clone();
+        let changes = match first {
+            true => self.take_first(found, saved),
+            false => self.take_scan(found),
+        };
         let touched = lock(&self.0.touched).take().unwrap_or_default();
-        let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = started.elapsed();
+        let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.0.scanned.store(milliseconds, Ordering::Relaxed);
         self.emit(&changes);
         drop(turn);
+        tracing::debug!(?loaded, ?walked, ?took, "scanned");
         for path in touched {
             self.refresh(&path);
         }
+        for folder in vanished {
+            if self.refresh(&folder).is_some_and(|meta| meta.kind == Kind::Folder) {
+                self.refresh_tree(&folder);
+            }
+        }
+        self.0.whole.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Brings the catalogue to what a scan has found; `saved` is what there is of it at the first.
-    fn take_scan(&self, scan: Scan, mut saved: Catalogue, first: bool) -> Vec<VaultChange> {
-        let Scan { mut entries, unreadable, unfinished, hidden } = scan;
-        if first {
-            *lock(&self.0.unfinished) = unfinished;
-        }
+    /// Makes the catalogue of the first scan and of what there was before.
+    fn take_first(&self, scan: Scan, saved: Option<Catalogue>) -> Vec<VaultChange> {
+        let Scan { entries, met, unreadable, unfinished, hidden, .. } = scan;
+        *lock(&self.0.unfinished) = unfinished;
+        self.note_folders(hidden, unreadable);
+        let catalogue = match saved {
+            None => Catalogue::build(entries),
+            Some(mut saved) => {
+                let difference = saved.difference(&met, entries);
+                saved.apply(difference.edits());
+                saved
+            }
+        };
+        self.edit_catalogue(|before| *before = catalogue);
+        Vec::new()
+    }
+
+    /// Brings the catalogue to what a later scan has found.
+    fn take_scan(&self, scan: Scan) -> Vec<VaultChange> {
+        let Scan { mut entries, unreadable, hidden, .. } = scan;
         // A folder that cannot be listed for a moment is not empty: what was known of it stays.
         for (folder, _) in &unreadable {
             entries.extend(self.catalogue().within(folder).map(Entry::to_new));
         }
-        let protected = hidden.into_iter().filter(|path| self.0.protection.check(path).is_some());
-        *write(&self.0.protected_folders) = protected.collect();
-        *write(&self.0.unreadable) = unreadable;
-        if first {
-            if saved.counts() == Counts::default() {
-                saved = Catalogue::build(entries);
-            } else {
-                let difference = saved.difference(entries);
-                saved.apply(difference.edits());
-            }
-            self.edit_catalogue(|catalogue| *catalogue = saved);
-            return Vec::new();
-        }
-        let difference = self.catalogue().difference(entries);
+        self.note_folders(hidden, unreadable);
+        let difference = self.catalogue().difference(&[], entries);
         let changes = self.changes(&difference);
         self.edit_catalogue(|catalogue| catalogue.apply(difference.edits()));
         changes
+    }
+
+    fn note_folders(&self, hidden: Vec<VaultPath>, unreadable: Vec<(VaultPath, String)>) {
+        let protected = hidden.into_iter().filter(|path| self.0.protection.check(path).is_some());
+        *write(&self.0.protected_folders) = protected.collect();
+        *write(&self.0.unreadable) = unreadable;
     }
 
     /// What a difference tells.
@@ -230,9 +261,8 @@ impl Vault {
         };
         let below = match (meta.kind, known) {
             (Kind::Folder, None | Some((Kind::File | Kind::Link | Kind::Other, _))) => {
-                scan::scan(&self.0.root, path, &self.0.stopping, &|_| ())
-                    .map(|scan| scan.entries)
-                    .unwrap_or_default()
+                let found = Walk::new(&self.0.root, &self.0.stopping).below(path);
+                found.map(|scan| scan.entries).unwrap_or_default()
             }
             _ => Vec::new(),
         };
@@ -251,9 +281,11 @@ impl Vault {
     /// The catalogue's entry for what is at `path`.
     fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<NewEntry> {
         let parent = path.parent()?;
+        if meta.kind != Kind::Link {
+            return (!is_hidden_name(path.name())).then(|| NewEntry::new(path.clone(), meta));
+        }
         let folder = self.0.root.open_folder_at(&parent).ok()?;
-        let listed = super::dir::Listed { name: path.name().into(), meta: *meta };
-        scan::entry(&folder, &parent, &listed)
+        scan::entry(&folder, &parent, path.name().as_ref(), meta)
     }
 
     /// Puts folders on the way to something new in the catalogue, outermost first.
@@ -287,7 +319,16 @@ impl Vault {
             return None;
         }
         let parent = path.parent()?;
-        let listed = self.0.root.open_folder_at(&parent).ok()?.list().ok()?;
+        let folder = self.0.root.open_folder_at(&parent).ok()?;
+        // Where another case does not lead here, this is the name. A folder of many notes is not listed
+        // for each change of one.
+        if let Some(other) = other_case(path.name())
+            && let Ok(name) = Name::new(&other)
+            && folder.stat(name).is_err_and(|error| is_absence(&error))
+        {
+            return None;
+        }
+        let listed = folder.list().ok()?;
         let mut same = listed.iter().filter(|one| one.meta.id == meta.id);
         let exact = same.clone().any(|one| one.name.to_str() == Some(path.name()));
         if exact {
@@ -328,9 +369,12 @@ impl Vault {
     /// Takes in a rename that was seen or made, of a file or of a folder with all in it.
     pub(super) fn renamed(&self, from: &VaultPath, to: &VaultPath) {
         if !self.rename_known(from, to) {
-            // Told of before, or one end out of sight: what is there now counts.
+            // Told of before, or one end out of sight: what is there now counts. A folder that went to
+            // and fro while a walk passed may be known without what is in it.
             self.forget(from);
-            self.refresh(to);
+            if self.refresh(to).is_some_and(|meta| meta.kind == Kind::Folder) {
+                self.refresh_tree(to);
+            }
         }
         self.touch(from);
         self.touch(to);
@@ -342,7 +386,7 @@ impl Vault {
         let known = self.catalogue().get(from.as_str()).is_some();
         let Some(meta) = self.look(to).filter(|_| known && !is_hidden(to)) else { return false };
         let below = match meta.kind {
-            Kind::Folder => scan::scan(&self.0.root, to, &self.0.stopping, &|_| ()).ok(),
+            Kind::Folder => Walk::new(&self.0.root, &self.0.stopping).below(to).ok(),
             _ => None,
         };
         let Some(entry) = self.entry(to, &meta) else { return false };
@@ -361,6 +405,16 @@ impl Vault {
         let (folder, name) = self.0.root.open_parent(path).ok()?;
         folder.stat(Name::new(name.as_str()).ok()?).ok()
     }
+}
+
+/// The name in another case; for a plain one, of which nothing but the case can be spelt otherwise.
+fn other_case(name: &str) -> Option<String> {
+    let other = if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        name.to_ascii_uppercase()
+    } else {
+        name.to_ascii_lowercase()
+    };
+    (name.is_ascii() && other != name).then_some(other)
 }
 
 pub(super) fn is_absence(error: &io::Error) -> bool {

@@ -7,10 +7,11 @@ use std::sync::{LazyLock, Mutex};
 
 use rayon::{Scope, ThreadPool};
 
-use super::catalogue::{LinkTarget, NewEntry};
-use super::dir::{Folder, Kind, Listed, Name};
+use super::catalogue::{Catalogue, LinkTarget, NewEntry};
+use super::dir::{Folder, Kind, Meta, Name};
 use super::protect::is_hidden_name;
 use super::save::is_temp_name;
+use crate::note::fold::fold_key;
 use crate::note::path::{MAX_DEPTH, VaultPath};
 
 /// Threads of this room's own, as many as there are cores. Whoever holds a turn or the catalogue
@@ -21,7 +22,8 @@ static POOL: LazyLock<ThreadPool> = LazyLock::new(|| {
     pool.expect("a system that runs a program gives it threads")
 });
 
-/// Runs work on this room's own threads: see there. It must take no turn and no lock of the vault.
+/// Runs work on this room's own threads: see there. It must take no turn and no lock of the vault, but
+/// for that of the watched folders, which nobody holds while waiting for anything.
 pub(super) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     POOL.install(work)
 }
@@ -29,93 +31,127 @@ pub(super) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// What a walk found.
 #[derive(Default)]
 pub(super) struct Scan {
+    /// What was found; without what is just as it is known, where something was.
     pub entries: Vec<NewEntry>,
+    /// The rows of what is just as it is known.
+    pub met: Vec<u32>,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
     /// Hidden files of our own saves; see `save`.
     pub unfinished: Vec<VaultPath>,
     /// Hidden folders: not entered. Those that are protected are among them.
     pub hidden: Vec<VaultPath>,
+    /// Folders that were listed by their parent and not there when it was their turn: gone, or moved
+    /// by somebody while the walk was under way, perhaps to where it had been already. To be looked
+    /// at again once the walk is taken in.
+    pub vanished: Vec<VaultPath>,
 }
 
-/// Walks everything below the folder at `path`, or part of it once `stop` is set; `progress` hears the number of entries seen so
-/// far, from any thread.
-pub(super) fn scan(
-    root: &Folder,
-    path: &VaultPath,
-    stop: &AtomicBool,
-    progress: &(dyn Fn(usize) + Sync),
-) -> io::Result<Scan> {
-    let shared =
-        Shared { root, stop, found: Mutex::default(), seen: AtomicUsize::new(0), progress };
-    // Where the walk starts must be readable; anything below that is not is only reported.
-    let folder = root.open_folder_at(path)?;
-    let listed = folder.list()?;
-    on_own_threads(|| rayon::scope(|scope| shared.take(scope, &folder, path, listed)));
-    Ok(shared.found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+/// A walk over a folder and all below it.
+pub(super) struct Walk<'a> {
+    /// The vault's root. Every folder is opened anew from here: a queue of open handles would run out
+    /// of descriptors.
+    pub root: &'a Folder,
+    /// Gives up, with a part, once it is set.
+    pub stop: &'a AtomicBool,
+    /// Watches each folder before it is listed, so that whatever comes to it afterwards is told, and
+    /// one walk is enough: what was there before is listed, what comes later is an event, and what
+    /// happens in between is both, which costs a look.
+    pub watch: Option<Watcher<'a>>,
+    /// What is known already: what is just so is not put together anew.
+    pub known: Option<&'a Catalogue>,
+    /// Hears the number of entries seen so far, from any thread.
+    pub progress: &'a (dyn Fn(usize) + Sync),
+}
+
+/// Watches one folder, on the thread that is about to list it.
+pub(super) type Watcher<'a> = &'a (dyn Fn(&VaultPath) + Sync);
+
+impl<'a> Walk<'a> {
+    /// A walk that only looks.
+    pub fn new(root: &'a Folder, stop: &'a AtomicBool) -> Self {
+        Self { root, stop, watch: None, known: None, progress: &|_| () }
+    }
+
+    /// Walks everything below the folder at `path`.
+    ///
+    /// # Errors
+    /// Where the walk starts must be readable; anything below that is not is only reported.
+    pub fn below(&self, path: &VaultPath) -> io::Result<Scan> {
+        let found = Mutex::default();
+        let shared = Shared { walk: self, found: &found, seen: AtomicUsize::new(0) };
+        on_own_threads(|| rayon::scope(|scope| shared.list(scope, path)))?;
+        Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
 }
 
 struct Shared<'a> {
-    // Every folder is opened anew from here: a queue of open handles would run out of descriptors.
-    root: &'a Folder,
-    stop: &'a AtomicBool,
-    found: Mutex<Scan>,
+    walk: &'a Walk<'a>,
+    found: &'a Mutex<Scan>,
     seen: AtomicUsize,
-    progress: &'a (dyn Fn(usize) + Sync),
 }
 
 impl Shared<'_> {
-    fn walk<'s>(&'s self, scope: &Scope<'s>, path: VaultPath) {
-        if self.stop.load(Ordering::Relaxed) {
+    fn walk<'s>(&'s self, scope: &Scope<'s>, path: &VaultPath) {
+        if self.walk.stop.load(Ordering::Relaxed) {
             return;
         }
-        let listing = self.root.open_folder_at(&path).and_then(|f| Ok((f.list_once()?, f)));
-        match listing {
-            Ok((listed, folder)) => self.take(scope, &folder, &path, listed),
-            // Gone between listing and opening: it is not in the vault any more.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.lock().unreadable.push((path, error.to_string())),
+        match self.list(scope, path) {
+            Ok(()) => {}
+            Err(error) if is_other_now(&error) => self.lock().vanished.push(path.clone()),
+            Err(error) => self.lock().unreadable.push((path.clone(), error.to_string())),
         }
     }
 
-    fn take<'s>(
-        &'s self,
-        scope: &Scope<'s>,
-        folder: &Folder,
-        path: &VaultPath,
-        listed: Vec<Listed>,
-    ) {
+    /// Lists one folder, and leaves those in it to whichever thread is free.
+    fn list<'s>(&'s self, scope: &Scope<'s>, path: &VaultPath) -> io::Result<()> {
+        if let Some(watch) = self.walk.watch {
+            watch(path);
+        }
+        let folder = self.walk.root.open_folder_at(path)?;
+        let mut seen = 0;
+        let mut names = Names::new(path);
+        // Apart until the folder is through: of one that cannot be listed to its end nothing counts.
+        let mut found = Scan::default();
+        let mut below = Vec::new();
         let depth = path.components().count();
-        let mut entries = Vec::with_capacity(listed.len());
-        for one in &listed {
-            let Some(entry) = entry(folder, path, one) else {
-                self.note_hidden(path, one);
-                continue;
-            };
-            if entry.kind == Kind::Folder && !entry.unnameable {
-                let below = entry.path.clone();
-                if depth >= MAX_DEPTH {
-                    let reason = format!("it lies more than {MAX_DEPTH} folders deep");
-                    self.lock().unreadable.push((below, reason));
-                } else {
-                    scope.spawn(move |scope| self.walk(scope, below));
+        let mut take = |name: &OsStr, meta: &Meta| {
+            let visible = name.to_str().filter(|name| !is_hidden_name(name));
+            if let Some((known, name)) = self.walk.known.zip(visible)
+                && let Some(row) = known.row_of_same(names.path(name), meta)
+            {
+                seen += 1;
+                found.met.push(row);
+                if meta.kind == Kind::Folder {
+                    below.extend(path.join(name));
                 }
+                return;
             }
-            entries.push(entry);
+            let Some(entry) = entry(&folder, path, name, meta) else {
+                return note_hidden(&mut found, path, name, meta);
+            };
+            seen += 1;
+            if entry.kind == Kind::Folder && !entry.unnameable {
+                below.push(entry.path.clone());
+            }
+            found.entries.push(entry);
+        };
+        // The root's own handle stays as it is.
+        match path.is_root() {
+            true => folder.list()?.iter().for_each(|one| take(&one.name, &one.meta)),
+            false => folder.visit(take)?,
         }
-        let seen = self.seen.fetch_add(entries.len(), Ordering::Relaxed) + entries.len();
-        self.lock().entries.append(&mut entries);
-        (self.progress)(seen);
-    }
-
-    fn note_hidden(&self, path: &VaultPath, listed: &Listed) {
-        let Some(name) = listed.name.to_str() else { return };
-        let Some(path) = path.join(name) else { return };
-        if is_temp_name(name) {
-            self.lock().unfinished.push(path);
-        } else if listed.meta.kind == Kind::Folder {
-            self.lock().hidden.push(path);
+        if depth >= MAX_DEPTH {
+            let reason = format!("it lies more than {MAX_DEPTH} folders deep");
+            found.unreadable.extend(below.drain(..).map(|path| (path, reason.clone())));
         }
+        for path in below {
+            scope.spawn(move |scope| self.walk(scope, &path));
+        }
+        let seen = self.seen.fetch_add(seen, Ordering::Relaxed) + seen;
+        self.lock().append(found);
+        (self.walk.progress)(seen);
+        Ok(())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Scan> {
@@ -123,17 +159,94 @@ impl Shared<'_> {
     }
 }
 
+impl Scan {
+    fn append(&mut self, mut other: Self) {
+        self.entries.append(&mut other.entries);
+        self.met.append(&mut other.met);
+        self.unreadable.append(&mut other.unreadable);
+        self.unfinished.append(&mut other.unfinished);
+        self.hidden.append(&mut other.hidden);
+        self.vanished.append(&mut other.vanished);
+    }
+}
+
+/// The paths of a folder's entries with their fold keys, in memory that is used again. A key is made
+/// of those of its components.
+struct Names {
+    path: String,
+    key: String,
+    /// Bytes of the folder in either, with the slash behind it.
+    folder: (usize, usize),
+}
+
+impl Names {
+    fn new(folder: &VaultPath) -> Self {
+        let (mut path, mut key) = (folder.as_str().to_owned(), folder.fold_key());
+        if !folder.is_root() {
+            path.push('/');
+            key.push('/');
+        }
+        Self { folder: (path.len(), key.len()), path, key }
+    }
+
+    /// The path of `name`, and its fold key.
+    fn path(&mut self, name: &str) -> (&str, &str) {
+        self.path.truncate(self.folder.0);
+        self.key.truncate(self.folder.1);
+        self.path.push_str(name);
+        if name.is_ascii() {
+            self.key.push_str(name);
+            self.key[self.folder.1..].make_ascii_lowercase();
+        } else {
+            self.key.push_str(&fold_key(name));
+        }
+        (&self.path, &self.key)
+    }
+}
+
+fn note_hidden(found: &mut Scan, path: &VaultPath, name: &OsStr, meta: &Meta) {
+    let Some(name) = name.to_str() else { return };
+    let Some(path) = path.join(name) else { return };
+    if is_temp_name(name) {
+        found.unfinished.push(path);
+    } else if meta.kind == Kind::Folder {
+        found.hidden.push(path);
+    }
+}
+
+/// Whether a folder is not there any more, or something else is in its place.
+fn is_other_now(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    // A link in the place of a folder is refused as a loop.
+    matches!(error.kind(), NotFound | NotADirectory) || is_loop(error)
+}
+
+#[cfg(unix)]
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_loop(_: &io::Error) -> bool {
+    false
+}
+
 /// The catalogue's entry for one listed name; `None` for what is invisible in a vault.
-pub(super) fn entry(folder: &Folder, path: &VaultPath, listed: &Listed) -> Option<NewEntry> {
-    let Some(name) = listed.name.to_str() else {
-        let mut entry = NewEntry::new(path.join(&escaped(&listed.name))?, &listed.meta);
+pub(super) fn entry(
+    folder: &Folder,
+    path: &VaultPath,
+    listed: &OsStr,
+    meta: &Meta,
+) -> Option<NewEntry> {
+    let Some(name) = listed.to_str() else {
+        let mut entry = NewEntry::new(path.join(&escaped(listed))?, meta);
         entry.unnameable = true;
         return Some(entry);
     };
     if is_hidden_name(name) {
         return None;
     }
-    let mut entry = NewEntry::new(path.join(name)?, &listed.meta);
+    let mut entry = NewEntry::new(path.join(name)?, meta);
     if entry.kind == Kind::Link {
         let target = Name::new(name).and_then(|name| folder.read_link(name)).ok();
         let inside = target.and_then(|target| link_target(path, target.to_str()?));

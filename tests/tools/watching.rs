@@ -261,6 +261,84 @@ fn a_start_takes_nothing_on_trust() {
     }
 }
 
+/// One scan under the watch is enough: whatever others make, change, move to and fro and remove while
+/// it passes is known afterwards, with and without a catalogue of before.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_happens_during_the_first_scan_is_not_missed() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use vault_steward::vault::{Settings, Vault};
+
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let ground = vault(&[]);
+    let at = |path: &str| ground.place.join(path);
+    for folder in 0..120 {
+        fs::create_dir_all(at(&format!("{}/{folder}/deep", folder % 7))).expect("made");
+        for note in 0..4 {
+            let path = format!("{}/{folder}/deep/{note}.md", folder % 7);
+            fs::write(at(&path), "x").expect("written");
+        }
+    }
+    // What may fail because of what was done before is done all the same.
+    let disturb = |random: &mut u64| {
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        let (a, b) = (*random >> 8 & 127, *random >> 16 & 127);
+        let (from, to) = (format!("{}/{a}", a % 7), format!("{}/{b}", b % 7));
+        let done = match *random >> 32 & 7 {
+            0 => fs::write(at(&format!("{from}/deep/{b}.md")), "xx"),
+            1 => fs::remove_file(at(&format!("{from}/deep/{}.md", b & 3))),
+            // There and back, and there.
+            2 => fs::rename(at(&from), at("away")).and_then(|()| fs::rename(at("away"), at(&from))),
+            3 => fs::rename(at(&from), at(&format!("{to}/in"))),
+            4 => fs::rename(at(&format!("{to}/in")), at(&from)),
+            5 => fs::create_dir_all(at(&format!("{from}/deep/{b}/new")))
+                .and_then(|()| fs::write(at(&format!("{from}/deep/{b}/new/n.md")), "xxx")),
+            6 => fs::write(at(&format!("{from}/deep/1.md")), vec![b'x'; b as usize]),
+            _ => fs::remove_dir_all(at(&format!("{from}/deep/{b}"))),
+        };
+        drop(done);
+    };
+    let entries = |vault: &Vault| -> Vec<_> {
+        let root = vault_steward::note::path::VaultPath::root();
+        let catalogue = vault.catalogue();
+        let entry = |e: vault_steward::vault::Entry<'_>| {
+            let time = (e.kind != vault_steward::vault::Kind::Folder).then_some(e.modified);
+            (e.path().to_string(), e.kind, e.size, time)
+        };
+        catalogue.within(&root).map(entry).collect()
+    };
+    let other = tempfile::tempdir().expect("a folder");
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for round in 0..12 {
+        let over = AtomicBool::new(false);
+        let opened = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Each of a folder costs a walk through it afterwards.
+                for _ in 0..250 {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    disturb(&mut random);
+                }
+            });
+            let open = Vault::open_watched;
+            let opened = open(&ground.place, &ground.state, Settings::default(), &|_| ());
+            over.store(true, Ordering::Relaxed);
+            opened.expect("opened")
+        });
+        assert!(opened.is_told_of_changes());
+        opened.settle();
+        let fresh = Vault::open(&ground.place, other.path(), Settings::default(), &|_| ());
+        assert_eq!(entries(&opened), entries(&fresh.expect("opened")), "round {round}");
+        opened.watch();
+        opened.stop();
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_left_after_stop() {

@@ -49,7 +49,7 @@ impl Text {
         let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
         let limit = Limit::new(settings, cancel);
         let search = Search { pattern: &pattern, query, limit: &limit };
-        if !self.is_ready() {
+        if !inner.comes_ready(|| limit.reached()) {
             return Ok(search::read_all(vault, &search));
         }
         inner.vault.settle();
@@ -217,6 +217,10 @@ impl<'p> Walk<'p> {
         let mut before = 0;
         while found.len() < count && self.next < list.order.len() {
             if self.next == self.until {
+                if !found.is_empty() {
+                    // The answer may be full with these.
+                    break;
+                }
                 self.allowed = table.all_allowed(self.plan);
                 self.until = list.order.len();
             }

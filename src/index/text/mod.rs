@@ -35,12 +35,11 @@ use std::sync::{
     RwLockWriteGuard,
 };
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::search::Patterns;
 use crate::vault::Vault;
 use pending::Pending;
-pub use saved::Loading;
 use table::Table;
 
 /// The folder of the index, in the steward's folder for the vault.
@@ -87,14 +86,16 @@ struct Inner {
     /// Bytes of text to keep in memory.
     budget: AtomicUsize,
     folder: OnceLock<PathBuf>,
-    /// What was saved, if it is being read already.
-    loading: Mutex<Option<Loading>>,
     /// Whether the table is that of the vault.
-    ready: AtomicBool,
+    gate: Mutex<Gate>,
+    /// Rung when it is, or will not be.
+    opened: Condvar,
     /// Whether something is not saved.
     changed: AtomicBool,
     /// Whether texts may be missing in memory.
     refill: AtomicBool,
+    /// Not before.
+    refill_at: Mutex<Option<Instant>>,
     stop: AtomicBool,
     /// Notes that were too fresh to be read, and when they are not any more.
     waiting: Mutex<Vec<(Instant, u32)>>,
@@ -122,20 +123,16 @@ impl Text {
                 super::search::Settings::default().resident_megabytes,
             )),
             folder: OnceLock::new(),
-            loading: Mutex::default(),
-            ready: AtomicBool::new(false),
+            gate: Mutex::default(),
+            opened: Condvar::new(),
             changed: AtomicBool::new(false),
             refill: AtomicBool::new(false),
+            refill_at: Mutex::default(),
             stop: AtomicBool::new(false),
             waiting: Mutex::default(),
             bell,
         };
         Self(Arc::new(Handle { inner: Arc::new(inner), thread: Mutex::default() }))
-    }
-
-    /// Uses what is being read already at its start.
-    pub fn expect(&self, loading: Option<Loading>) {
-        *lock(&self.0.inner.loading) = loading;
     }
 
     /// Begins to keep the index on a thread of its own, with what an earlier run saved in `state`,
@@ -147,6 +144,8 @@ impl Text {
             return;
         }
         let _ = inner.folder.set(folder(state));
+        // From here on it is waited for.
+        *lock(&inner.gate) = Gate::Opening;
         let works = Arc::clone(inner);
         let begun = std::thread::Builder::new()
             .name("text-index".to_owned())
@@ -154,7 +153,10 @@ impl Text {
         match begun {
             Ok(begun) => *thread = Some(begun),
             // Searches read the files.
-            Err(error) => tracing::warn!(%error, "the text index could not be begun"),
+            Err(error) => {
+                inner.open_gate(Gate::Closed);
+                tracing::warn!(%error, "the text index could not be begun");
+            }
         }
     }
 
@@ -167,7 +169,7 @@ impl Text {
     /// note is known that has not changed within the last moments.
     pub fn refresh(&self) {
         let inner = &self.0.inner;
-        if !inner.ready.load(Ordering::Acquire) {
+        if !inner.is_ready() {
             inner.begin();
         }
         inner.vault.settle();
@@ -186,7 +188,7 @@ impl Text {
 
     /// Whether searches use the index already.
     pub fn is_ready(&self) -> bool {
-        self.0.inner.ready.load(Ordering::Acquire)
+        self.0.inner.is_ready()
     }
 
     /// How many notes are known by their signature, and how many are read by each search because
@@ -233,7 +235,41 @@ impl Drop for Handle {
     }
 }
 
+/// Whether searches can use the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Gate {
+    /// Nobody makes it: they read the files.
+    #[default]
+    Closed,
+    /// It is being made, which is sooner done than reading every file.
+    Opening,
+    /// It is there.
+    Ready,
+}
+
+/// How often one who waits looks whether its time is over.
+const LOOK: Duration = Duration::from_millis(20);
+
 impl Inner {
+    fn is_ready(&self) -> bool {
+        *lock(&self.gate) == Gate::Ready
+    }
+
+    fn open_gate(&self, to: Gate) {
+        *lock(&self.gate) = to;
+        self.opened.notify_all();
+    }
+
+    /// Waits for the table while it is being made, until `over`; whether it is there.
+    fn comes_ready(&self, over: impl Fn() -> bool) -> bool {
+        let mut gate = lock(&self.gate);
+        while *gate == Gate::Opening && !over() {
+            let waited = self.opened.wait_timeout(gate, LOOK);
+            gate = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *gate == Gate::Ready
+    }
+
     /// Takes in what the vault told of. Afterwards no note that changed before counts as known.
     fn catch_up(&self) {
         let _turn = lock(&self.turn);

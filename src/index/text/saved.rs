@@ -10,11 +10,10 @@
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
 use std::fs::File;
-use std::hash::BuildHasher;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use rayon::prelude::*;
 
 use super::columns::{BLOCK_BYTES, ROWS, Rows};
 use super::plan::Mask;
@@ -73,54 +72,25 @@ impl SavedNotes {
 /// What was saved and is sound.
 #[derive(Default)]
 pub(super) struct Saved {
-    pub notes: KnownNotes,
+    pub notes: Notes,
     /// Blocks in their order, with their checksums; none where one is damaged.
     pub blocks: Vec<Option<(Vec<Mask>, u64)>>,
 }
 
-/// The notes of a table that is sound, found by path. They stay in it as they were written, since a
-/// value a note would take twice as much, in a hundred thousand pieces.
+/// The notes of a table, the newest first, as they lie in its bytes: a hundred thousand paths are not
+/// worth copying for one look at each.
 #[derive(Default)]
-pub(super) struct KnownNotes {
-    table: Vec<u8>,
-    /// Where in the table a note begins.
-    by_path: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+pub(super) struct Notes {
+    bytes: Vec<u8>,
+    /// Where the first of them begins.
+    start: usize,
+    pub count: usize,
 }
 
-impl KnownNotes {
-    fn add(&mut self, path: &str, at: u32, table: &[u8]) {
-        let Self { by_path, hasher, .. } = self;
-        let hash = |at: &u32| note_at(table, *at).map_or(0, |(path, _)| hasher.hash_one(path));
-        by_path.insert_unique(hasher.hash_one(path), at, hash);
-    }
-
-    /// What was saved of the note at `path`.
-    pub fn get(&self, path: &str) -> Option<SavedNote> {
-        let same = |at: &u32| note_at(&self.table, *at).is_some_and(|(other, _)| other == path);
-        let at = self.by_path.find(self.hasher.hash_one(path), same)?;
-        note_at(&self.table, *at).map(|(_, note)| note)
-    }
-}
-
-fn note_at(table: &[u8], at: u32) -> Option<(&str, SavedNote)> {
-    Fields(table.get(at as usize..)?).note()
-}
-
-/// What was saved, being read while the vault is opened.
-pub struct Loading(std::thread::JoinHandle<Saved>);
-
-impl Loading {
-    /// Begins to read what an earlier run saved in `state`, the steward's folder for a vault.
-    pub fn begin(state: &Path) -> Option<Self> {
-        let folder = super::folder(state);
-        let thread = std::thread::Builder::new().name("text-index".to_owned());
-        thread.spawn(move || load(&folder)).ok().map(Self)
-    }
-
-    /// What was read.
-    pub(super) fn end(self) -> Option<Saved> {
-        self.0.join().ok()
+impl Notes {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, SavedNote)> {
+        let mut rest = Fields(self.bytes.get(self.start..).unwrap_or_default());
+        (0..self.count).map_while(move |_| rest.note())
     }
 }
 
@@ -140,19 +110,41 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
 pub(super) fn load(folder: &Path) -> Saved {
-    let table = std::fs::read(table_file(folder)).unwrap_or_default();
-    let Some((mut notes, sums)) = parse(&table) else { return Saved::default() };
-    notes.table = table;
-    let Ok(mut file) = File::open(signatures_file(folder)) else { return Saved::default() };
-    let mut blocks = Vec::with_capacity(sums.len());
-    let mut bytes = vec![0; BLOCK_BYTES];
-    let mut broken = false;
-    for sum in sums {
-        broken = broken || file.read_exact(&mut bytes).is_err();
-        let sound = !broken && checksum(&bytes) == sum;
-        blocks.push(sound.then(|| (rows(&bytes), sum)));
-    }
+    let read = std::fs::read(table_file(folder));
+    let Some((notes, sums)) = read.ok().and_then(parse) else { return Saved::default() };
+    let blocks = load_blocks(&signatures_file(folder), &sums);
     Saved { notes, blocks }
+}
+
+/// Blocks that one thread reads at a time.
+const SOME: usize = 16;
+
+/// Reads the blocks that have these checksums, on all cores: that is most of what a start reads.
+fn load_blocks(place: &Path, sums: &[u64]) -> Vec<Option<(Vec<Mask>, u64)>> {
+    let some = |(at, sums): (usize, &[u64])| {
+        let mut blocks = vec![None; sums.len()];
+        // A file that cannot be read to its end gives what is before.
+        let _ = read_blocks(place, at * SOME, sums, &mut blocks);
+        blocks
+    };
+    sums.par_chunks(SOME).enumerate().flat_map_iter(some).collect()
+}
+
+fn read_blocks(
+    place: &Path,
+    first: usize,
+    sums: &[u64],
+    blocks: &mut [Option<(Vec<Mask>, u64)>],
+) -> io::Result<()> {
+    let mut file = File::open(place)?;
+    file.seek(SeekFrom::Start((first * BLOCK_BYTES) as u64))?;
+    let mut bytes = vec![0; BLOCK_BYTES];
+    for (block, sum) in blocks.iter_mut().zip(sums) {
+        file.read_exact(&mut bytes)?;
+        let sound = checksum(&bytes) == *sum;
+        *block = sound.then(|| (rows(&bytes), *sum));
+    }
+    Ok(())
 }
 
 fn rows(bytes: &[u8]) -> Vec<Mask> {
@@ -161,28 +153,23 @@ fn rows(bytes: &[u8]) -> Vec<Mask> {
     bytes.chunks_exact(size_of::<Mask>()).map(mask).collect()
 }
 
-/// The notes, still without the table, and the checksums of all blocks.
-fn parse(table: &[u8]) -> Option<(KnownNotes, Vec<u64>)> {
+fn parse(table: Vec<u8>) -> Option<(Notes, Vec<u64>)> {
     let (content, sum) = table.split_at_checked(table.len().checked_sub(SUM)?)?;
     if blake3::hash(content).as_bytes() != sum {
         return None;
     }
-    content.strip_prefix(HEADER)?;
-    let mut rest = Fields(&content[HEADER.len()..]);
+    let mut rest = Fields(content.strip_prefix(HEADER)?);
     let blocks = rest.number()?;
     let sums = (0..blocks).map(|_| rest.number()).collect::<Option<Vec<u64>>>()?;
-    let count = rest.number()?;
-    let mut notes = KnownNotes::default();
-    let most = content.len() / NOTE_BYTES;
-    notes.by_path.reserve(usize::try_from(count).map_or(most, |count| count.min(most)), |_| 0);
-    let mut known = 0;
-    while !rest.0.is_empty() {
-        let at = content.len() - rest.0.len();
-        let (path, _) = rest.note()?;
-        notes.add(path, u32::try_from(at).ok()?, content);
-        known += 1;
+    let count = usize::try_from(rest.number()?).ok()?;
+    let (start, end) = (content.len() - rest.0.len(), content.len());
+    for _ in 0..count {
+        rest.note()?;
     }
-    (known == count).then_some((notes, sums))
+    let whole = rest.0.is_empty();
+    let mut bytes = table;
+    bytes.truncate(end);
+    whole.then_some((Notes { bytes, start, count }, sums))
 }
 
 struct Fields<'a>(&'a [u8]);
@@ -192,6 +179,10 @@ impl<'a> Fields<'a> {
         let (bytes, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(bytes)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
     }
 
     fn note(&mut self) -> Option<(&'a str, SavedNote)> {
@@ -212,14 +203,10 @@ impl<'a> Fields<'a> {
         let path = std::str::from_utf8(self.bytes(length)?).ok()?;
         Some((path, SavedNote { stamp: (size, modified), inode, state, first, count }))
     }
-
-    fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
-    }
 }
 
-/// Writes the index into `folder`: all notes that are known, and the blocks that are another since
-/// their checksum. Gives the checksums of all blocks.
+/// Writes the index into `folder`: all notes that are known, the newest first, and the blocks that are
+/// another since their checksum. Gives the checksums of all blocks.
 ///
 /// # Errors
 /// As the system says; what is on disk then is still what [`load`] can tell sound parts of.
@@ -302,16 +289,14 @@ mod tests {
     fn what_was_saved_is_loaded_and_damage_is_seen() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
-        assert!(load(&place).notes.get("Ordner/ü0.md").is_none(), "nothing is there yet");
+        assert_eq!(load(&place).notes.count, 0, "nothing is there yet");
         let known = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
         let mut notes = SavedNotes::with_capacity(3, 40);
         known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));
         let sums = save(&place, &notes, &[(block(1), None), (block(2), None)]).expect("saved");
         let saved = load(&place);
-        for (path, note) in known {
-            assert_eq!(saved.notes.get(&path), Some(note));
-        }
-        assert_eq!(saved.notes.get("Ordner/ü1.md"), None);
+        let expected = known.iter().map(|(path, note)| (path.as_str(), note.clone()));
+        assert!(saved.notes.iter().eq(expected));
         let rows = |saved: &Saved, at: usize| saved.blocks[at].as_ref().map(|(rows, _)| rows[3][7]);
         assert_eq!((rows(&saved, 0), rows(&saved, 1)), (Some(1 ^ 3), Some(2 ^ 3)));
         // A block that has not changed is not written, and one that is not there is.
@@ -329,8 +314,9 @@ mod tests {
         for at in (0..table.len()).step_by(11) {
             let mut damaged = table.clone();
             damaged[at] ^= 16;
-            assert!(parse(&damaged).is_none(), "byte {at}");
+            assert!(parse(damaged).is_none(), "byte {at}");
         }
-        assert!(parse(&table[..table.len() - 1]).is_none() && parse(b"").is_none());
+        let cut = table[..table.len() - 1].to_vec();
+        assert!(parse(cut).is_none() && parse(Vec::new()).is_none());
     }
 }

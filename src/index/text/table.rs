@@ -165,6 +165,10 @@ impl Table {
         let (count, bytes) = notes().fold((0, 0), |sum, (path, _)| add(sum, path));
         self.notes.reserve(count, bytes);
         self.unread.reserve_exact(count);
+        // A table that grows hashes every path once more each time.
+        let Self { notes: known, by_path, hasher, .. } = &mut *self;
+        let path = |id: &u32| known.get(*id).map_or("", |note| note.path.as_str());
+        by_path.reserve(count, |id| hasher.hash_one(path(id)));
         for (path, stamp) in notes() {
             self.insert(path, stamp, false, true);
         }

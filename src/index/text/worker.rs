@@ -1,6 +1,7 @@
 //! The thread that keeps the index: reads what is new or has changed, the newest first, keeps the
 //! newest texts in memory, tidies, and saves. At rest it waits without a clock.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
 use super::table::{Stamp, State};
-use super::{Inner, lock, read, write};
+use super::{Gate, Inner, lock, read, write};
 use crate::note::path::VaultPath;
 
 /// Notes that are read between two looks at the table.
@@ -16,6 +17,10 @@ const BATCH: usize = 64;
 
 /// How long changes may be unsaved.
 const SAVE_AFTER: Duration = Duration::from_secs(300);
+
+/// How long texts are let be after the start: a search that waited for it comes first, and finds what
+/// it reads in the memory of the system.
+const FILL_AFTER: Duration = Duration::from_millis(100);
 
 type ToRead = (u32, VaultPath, Stamp);
 
@@ -28,7 +33,8 @@ impl Inner {
                 break;
             }
         }
-        lock(&self.waiting).iter().map(|(when, _)| *when).min()
+        let fill_at = *lock(&self.refill_at);
+        lock(&self.waiting).iter().map(|(when, _)| *when).chain(fill_at).min()
     }
 
     fn stopping(&self) -> bool {
@@ -105,18 +111,14 @@ impl Inner {
 
     /// Reads some of the newest texts that are not in memory; whether there was any.
     fn fill(&self) -> bool {
-        if !self.refill.load(Ordering::Relaxed) {
+        if !self.refill.load(Ordering::Relaxed) || !self.may_fill() {
             return false;
         }
         let budget = self.budget.load(Ordering::Relaxed);
         let missing = read(&self.table).missing_texts(budget, BATCH);
         let mut kept = Vec::new();
-        let mut buffer = Vec::new();
         for (id, path, stamp) in &missing {
-            let read = reading::read(&self.vault, path, *stamp, usize::MAX, &mut buffer);
-            if let Reading::Content(content) = read
-                && let Some(text) = content.text
-            {
+            if let Some(text) = reading::text(&self.vault, path, *stamp) {
                 kept.push((*id, path, *stamp, text));
             }
         }
@@ -130,6 +132,16 @@ impl Inner {
             self.refill.store(false, Ordering::Relaxed);
         }
         any
+    }
+
+    /// Whether it is not too soon after the start.
+    fn may_fill(&self) -> bool {
+        let mut at = lock(&self.refill_at);
+        let may = at.is_none_or(|at| at <= Instant::now());
+        if may {
+            *at = None;
+        }
+        may
     }
 
     fn tidy(&self) -> bool {
@@ -166,37 +178,52 @@ impl Inner {
 
     /// Makes the table from the catalogue, and of what was saved what still holds.
     pub(super) fn begin(&self) {
-        let loading = lock(&self.loading).take().and_then(saved::Loading::end);
-        let load = || self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
-        let mut saved = loading.unwrap_or_else(load);
+        let started = Instant::now();
+        let mut saved = self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
+        let loaded = started.elapsed();
         let columns = super::columns::Columns::of(std::mem::take(&mut saved.blocks));
         let mut table = super::table::Table::new(columns);
         // What changes from here on is told of.
         *lock(&self.pending) = super::pending::Pending::default();
+        let (mut all, mut adopted) = (0, 0);
         {
             let catalogue = self.vault.catalogue();
             let notes = || catalogue.recent().filter(|entry| super::pending::is_note(entry));
             table.fill(|| notes().map(|entry| (entry.path(), (entry.size, entry.modified))));
-            for entry in notes() {
-                let Some(known) = saved.notes.get(entry.path().as_str()) else { continue };
-                if known.stamp == (entry.size, entry.modified)
-                    && known.inode == entry.id.inode
-                    && let Some(id) = table.find(entry.path())
+            // Both are in one order, the newest first, and what has another time has changed: so one
+            // look at each is enough. Numbers are given in this order.
+            let mut kept = saved.notes.iter().peekable();
+            for (entry, id) in notes().zip(0_u32..) {
+                all += 1;
+                let here = (Reverse(entry.modified), entry.path().as_str());
+                let place = |(path, note): &(&str, SavedNote)| (Reverse(note.stamp.1), *path);
+                while kept.next_if(|kept| place(kept) < here).is_some() {}
+                let same = kept.next_if(|kept| place(kept) == here);
+                if let Some((_, note)) = same
+                    && note.stamp == (entry.size, entry.modified)
+                    && note.inode == entry.id.inode
                 {
-                    table.adopt(id, known.state, known.inode, known.first, known.count);
+                    let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
+                    adopted += usize::from(is_kept);
                 }
             }
         }
         table.adopted();
         *write(&self.table) = table;
-        self.changed.store(true, Ordering::Relaxed);
+        // What was saved is what there is, or it is to be saved.
+        let changed = adopted != all || adopted != saved.notes.count;
+        self.changed.store(changed, Ordering::Relaxed);
         self.refill.store(true, Ordering::Relaxed);
-        self.ready.store(true, Ordering::Release);
+        self.open_gate(Gate::Ready);
+        tracing::debug!(?loaded, took = ?started.elapsed(), all, adopted, "the text index is there");
     }
 }
 
 /// What the thread does until it is told to stop.
 pub(super) fn run(inner: &Arc<Inner>) {
+    // Nobody waits for one that broke.
+    let _open = Opened(inner);
+    *lock(&inner.refill_at) = Some(Instant::now() + FILL_AFTER);
     inner.begin();
     let mut saved = Instant::now();
     let mut first = true;
@@ -215,4 +242,15 @@ pub(super) fn run(inner: &Arc<Inner>) {
         inner.bell.wait(next.into_iter().chain(save_at).min());
     }
     inner.save();
+}
+
+/// Lets those in who wait, whatever becomes of the beginning.
+struct Opened<'a>(&'a Inner);
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_ready() {
+            self.0.open_gate(Gate::Closed);
+        }
+    }
 }

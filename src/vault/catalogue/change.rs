@@ -5,7 +5,10 @@ use std::hash::BuildHasher;
 use rayon::prelude::*;
 
 use super::laying::marks;
-use super::{Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, VaultPath, last, tree_order};
+use super::{
+    Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, last, tree_order,
+};
+use crate::vault::dir::Meta;
 use crate::vault::scan::on_own_threads;
 
 /// Up to so many changes are put in their places one by one; more are merged in one go.
@@ -38,24 +41,44 @@ pub(in crate::vault) enum Edit {
 }
 
 impl Catalogue {
-    /// What a scan has found otherwise than it stands here.
-    pub(in crate::vault) fn difference(&self, found: Vec<NewEntry>) -> Difference {
+    /// The row of what was found, by its path and the path's fold key, if all that is known of it is
+    /// just so. Never of a link: what it leads to is not told here.
+    pub(in crate::vault) fn row_of_same(
+        &self,
+        (path, key): (&str, &str),
+        found: &Meta,
+    ) -> Option<u32> {
+        let number = self.row_with_key(key, path)?;
+        let row = self.row(number);
+        let size = if found.kind == Kind::Folder { 0 } else { found.size };
+        let same = row.kind() == found.kind
+            && found.kind != Kind::Link
+            && !row.is(UNNAMEABLE)
+            && (row.modified, row.size, row.inode) == (found.modified, size, found.id.inode)
+            && self.devices[usize::from(row.device)] == found.id.device;
+        same.then_some(number)
+    }
+
+    /// What a scan has found otherwise than it stands here. `met` are the rows of what it has found
+    /// besides, just as it stands here.
+    pub(in crate::vault) fn difference(&self, met: &[u32], found: Vec<NewEntry>) -> Difference {
         let look = |entry: NewEntry| match self.row_with_key(entry.key(), entry.path.as_str()) {
             Some(row) if self.entry(row).is(&entry) => (Some(row), None),
             row => (row, Some(entry)),
         };
         let looks: Vec<(Option<u32>, Option<NewEntry>)> =
             on_own_threads(|| found.into_par_iter().map(look).collect());
-        let mut met = vec![false; self.rows.len()];
+        let mut there = vec![false; self.rows.len()];
+        met.iter().for_each(|row| there[*row as usize] = true);
         let mut put = Vec::new();
         for (row, entry) in looks {
             if let Some(row) = row {
-                met[row as usize] = true;
+                there[row as usize] = true;
             }
             put.extend(entry);
         }
         put.sort_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
-        let gone = self.ordered.iter().filter(|row| !met[**row as usize]);
+        let gone = self.ordered.iter().filter(|row| !there[**row as usize]);
         Difference { put, gone: gone.map(|row| self.entry(*row).to_new()).collect() }
     }
 

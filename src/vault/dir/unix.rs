@@ -4,6 +4,7 @@
 //! (kernels before 5.6, some sandboxes, macOS) the path is walked, one `openat` with `O_NOFOLLOW`
 //! a component: the same guarantee at the price of a call a folder. Tests run both.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -88,49 +89,62 @@ impl Folder {
         let mut listed = Vec::new();
         let mut dir = Dir::read_from(&self.0)?;
         while let Some(entry) = dir.read() {
-            listed.extend(self.look_at(entry?.file_name().to_bytes()));
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            let meta = self.look_at(name);
+            listed
+                .extend(meta.map(|meta| Listed { name: OsStr::from_bytes(name).to_owned(), meta }));
         }
         Ok(listed)
     }
 
-    /// As [`Self::list`], for a folder that was opened for this: reads it by its own handle, which
-    /// saves opening it a second time. A second call would go on where the first one ended.
+    /// Tells everything that [`Self::list`] gives, name by name, for a folder that was opened for
+    /// this: reads it by its own handle, which saves opening it a second time. A second call would go
+    /// on where the first one ended.
+    ///
+    /// # Errors
+    /// As the system says; what was told before then is a part.
     #[cfg(target_os = "linux")]
-    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
-        let mut listed = Vec::new();
+    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
         let mut buffer = vec![std::mem::MaybeUninit::<u8>::uninit(); 16 << 10];
         let mut entries = fs::RawDir::new(&self.0, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
-            listed.extend(self.look_at(entry.file_name().to_bytes()));
+            let name = entry.file_name().to_bytes();
+            if let Some(meta) = self.look_at(name) {
+                tell(OsStr::from_bytes(name), &meta);
+            }
         }
-        Ok(listed)
+        Ok(())
     }
 
-    /// As [`Self::list`].
+    /// Tells everything that [`Self::list`] gives.
+    ///
+    /// # Errors
+    /// As the system says.
     #[cfg(not(target_os = "linux"))]
-    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
-        self.list()
+    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
+        self.list()?.iter().for_each(|one| tell(&one.name, &one.meta));
+        Ok(())
     }
 
     /// What a listed name is; `None` if it has vanished, or is the folder's own or its parent's.
-    fn look_at(&self, name: &[u8]) -> Option<Listed> {
+    fn look_at(&self, name: &[u8]) -> Option<Meta> {
         if name == b"." || name == b".." {
             return None;
         }
-        let meta = match stat_raw(&self.0, name) {
-            Ok(meta) => meta,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        match stat_raw(&self.0, name) {
+            Ok(meta) => Some(meta),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // One name that cannot be looked at (a dead mount) does not hide the others.
-            Err(_) => Meta::unknown(),
-        };
-        Some(Listed { name: std::ffi::OsStr::from_bytes(name).to_owned(), meta })
+            Err(_) => Some(Meta::unknown()),
+        }
     }
 
     /// Where the link `name` points, as written in it.
     pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
         let target = fs::readlinkat(&self.0, name.as_str(), Vec::new())?;
-        Ok(PathBuf::from(std::ffi::OsStr::from_bytes(target.as_bytes())))
+        Ok(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
     }
 
     /// Opens the regular file `name` for reading.

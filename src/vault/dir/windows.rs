@@ -5,6 +5,7 @@
 //! (`ReplaceFileW`, which keeps the replaced file's permissions and hands back the old version)
 //! and the rename that never replaces (`MoveFileExW` without its flag for that).
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,12 +74,16 @@ impl Folder {
         }
     }
 
-    /// Everything in this folder. Identities are left open: asking for them would open every file.
-    pub fn list_once(&self) -> io::Result<Vec<Listed>> {
-        self.list()
+    /// Tells everything that [`Self::list`] gives.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn visit(&self, mut tell: impl FnMut(&OsStr, &Meta)) -> io::Result<()> {
+        self.list()?.iter().for_each(|one| tell(&one.name, &one.meta));
+        Ok(())
     }
 
-    /// Everything in this folder.
+    /// Everything in this folder. Identities are left open: asking for them would open every file.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         for entry in self.dir.entries()? {

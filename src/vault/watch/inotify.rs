@@ -51,20 +51,17 @@ struct Folders {
 }
 
 impl Folders {
-    /// Whether that is news.
-    fn insert(&mut self, watch: i32, path: VaultPath) -> bool {
-        if self.by_watch.get(&watch) == Some(&path) {
-            return false;
+    fn insert(&mut self, watch: i32, path: &VaultPath) {
+        if self.by_watch.get(&watch) == Some(path) {
+            return;
         }
         // A folder that was moved keeps its watch: the old name goes.
         if let Some(old) = self.by_watch.insert(watch, path.clone())
-            && old != path
             && self.by_path.get(&old) == Some(&watch)
         {
             self.by_path.remove(&old);
         }
-        self.by_path.insert(path, watch);
-        true
+        self.by_path.insert(path.clone(), watch);
     }
 
     fn remove_watch(&mut self, watch: i32) {
@@ -91,21 +88,15 @@ impl Folders {
 }
 
 impl Events {
-    /// Watches every folder of the vault that the catalogue knows.
+    /// Watches nothing yet: a walk has each folder watched before it lists it.
     ///
     /// # Errors
     /// Why there are no events, to be shown to the user.
-    pub fn start(vault: &Vault) -> Result<Self, String> {
+    pub fn start(_vault: &Vault) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|error| format!("the system gave no watcher: {error}"))?;
-        let events = Self {
-            fd,
-            folders: Mutex::default(),
-            limited: Mutex::default(),
-            turn: Mutex::default(),
-        };
-        events.watch_known(vault);
-        Ok(events)
+        let (folders, limited, turn) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { fd, folders, limited, turn })
     }
 
     /// How many folders are watched.
@@ -118,32 +109,22 @@ impl Events {
         lock(&self.limited).clone()
     }
 
-    /// Watches every folder that the catalogue knows; gives those that were not watched before.
-    pub fn watch_known(&self, vault: &Vault) -> Vec<VaultPath> {
-        let root = VaultPath::root();
-        let mut folders = vec![root.clone()];
-        let catalogue = vault.catalogue();
-        let known = catalogue.within(&root).filter(|entry| entry.kind == Kind::Folder);
-        folders.extend(known.map(|entry| entry.path().to_path()));
-        drop(catalogue);
-        folders.retain(|folder| self.watch(vault, folder));
-        folders
-    }
-
-    /// Watches one folder; whether it was not watched under this path before.
-    fn watch(&self, vault: &Vault, folder: &VaultPath) -> bool {
-        let place = folder.components().fold(vault.root().to_owned(), |at, name| at.join(name));
+    /// Watches one folder. Again costs a call: it may have been moved since, and its watch with it.
+    pub fn watch(&self, vault: &Vault, folder: &VaultPath) {
+        let mut place = vault.root().to_owned();
+        if !folder.is_root() {
+            place.push(folder.as_str());
+        }
         let mask = if folder.is_root() { ROOT_MASK } else { MASK };
         match inotify::add_watch(&self.fd, place, mask) {
-            Ok(watch) => lock(&self.folders).insert(watch, folder.clone()),
+            Ok(watch) => lock(&self.folders).insert(watch, folder),
             Err(Errno::NOSPC) => {
                 let reason = "the system's limit of watched folders is reached; raise \
                               fs.inotify.max_user_watches";
                 *lock(&self.limited) = Some(reason.to_owned());
-                false
             }
             // It went or became something else: its own events tell.
-            Err(_) => false,
+            Err(_) => {}
         }
     }
 

@@ -56,20 +56,22 @@ pub(super) enum Told {
 /// The state of watching one vault.
 #[derive(Default)]
 pub(super) struct Watch {
+    /// Where the system tells, from the first look on.
+    events: Option<Arc<Events>>,
+    /// Who takes in what it tells when nobody asks.
     running: Option<Running>,
     state: Watching,
     poll_seconds: u32,
 }
 
 struct Running {
-    events: Option<Arc<Events>>,
     stop: Arc<platform::Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
     pub fn state(&self) -> Watching {
-        match self.running.as_ref().and_then(|running| running.events.as_ref()) {
+        match &self.events {
             Some(events) => match events.limited() {
                 Some(reason) => Watching::Polling { seconds: self.poll_seconds, reason },
                 None => Watching::Events { folders: events.folders() },
@@ -96,47 +98,60 @@ impl Watch {
 
     /// Asks the thread to end and gives its handle to wait on.
     pub fn stop(&mut self) -> Option<JoinHandle<()>> {
-        let mut running = self.running.take()?;
+        self.events = None;
         self.state = Watching::Off;
+        let mut running = self.running.take()?;
         running.stop.stop();
         running.thread.take()
     }
 }
 
 impl Vault {
-    /// Starts noticing changes, on a thread that [`Vault::stop`] ends, and takes in what changed
-    /// since the first scan before it returns. A second call does nothing.
+    /// Asks the system to tell of changes: each folder from when a walk comes to it, so that a scan has
+    /// to follow. Whether it was not asked before.
+    pub(super) fn listen(&self) -> bool {
+        let mut watch = lock(&self.0.watch);
+        let listens = watch.events.is_some() || watch.state != Watching::Off;
+        if listens || self.0.stopping.load(Ordering::Relaxed) {
+            return false;
+        }
+        // Until the scan: no folder is watched yet.
+        self.0.whole.store(false, Ordering::Release);
+        let seconds = self.0.settings.load().poll_seconds;
+        watch.poll_seconds = seconds;
+        let polling = |reason: String| Watching::Polling { seconds, reason };
+        match self.remote_file_system() {
+            Some(kind) => {
+                watch.state = polling(format!("the vault lies on {kind}, which sends no events"));
+            }
+            None => match Events::start(self) {
+                Ok(events) => watch.events = Some(Arc::new(events)),
+                Err(reason) => watch.state = polling(reason),
+            },
+        }
+        true
+    }
+
+    /// Starts noticing changes, on a thread that [`Vault::stop`] ends. What changed since the first
+    /// scan is taken in before it returns, or is told already where the system was asked before that
+    /// scan ([`Vault::open_watched`]). A second call does nothing.
     pub fn watch(&self) {
+        let is_news = self.listen();
         let mut watch = lock(&self.0.watch);
         if watch.running.is_some() || self.0.stopping.load(Ordering::Relaxed) {
             return;
         }
-        let seconds = self.0.settings.load().poll_seconds;
-        watch.poll_seconds = seconds;
-        let polling = |reason: String| Watching::Polling { seconds, reason };
-        let events = match self.remote_file_system() {
-            Some(kind) => {
-                watch.state = polling(format!("the vault lies on {kind}, which sends no events"));
-                None
-            }
-            None => match Events::start(self) {
-                Ok(events) => Some(Arc::new(events)),
-                Err(reason) => {
-                    watch.state = polling(reason);
-                    None
-                }
-            },
-        };
         let stop = Arc::new(platform::Stop::new());
         let thread = std::thread::Builder::new().name("vault-watch".to_owned()).spawn({
             // Not a handle that keeps the vault alive: the thread ends with it.
-            let (vault, events, stop) = (Arc::downgrade(&self.0), events.clone(), stop.clone());
+            let (vault, events) = (Arc::downgrade(&self.0), watch.events.clone());
+            let stop = stop.clone();
             move || run(&vault, events.as_deref(), &stop)
         });
-        watch.running = Some(Running { events, stop, thread: thread.ok() });
+        watch.running = Some(Running { stop, thread: thread.ok() });
         drop(watch);
         // What changed between the first scan and the first watch.
-        if let Err(error) = self.rescan() {
+        if is_news && let Err(error) = self.rescan() {
             self.warn(format!("the vault could not be scanned: {error}"));
         }
         // For a start after one that was cut short.
@@ -145,34 +160,23 @@ impl Vault {
         }
     }
 
-    /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
-    pub fn is_told_of_changes(&self) -> bool {
-        let watch = lock(&self.0.watch);
-        let events = watch.running.as_ref().and_then(|running| running.events.as_ref());
-        events.is_some_and(|events| events.limited().is_none())
-            && self.0.whole.load(Ordering::Acquire)
+    /// What the system tells by, where it does.
+    pub(super) fn events(&self) -> Option<Arc<Events>> {
+        lock(&self.0.watch).events.clone()
     }
 
-    /// Watches the folders that a scan has found and nobody told of.
-    pub(super) fn rewatch(&self) {
-        let events = match lock(&self.0.watch).running.as_ref() {
-            Some(Running { events: Some(events), .. }) => events.clone(),
-            _ => return,
-        };
-        for folder in events.watch_known(self) {
-            // What came to it before it was watched.
-            self.refresh_folder(&folder);
-        }
+    /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
+    pub fn is_told_of_changes(&self) -> bool {
+        let told = self.events().is_some_and(|events| events.limited().is_none());
+        told && self.0.whole.load(Ordering::Acquire)
     }
 
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
     /// it was when the question came. Cheap when nothing has happened.
     pub fn settle(&self) {
-        let events = match lock(&self.0.watch).running.as_ref() {
-            Some(Running { events: Some(events), .. }) => events.clone(),
-            _ => return,
-        };
-        self.take(&events);
+        if let Some(events) = self.events() {
+            self.take(&events);
+        }
     }
 
     fn take(&self, events: &Events) {
@@ -202,8 +206,9 @@ impl Vault {
         self.absorb(&changed);
     }
 
-    /// Looks at a new folder again after it is watched: what was put into it before is not told.
-    fn refresh_tree(&self, path: &VaultPath) {
+    /// Looks at a folder with all below it once more, as at a new one after it is watched: what was
+    /// put into it before is not told.
+    pub(super) fn refresh_tree(&self, path: &VaultPath) {
         self.refresh_folder(path);
         let below: Vec<VaultPath> = self
             .catalogue()
@@ -216,6 +221,9 @@ impl Vault {
         });
     }
 }
+
+/// How long the thread lets events gather that nobody asks about.
+const MOMENT: Duration = Duration::from_millis(2);
 
 /// How soon the thread looks again while displaced versions are watched for late writes.
 const TICK: Duration = Duration::from_secs(1);
@@ -241,6 +249,11 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
         drop(inner);
         let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
+        if !stop.stopped() {
+            // A save is several events within a moment. Whoever asks takes in what was told without
+            // waiting for this thread, which would be at it just then and hold it up.
+            platform::wait(None, stop, Some(MOMENT));
+        }
         let Some(inner) = vault.upgrade() else { return };
         let vault = Vault(inner, View::default());
         if stop.stopped() {

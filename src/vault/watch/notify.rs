@@ -53,9 +53,7 @@ impl Events {
     }
 
     /// Folders are watched with their root: none is new to it.
-    pub fn watch_known(&self, _vault: &Vault) -> Vec<VaultPath> {
-        Vec::new()
-    }
+    pub fn watch(&self, _vault: &Vault, _folder: &VaultPath) {}
 
     /// What has been told since the last call.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
