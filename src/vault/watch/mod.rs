@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Vault, View, lock};
+use super::{Vault, View, glance, lock};
 use crate::note::path::VaultPath;
 use platform::Events;
 
@@ -147,7 +147,12 @@ impl Vault {
 
     /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
     pub fn is_told_of_changes(&self) -> bool {
-        let watch = lock(&self.0.watch);
+        let watch = match self.0.watch.try_lock() {
+            Ok(watch) => watch,
+            // Whoever has it may be setting thousands of watches.
+            Err(_) if glance::would_wait() => return false,
+            Err(_) => lock(&self.0.watch),
+        };
         let events = watch.running.as_ref().and_then(|running| running.events.as_ref());
         events.is_some_and(|events| events.limited().is_none())
             && self.0.whole.load(Ordering::Acquire)
@@ -168,11 +173,32 @@ impl Vault {
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
     /// it was when the question came. Cheap when nothing has happened.
     pub fn settle(&self) {
+        if glance::is_on() {
+            if !self.is_settled() {
+                glance::would_wait();
+            }
+            return;
+        }
         let events = match lock(&self.0.watch).running.as_ref() {
             Some(Running { events: Some(events), .. }) => events.clone(),
             _ => return,
         };
         self.take(&events);
+    }
+
+    /// Whether there is nothing to be taken in, and nobody is at it: found out without waiting.
+    fn is_settled(&self) -> bool {
+        // Whoever asks has the catalogue read next.
+        if self.0.catalogue.try_read().is_err() {
+            return false;
+        }
+        let Ok(watch) = self.0.watch.try_lock() else { return false };
+        match watch.running.as_ref() {
+            Some(Running { events: Some(events), .. }) => {
+                events.turn.try_lock().is_ok() && events.has_none()
+            }
+            _ => true,
+        }
     }
 
     fn take(&self, events: &Events) {

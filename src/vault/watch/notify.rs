@@ -57,6 +57,11 @@ impl Events {
         Vec::new()
     }
 
+    /// Whether nothing has been told since the last call. The crate's channel does not say.
+    pub fn has_none(&self) -> bool {
+        false
+    }
+
     /// What has been told since the last call.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
         let mut told = Vec::new();
