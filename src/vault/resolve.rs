@@ -126,6 +126,9 @@ impl Vault {
         {
             return Ok((known, content));
         }
+        if glance::is_broken() {
+            return Err(VaultError::NotFound { path, near: Vec::new() });
+        }
         let Found { path, .. } = self.resolve(asked, Want::File)?;
         let content = self.read(&path)?;
         Ok((path, content))
