@@ -122,6 +122,11 @@ impl Audit {
         self.shared.flush();
     }
 
+    /// Whether so many rows wait that whoever adds one may have to write them itself.
+    pub(super) fn is_full(&self) -> bool {
+        self.shared.queue().rows.len() + 1 >= MAX_WAITING
+    }
+
     /// Takes a row; one that has a number takes the place of the question it was.
     pub(super) fn record(&self, row: AuditRow) {
         if row.id > 0 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{Local, SecondsFormat, TimeZone};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::calls::{self, Calls, Outcome};
 use crate::policy::Mode;
@@ -22,6 +22,7 @@ use crate::protocol::tools::{Content, ToolsCallResult};
 use crate::server::backend::{Called, Decision, Question};
 use crate::store::StoreError;
 use crate::store::audit::AuditWanted;
+use crate::tools::{Answer, ToolError};
 use crate::vault::Cancel;
 
 /// Calls shown where no limit is given, and the most that may be.
@@ -32,22 +33,22 @@ const AS_SET: &str = "settings";
 
 /// What came of a call, for the server.
 pub fn called(calls: &Calls, outcome: Outcome) -> Called {
-    let result = match outcome {
+    match outcome {
         Outcome::Ask(question) => {
             let root = calls.context().vault.root().to_owned();
-            return Called::Ask(Box::new(Waiting { calls: calls.clone(), question, root }));
+            Called::Ask(Box::new(Waiting { calls: calls.clone(), question, root }))
         }
-        Outcome::Answered(result) => result,
-    };
-    let (text, data, is_error) = match result {
+        Outcome::Answered(answered) => Called::Done(result(answered)),
+    }
+}
+
+/// What a call answered, as the server sends it.
+pub fn result(answered: Result<Answer<Value>, ToolError>) -> ToolsCallResult {
+    let (text, data, is_error) = match answered {
         Ok(answer) => (answer.text, answer.data, false),
         Err(error) => (error.text(), json!(error), true),
     };
-    Called::Done(ToolsCallResult {
-        content: vec![Content::Text { text }],
-        structured_content: data,
-        is_error,
-    })
+    ToolsCallResult { content: vec![Content::Text { text }], structured_content: data, is_error }
 }
 
 struct Waiting {

@@ -41,7 +41,7 @@ use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{
     Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
 };
-use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
+use crate::protocol::tools::{Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
 use crate::server::backend::{
     Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
 };
@@ -60,6 +60,9 @@ pub struct VaultBackend {
     conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
+    /// Whether the vault lies on a disk of this machine: of others not even what is in memory can be
+    /// had without waiting for them.
+    is_near: bool,
     /// What comes by voice, where that is listened to.
     voice: Option<Arc<Voice>>,
 }
@@ -80,8 +83,18 @@ impl VaultBackend {
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
         let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone())
             .with_journal(context.journal.clone());
-        let voice = None;
-        Self { calls, talk, live, models, confinement, folder, conversations, reduced, voice }
+        Self {
+            is_near: context.vault.remote_file_system().is_none(),
+            voice: None,
+            calls,
+            talk,
+            live,
+            models,
+            confinement,
+            folder,
+            conversations,
+            reduced,
+        }
     }
 
     /// Shows what comes by voice as well.
@@ -129,16 +142,22 @@ impl Backend for VaultBackend {
         caller: Caller,
         cancel: &Cancel,
     ) -> Called {
-        let request = Request {
-            tool: name.to_owned(),
-            arguments: Value::Object(arguments),
-            caller: policy::Caller { scope: caller.scope, name: caller.name },
-            confirmed: caller.confirmed,
-            dry_run: caller.dry_run,
-            turn: caller.turn,
-            conversation: caller.conversation,
-        };
+        let request = request(name, arguments, caller);
         asking::called(&self.calls, self.calls.call(request, cancel))
+    }
+
+    fn glance(
+        &self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        caller: &Caller,
+    ) -> Option<ToolsCallResult> {
+        let is_quick = |tool: &Definition| tool.quick && tool.name == name;
+        if !self.is_near || !tools::definitions().iter().any(is_quick) {
+            return None;
+        }
+        let request = request(name, arguments.clone(), caller.clone());
+        self.calls.glance(request).map(asking::result)
     }
 
     fn new_session(
@@ -288,6 +307,19 @@ impl Backend for VaultBackend {
                 .chain(self.calls.context().journal.store().found_later())
                 .collect(),
         }
+    }
+}
+
+/// A call as all doors make it.
+fn request(name: &str, arguments: Map<String, Value>, caller: Caller) -> Request {
+    Request {
+        tool: name.to_owned(),
+        arguments: Value::Object(arguments),
+        caller: policy::Caller { scope: caller.scope, name: caller.name },
+        confirmed: caller.confirmed,
+        dry_run: caller.dry_run,
+        turn: caller.turn,
+        conversation: caller.conversation,
     }
 }
 

@@ -175,13 +175,25 @@ pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, Erro
 /// Never: every result of this protocol is plain data.
 #[must_use]
 pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
+    answer_of(id, result, 128)
+}
+
+/// The same for an answer of about so many bytes, for which there is room from the beginning.
+///
+/// # Panics
+/// Never: every result of this protocol is plain data.
+#[must_use]
+pub fn answer_of<R: Serialize>(id: &RequestId, result: &R, bytes: usize) -> String {
     #[derive(Serialize)]
     struct Answer<'a, R> {
         jsonrpc: &'static str,
         id: &'a RequestId,
         result: &'a R,
     }
-    serde_json::to_string(&Answer { jsonrpc: "2.0", id, result }).expect("results are plain data")
+    let mut text = Vec::with_capacity(bytes);
+    let answer = Answer { jsonrpc: "2.0", id, result };
+    serde_json::to_writer(&mut text, &answer).expect("results are plain data");
+    String::from_utf8(text).expect("JSON is text")
 }
 
 /// The JSON of an answer that is an error; `None` is null, for a message whose id is unknown.

@@ -191,6 +191,15 @@ pub trait Backend: Send + Sync + 'static {
         cancel: &Cancel,
     ) -> Called;
 
+    /// Runs a tool on a thread that must not wait; `None` where it would have to, or where it is none
+    /// of those that are tried so. Nothing has come of it then, and [`Backend::call`] is to run it.
+    fn glance(
+        &self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        caller: &Caller,
+    ) -> Option<ToolsCallResult>;
+
     /// Removes things from the trash for good.
     ///
     /// # Errors

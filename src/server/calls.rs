@@ -1,6 +1,7 @@
 //! Tool calls in flight on one connection: run, given up, answered exactly once.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@ use super::{Settings, Shared, lock};
 use crate::protocol::MethodParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::tools::{ToolsCallParams, ToolsCallResult};
+use crate::protocol::tools::{Content, ToolsCallParams, ToolsCallResult};
 use crate::vault::Cancel;
 
 /// How long a client is asked to wait when it has too much in flight.
@@ -93,7 +94,8 @@ impl Calls {
         self.unanswered.idle().await;
     }
 
-    /// Begins a tool call; its answer follows when it is there, whatever comes meanwhile.
+    /// Begins a tool call; its answer follows when it is there, whatever comes meanwhile. Gives how
+    /// long it kept this thread where it has been done already.
     ///
     /// # Errors
     /// Kind `unknown_tool` or `overloaded`.
@@ -104,7 +106,7 @@ impl Calls {
         client: &str,
         scope: Scope,
         connection: u64,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<Duration, ErrorObject> {
         let Some(work) = self.shared.backend.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
             return Err(ErrorObject::new(
@@ -113,7 +115,6 @@ impl Calls {
             )
             .hint("`tools/list` names them all"));
         };
-        let (answer_to, most) = (id.clone(), self.settings.max_reply_bytes);
         let ours = params.meta.as_ref().and_then(|meta| meta.vault.as_ref());
         let caller = Caller {
             name: client.to_owned(),
@@ -126,10 +127,44 @@ impl Calls {
                 .map(|turn| format!("{}/{connection}/{}", self.shared.events.epoch(), named(turn))),
             conversation: ours.and_then(|ours| ours.conversation.as_deref()).map(named),
         };
+        if work == Work::Read
+            && let Some(took) = self.at_a_glance(&id, &params, &caller)
+        {
+            return Ok(took);
+        }
+        let (answer_to, most) = (id.clone(), self.settings.max_reply_bytes);
         let job = move |shared: &Shared, cancel: &Cancel| {
             carry_out(shared, &answer_to, params, caller, most, cancel)
         };
-        self.begin(id, work, Box::new(job))
+        self.begin(id, work, Box::new(job))?;
+        Ok(Duration::ZERO)
+    }
+
+    /// Does a call here and now, where that can be without waiting; how long it took.
+    fn at_a_glance(
+        &self,
+        id: &RequestId,
+        params: &ToolsCallParams,
+        caller: &Caller,
+    ) -> Option<Duration> {
+        let begun = std::time::Instant::now();
+        let glances = &self.shared.glances;
+        let is_full = || lock(&self.in_flight).len() >= self.settings.max_in_flight as usize;
+        if !glances.may_be(begun) || is_full() {
+            return None;
+        }
+        let look = || self.shared.backend.glance(&params.name, &params.arguments, caller);
+        let seen = catch_unwind(AssertUnwindSafe(look));
+        let answer = match &seen {
+            Ok(Some(result)) => Some(bounded(id, result, self.settings.max_reply_bytes)),
+            Ok(None) => None,
+            Err(_) => Some(broke_off(id)),
+        };
+        let now = std::time::Instant::now();
+        let took = now.saturating_duration_since(begun);
+        glances.took(now, took);
+        self.outbox.push(Utf8Bytes::from(answer?));
+        Some(took.max(Duration::from_nanos(1)))
     }
 
     /// Begins work of any kind; its answer follows.
@@ -349,8 +384,7 @@ impl Calls {
         tokio::select! {
             done = task => done.unwrap_or_else(|error| {
                 tracing::error!(%error, "a tool call broke off");
-                let error = ErrorObject::new(Kind::Internal, "the tool broke off");
-                Step::Answer(envelope::failure(Some(id), &error))
+                Step::Answer(broke_off(id))
             }),
             () = given_up => Step::Answer(cancelled(id)),
             () = tokio::time::sleep_until(deadline) => {
@@ -406,7 +440,9 @@ fn finish(id: &RequestId, called: Called, limit: u64) -> Step {
 }
 
 fn bounded(id: &RequestId, result: &ToolsCallResult, limit: u64) -> String {
-    let text = envelope::answer(id, result);
+    // The text stands in it twice: for people, and in pieces for programs.
+    let said = result.content.iter().map(|Content::Text { text }| text.len()).sum::<usize>();
+    let text = envelope::answer_of(id, result, said.saturating_mul(5) / 2 + 512);
     let size = text.len() as u64;
     if size <= limit {
         return text;
@@ -428,6 +464,10 @@ fn bounded(id: &RequestId, result: &ToolsCallResult, limit: u64) -> String {
 
 fn says_cancelled(result: &ToolsCallResult) -> bool {
     result.is_error && result.structured_content["code"] == "cancelled"
+}
+
+fn broke_off(id: &RequestId) -> String {
+    envelope::failure(Some(id), &ErrorObject::new(Kind::Internal, "the tool broke off"))
 }
 
 fn cancelled(id: &RequestId) -> String {

@@ -1,12 +1,17 @@
 //! One client: frames in, frames out, until one of the two ends.
 //!
 //! One task, two halves. The reader takes frames and never waits for a tool; the writer empties
-//! the outbox and pings. Whichever ends first ends the connection, and with it everything that is
-//! its own: its subscription, its pending searches, its place.
+//! the outbox and pings. The writer looks in whenever the reader has come to rest, so that an answer
+//! that the reader itself could give goes out in the same round. Whichever ends first ends the
+//! connection, and with it everything that is its own: its subscription, its pending searches, its
+//! place.
 
+use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
@@ -40,6 +45,9 @@ pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long to go on listening after the close frame, so that it is not lost in a reset.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// How long calls may keep a connection's task until other tasks have their turn.
+const MAX_HELD: Duration = Duration::from_millis(1);
 
 /// Pings without a sign of life until a client is given up.
 const MAX_MISSED_PINGS: u32 = 2;
@@ -76,7 +84,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         settings.max_queued_messages as usize,
         usize::try_from(settings.max_queued_bytes).unwrap_or(usize::MAX / 4),
     ));
-    let missed = AtomicU32::new(0);
+    let (missed, handing_over) = (AtomicU32::new(0), AtomicBool::new(false));
     let mut reader = Reader {
         session: Session::new(
             Arc::clone(&shared),
@@ -89,15 +97,14 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         missed: &missed,
         unfinished,
         shared: &shared,
+        handing_over: &handing_over,
+        held: Duration::ZERO,
     };
     let mut writer =
         Writer { sink, outbox: &outbox, missed: &missed, every: settings.ping_every() };
 
     tracing::debug!("a client came");
-    let ending = tokio::select! {
-        ending = reader.run() => ending,
-        ending = writer.run() => ending,
-    };
+    let ending = both(reader.run(), writer.run(), &outbox, &handing_over).await;
     reader.session.end();
     let (stream, sink) = (reader.stream, writer.sink);
     if let (Ending::Close(closing), Ok(socket)) = (&ending, stream.reunite(sink)) {
@@ -107,6 +114,33 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         Ending::Close(Closing { code, reason }) => tracing::debug!(code, reason, "closed"),
         Ending::Gone => tracing::debug!("a client left"),
     }
+}
+
+/// Runs both halves until one of them ends; the writer after the reader, in the same round.
+async fn both(
+    reader: impl Future<Output = Ending>,
+    writer: impl Future<Output = Ending>,
+    outbox: &Outbox,
+    handing_over: &AtomicBool,
+) -> Ending {
+    let (mut reader, mut writer) = (pin!(reader), pin!(writer));
+    poll_fn(|context| {
+        loop {
+            outbox.attend(true);
+            let read = reader.as_mut().poll(context);
+            outbox.attend(false);
+            if let Poll::Ready(ending) = read {
+                return Poll::Ready(ending);
+            }
+            if let Poll::Ready(ending) = writer.as_mut().poll(context) {
+                return Poll::Ready(ending);
+            }
+            if !handing_over.swap(false, Ordering::Relaxed) {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await
 }
 
 /// Sends the close frame and waits for the client to take it: closing a socket with unread bytes
@@ -133,6 +167,10 @@ struct Reader<'a> {
     missed: &'a AtomicU32,
     unfinished: Unfinished,
     shared: &'a Shared,
+    /// Whether it rests only so that the writer has its turn.
+    handing_over: &'a AtomicBool,
+    /// How long calls have kept this task since others had their turn.
+    held: Duration,
 }
 
 impl Reader<'_> {
@@ -170,7 +208,30 @@ impl Reader<'_> {
             };
             self.missed.store(0, Ordering::Relaxed);
             self.take(frame).await?;
+            let held = self.session.take_held();
+            if !held.is_zero() {
+                self.hand_over(held).await;
+            }
         }
+    }
+
+    /// After a call that kept this task for so long: its answer goes out before the next frame is
+    /// taken, and other tasks have their turn now and then.
+    async fn hand_over(&mut self, held: Duration) {
+        self.held += held;
+        if self.held >= MAX_HELD {
+            self.held = Duration::ZERO;
+            return tokio::task::yield_now().await;
+        }
+        let mut is_back = false;
+        poll_fn(|_| match std::mem::replace(&mut is_back, true) {
+            true => Poll::Ready(()),
+            false => {
+                self.handing_over.store(true, Ordering::Relaxed);
+                Poll::Pending
+            }
+        })
+        .await;
     }
 
     async fn take(

@@ -11,8 +11,9 @@
 //! becomes of the client; events have one order ([`events`]); neither token nor note contents are
 //! logged.
 //!
-//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`], [`connection`],
-//! [`session`], [`calls`], [`approvals`], [`hosts`], [`events`], [`http`], [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
+//! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
+//! [`connection`], [`session`], [`calls`], [`glances`], [`approvals`], [`hosts`], [`events`], [`http`],
+//! [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
 //! [`meter`], [`tracker`] and [`close`] are its parts.
 
 pub mod accept;
@@ -24,6 +25,7 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
+pub mod glances;
 pub mod hosts;
 pub mod http;
 pub mod meter;
@@ -51,6 +53,7 @@ use approvals::Approvals;
 use backend::Backend;
 use challenge::Challenges;
 use events::Events;
+use glances::Glances;
 use hosts::Hosts;
 use pace::{Bucket, Failures};
 use page::Pages;
@@ -111,6 +114,8 @@ pub struct Shared {
     /// Turns for quick work that blocks, first come first served; never more than there are threads
     /// for.
     reads: Arc<Semaphore>,
+    /// When quick calls are done where they were asked for.
+    glances: Glances,
     /// Turns for searches, first come first served.
     searches: Arc<Semaphore>,
     /// The one turn for changes, first come first served: one that waits here costs no thread.
@@ -169,6 +174,7 @@ impl Server {
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
             reads: Arc::new(Semaphore::new(READS)),
+            glances: Glances::new(Instant::now()),
             searches: Arc::new(Semaphore::new(cores)),
             changes: Arc::new(Semaphore::new(CHANGES)),
             approvals: Approvals::default(),

@@ -2,9 +2,11 @@
 //! and holds up no one.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Poll, Waker};
 
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -17,8 +19,6 @@ use super::lock;
 pub struct Outbox {
     state: Mutex<State>,
     overflowed: AtomicBool,
-    /// Something to send; the writer waits here.
-    ready: Notify,
     /// Less to send; who would add to it waits here.
     room: Notify,
     /// Overflow; a writer that is stuck in a write waits here.
@@ -35,6 +35,10 @@ struct State {
     /// so it may pass once; the allowance ends when the queue has run empty.
     replayed: (usize, usize),
     closing: Option<Closing>,
+    /// The writer, where it waits for something to do.
+    writer: Option<Waker>,
+    /// The writer's own task is at work and has the writer look in before it rests.
+    attended: bool,
 }
 
 /// What the writer does next.
@@ -58,7 +62,6 @@ impl Outbox {
         Self {
             state: Mutex::default(),
             overflowed: AtomicBool::new(false),
-            ready: Notify::new(),
             room: Notify::new(),
             cut: Notify::new(),
             max_messages,
@@ -87,8 +90,7 @@ impl Outbox {
             state.bytes += text.len();
             state.queue.push_back(text);
         }
-        drop(state);
-        self.ready.notify_one();
+        wake_writer(state);
     }
 
     /// Puts a replay at the end, which may exceed the limits once.
@@ -103,14 +105,21 @@ impl Outbox {
             state.queue.push_back(text);
         }
         state.replayed = (state.queue.len() - before, state.bytes - bytes_before);
-        drop(state);
-        self.ready.notify_one();
+        wake_writer(state);
+    }
+
+    /// Says whether the writer's own task is at work, so that it need not be woken: it has the writer
+    /// look in when it says that it no longer is. To be woken by itself would cost it another round,
+    /// and another thread, which might take it over, would be woken with it.
+    pub fn attend(&self, is_attended: bool) {
+        lock(&self.state).attended = is_attended;
     }
 
     /// Closes after what is queued has been sent. The first reason counts.
     pub fn close(&self, closing: Closing) {
-        lock(&self.state).closing.get_or_insert(closing);
-        self.ready.notify_one();
+        let mut state = lock(&self.state);
+        state.closing.get_or_insert(closing);
+        wake_writer(state);
         self.room.notify_waiters();
     }
 
@@ -121,35 +130,37 @@ impl Outbox {
         state.queue.clear();
         state.bytes = 0;
         state.closing.get_or_insert(Closing::GONE);
-        drop(state);
-        self.ready.notify_one();
+        wake_writer(state);
         self.room.notify_waiters();
     }
 
     /// The next thing to do. For one writer.
     pub async fn next(&self) -> Next {
-        loop {
-            {
-                let mut state = lock(&self.state);
-                if let Some(text) = state.queue.pop_front() {
-                    state.bytes -= text.len();
-                    let more = !state.queue.is_empty();
-                    if !more {
-                        state.replayed = (0, 0);
-                    }
-                    let roomy = self.roomy(&state);
-                    drop(state);
-                    if roomy {
-                        self.room.notify_waiters();
-                    }
-                    return Next::Send { text, more };
+        poll_fn(|context| {
+            let mut state = lock(&self.state);
+            if let Some(text) = state.queue.pop_front() {
+                state.bytes -= text.len();
+                let more = !state.queue.is_empty();
+                if !more {
+                    state.replayed = (0, 0);
                 }
-                if let Some(closing) = state.closing {
-                    return Next::Close(closing);
+                let roomy = self.roomy(&state);
+                drop(state);
+                if roomy {
+                    self.room.notify_waiters();
                 }
+                return Poll::Ready(Next::Send { text, more });
             }
-            self.ready.notified().await;
-        }
+            if let Some(closing) = state.closing {
+                return Poll::Ready(Next::Close(closing));
+            }
+            match &mut state.writer {
+                Some(writer) => writer.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// Waits until the queue is at most half full. For the reader, which takes no more from a
@@ -178,6 +189,15 @@ impl Outbox {
 
     fn roomy(&self, state: &State) -> bool {
         state.queue.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
+    }
+}
+
+/// Has the writer look in, unless its task does so by itself.
+fn wake_writer(mut state: MutexGuard<'_, State>) {
+    let writer = if state.attended { None } else { state.writer.take() };
+    drop(state);
+    if let Some(writer) = writer {
+        writer.wake();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -65,6 +65,8 @@ pub struct Session {
     open: bool,
     /// What the client called itself.
     client: String,
+    /// How long calls have kept the connection's own task since that was last asked.
+    held: Duration,
 }
 
 impl Session {
@@ -80,8 +82,25 @@ impl Session {
         let bucket = Bucket::new(settings.messages_per_second, settings.message_burst);
         let calls = Calls::new(Arc::clone(&shared), Arc::clone(&settings), Arc::clone(&outbox));
         let number = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        let client = String::new();
-        Self { shared, settings, outbox, calls, bucket, number, scope, token, open: false, client }
+        let (client, held) = (String::new(), Duration::ZERO);
+        Self {
+            shared,
+            settings,
+            outbox,
+            calls,
+            bucket,
+            number,
+            scope,
+            token,
+            open: false,
+            client,
+            held,
+        }
+    }
+
+    /// How long calls have kept the connection's own task since this was last asked.
+    pub fn take_held(&mut self) -> Duration {
+        std::mem::take(&mut self.held)
     }
 
     /// Whether `initialize` has been answered.
@@ -109,7 +128,7 @@ impl Session {
         self.outbox.abandon();
     }
 
-    /// Takes one message. Never waits: what takes time answers later.
+    /// Takes one message. Never waits: what takes time answers later, but for what is done at a glance.
     pub fn receive(&mut self, text: &str) {
         let paced = self.bucket.take(Instant::now());
         match Incoming::parse(text) {
@@ -187,7 +206,8 @@ impl Session {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
             Request::ToolsCall(params) => {
-                self.calls.start(id.clone(), params, &self.client, self.scope, self.number)?
+                let (client, scope) = (&self.client, self.scope);
+                self.held += self.calls.start(id.clone(), params, client, scope, self.number)?;
             }
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();

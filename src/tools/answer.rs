@@ -168,6 +168,9 @@ pub trait Tool {
     const IDEMPOTENT: bool;
     /// Whether it may take long and waits its turn among its like.
     const HEAVY: bool = false;
+    /// Whether it has mostly done its work in far less than a millisecond, so that it is tried at a
+    /// glance first: where it was asked for, by a thread that must not wait.
+    const QUICK: bool = false;
     /// Whether it is only there while Obsidian is connected.
     const NEEDS_HOST: bool = false;
     /// Its arguments; the doc comments are what a model reads.

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::text_file::{count, local, local_short, size};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::text::Text;
-use crate::vault::{Found, Kind, Meta, Want};
+use crate::vault::{FileContent, Found, Kind, Meta, Want, glance};
+
+/// Entries of a folder that are counted at a glance.
+const MANY: usize = 4_096;
 
 pub(super) struct GetFileInfo;
 
@@ -73,16 +76,16 @@ impl Tool for GetFileInfo {
     const TITLE: &'static str = "Describe a file or folder";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const QUICK: bool = true;
     type Input = Input;
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let found = context.vault.resolve(&input.path, Want::Entry)?;
         let Found { path, meta } = &found;
-        let opened = (meta.kind == Kind::File).then(|| context.vault.open_file(path));
-        let (lines, words) = match (&opened, meta.size <= context.vault.max_file_bytes()) {
-            (Some(Ok(_)), true) => text_counts(context, &found),
-            _ => (None, None),
+        let (readable, (lines, words)) = match meta.kind {
+            Kind::File => looked_into(context, &found),
+            Kind::Folder | Kind::Link | Kind::Other => (true, (None, None)),
         };
         let children = (meta.kind == Kind::Folder).then(|| children(context, &found));
         let data = Output {
@@ -93,7 +96,7 @@ impl Tool for GetFileInfo {
             modified: local(meta.modified),
             accessed: local(meta.accessed),
             permissions: meta.mode.map(permissions),
-            readable: opened.is_none_or(|opened| opened.is_ok()),
+            readable,
             writable: meta.writable_bits(),
             lines,
             words,
@@ -114,9 +117,21 @@ fn conflict_of(context: &Context, found: &Found) -> Option<String> {
     Some(original.as_str().to_owned())
 }
 
-fn text_counts(context: &Context, found: &Found) -> (Option<usize>, Option<usize>) {
-    let Ok(content) = context.vault.read(&found.path) else { return (None, None) };
-    match Text::decode(&content.bytes, found.path.name()) {
+/// Lines and words.
+type Counts = (Option<usize>, Option<usize>);
+
+/// Whether a file can be read, and what is in it if it is a text.
+fn looked_into(context: &Context, found: &Found) -> (bool, Counts) {
+    if found.meta.size <= context.vault.max_file_bytes()
+        && let Ok(content) = context.vault.read(&found.path)
+    {
+        return (true, text_counts(&content, found.path.name()));
+    }
+    (context.vault.open_file(&found.path).is_ok(), (None, None))
+}
+
+fn text_counts(content: &FileContent, name: &str) -> Counts {
+    match Text::decode(&content.bytes, name) {
         Ok(text) => (Some(text.line_count()), Some(text.body().split_whitespace().count())),
         Err(_) => (None, None),
     }
@@ -126,7 +141,10 @@ fn children(context: &Context, found: &Found) -> (Children, u64) {
     let catalogue = context.vault.catalogue();
     let mut children = Children { files: 0, folders: 0, total_files: 0 };
     let mut bytes = 0;
-    for entry in catalogue.within(&found.path) {
+    for (at, entry) in catalogue.within(&found.path).enumerate() {
+        if at >= MANY && glance::would_wait() {
+            break;
+        }
         let direct = entry.path().parent() == Some(found.path.borrowed());
         match entry.kind {
             Kind::Folder => children.folders += usize::from(direct),

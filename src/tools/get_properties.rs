@@ -52,6 +52,7 @@ impl Tool for GetProperties {
     const TITLE: &'static str = "Get a note's properties";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const QUICK: bool = true;
     type Input = Input;
     type Output = Output;
 

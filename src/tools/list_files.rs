@@ -8,7 +8,7 @@ use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::{Entry, Kind, Order, Want, Wanted};
+use crate::vault::{Entry, Kind, Order, Want, Wanted, glance};
 
 pub(super) struct ListFiles;
 
@@ -129,6 +129,7 @@ impl Tool for ListFiles {
     const TITLE: &'static str = "List files";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const QUICK: bool = true;
     type Input = Input;
     type Output = Output;
 
@@ -171,6 +172,9 @@ fn listed(
     limit: usize,
 ) -> (Vec<Listed>, usize) {
     let told = context.vault.is_told_of_changes();
+    if !told && glance::would_wait() {
+        return (Vec::new(), 0);
+    }
     let mut attempt = 0;
     loop {
         let (found, total): (Vec<(bool, Listed)>, usize) = {
@@ -246,28 +250,31 @@ fn text(
         });
         return format!("nothing in `{folder}` fits `{pattern}`{below}");
     }
-    let mut lines: Vec<String> = entries.iter().map(line).collect();
-    if total > entries.len() {
-        lines.push(format!(
-            "[{} of {total}; raise max_results or narrow the pattern]",
-            entries.len()
-        ));
-    } else {
-        lines.push(format!("[{total} in all]"));
-    }
-    lines.join("\n")
+    let mut lines = String::with_capacity(entries.len() * 96 + 80);
+    entries.iter().for_each(|entry| line(entry, &mut lines));
+    let shown = entries.len();
+    lines.push_str(&match total > shown {
+        true => format!("[{shown} of {total}; raise max_results or narrow the pattern]"),
+        false => format!("[{total} in all]"),
+    });
+    lines
 }
 
-fn line(entry: &Listed) -> String {
-    let time = entry.modified.get(..16).unwrap_or_default().replace('T', " ");
-    match (entry.kind, entry.size) {
-        ("folder", _) => format!("{time}  {}/", shown(&entry.path)),
-        ("file", Some(bytes)) => {
-            let conflict = entry.conflict_of.as_ref();
-            let conflict =
-                conflict.map_or(String::new(), |of| format!("  [conflict copy of `{of}`]"));
-            format!("{time}  {}  {}{conflict}", shown(&entry.path), size(bytes))
-        }
-        (kind, _) => format!("{time}  {}  [{kind}]", shown(&entry.path)),
+fn line(entry: &Listed, lines: &mut String) {
+    let (day, time) = entry.modified.split_once('T').unwrap_or_default();
+    for part in [day, " ", time.get(..5).unwrap_or_default(), "  ", &shown(&entry.path)] {
+        lines.push_str(part);
     }
+    match (entry.kind, entry.size) {
+        ("folder", _) => lines.push('/'),
+        ("file", Some(bytes)) => {
+            lines.push_str("  ");
+            lines.push_str(&size(bytes));
+            if let Some(of) = &entry.conflict_of {
+                lines.push_str(&format!("  [conflict copy of `{of}`]"));
+            }
+        }
+        (kind, _) => lines.push_str(&format!("  [{kind}]")),
+    }
+    lines.push('\n');
 }

@@ -66,6 +66,7 @@ impl Tool for ReadFile {
     const TITLE: &'static str = "Read a file";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const QUICK: bool = true;
     type Input = Input;
     type Output = Output;
 
@@ -142,19 +143,23 @@ struct Page {
 
 fn page(text: &Text, first: usize, last: usize) -> Page {
     let mut page = Page::default();
+    // An ordinary note whole, with its numbers.
+    let room = text.body().len().min(MAX_BYTES / 8);
+    page.numbered.reserve(room + room / 8);
+    page.plain.reserve(room + 1);
     let asked = text.lines().enumerate().skip(first - 1).take((last + 1).saturating_sub(first));
     for (at, line) in asked.take(MAX_LINES) {
-        let (shown, cut) = match line.text.char_indices().nth(MAX_LINE_CHARACTERS) {
-            Some((end, _)) => (&line.text[..end], true),
-            None => (line.text, false),
-        };
+        let (shown, cut) = shortened(line.text);
         let number = at + 1;
-        let more = if cut { "… [cut]" } else { "" };
-        let numbered = format!("{number}: {shown}{more}\n");
-        if page.lines > 0 && page.numbered.len() + numbered.len() > MAX_BYTES {
+        let before = page.numbered.len();
+        let more = if cut { "… [cut]\n" } else { "\n" };
+        for part in [number.to_string().as_str(), ": ", shown, more] {
+            page.numbered.push_str(part);
+        }
+        if page.lines > 0 && page.numbered.len() > MAX_BYTES {
+            page.numbered.truncate(before);
             break;
         }
-        page.numbered.push_str(&numbered);
         page.plain.push_str(shown);
         page.plain.push('\n');
         page.lines += 1;
@@ -163,6 +168,17 @@ fn page(text: &Text, first: usize, last: usize) -> Page {
         }
     }
     page
+}
+
+/// What is shown of a line, and whether that is not all of it.
+fn shortened(line: &str) -> (&str, bool) {
+    if line.len() <= MAX_LINE_CHARACTERS {
+        return (line, false);
+    }
+    match line.char_indices().nth(MAX_LINE_CHARACTERS) {
+        Some((end, _)) => (&line[..end], true),
+        None => (line, false),
+    }
 }
 
 fn encoding(encoding: Encoding) -> &'static str {

@@ -32,6 +32,8 @@ pub struct Definition {
     pub idempotent: bool,
     /// Whether it may take long.
     pub heavy: bool,
+    /// Whether it is tried at a glance first.
+    pub quick: bool,
     /// Whether it is only there while Obsidian is connected.
     pub needs_host: bool,
     /// JSON Schema of its arguments.
@@ -78,6 +80,7 @@ pub(super) fn definition<T: Tool>() -> Definition {
         tier: T::TIER,
         idempotent: T::IDEMPOTENT,
         heavy: T::HEAVY,
+        quick: T::QUICK,
         needs_host: T::NEEDS_HOST,
         input_schema: LazyLock::new(schema_of_input::<T>),
         output_schema: LazyLock::new(schema_of_output::<T>),

@@ -1,12 +1,12 @@
 //! What several tools do with a text file: read it whole as text, and say sizes and times.
 
-use chrono::{DateTime, Local, SecondsFormat, TimeZone};
+use chrono::{DateTime, Datelike, Local, Offset, SecondsFormat, TimeZone, Timelike};
 
 use super::ToolError;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::{NotText, Text};
-use crate::vault::{FileContent, Found, Revision, Vault, Want};
+use crate::vault::{FileContent, Revision, Vault};
 
 /// A text file as found and read.
 pub(super) struct TextFile {
@@ -16,8 +16,7 @@ pub(super) struct TextFile {
 
 /// Finds and reads the file that `asked` names.
 pub(super) fn read(vault: &Vault, asked: &str) -> Result<TextFile, ToolError> {
-    let Found { path, .. } = vault.resolve(asked, Want::File)?;
-    let content = vault.read(&path)?;
+    let (path, content) = vault.read_asked(asked)?;
     Ok(TextFile { path, content })
 }
 
@@ -80,7 +79,37 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
 
 /// Nanoseconds since the epoch as local time for programs: `2026-11-21T10:28:45+01:00`.
 pub(super) fn local(nanoseconds: i64) -> String {
-    moment(nanoseconds).to_rfc3339_opts(SecondsFormat::Secs, true)
+    written(&moment(nanoseconds))
+}
+
+/// As `to_rfc3339_opts` writes it, to the second: a list has hundreds of these.
+fn written<Z: TimeZone>(moment: &DateTime<Z>) -> String {
+    let (local, offset) = (moment.naive_local(), moment.offset().fix().local_minus_utc());
+    let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year < 10_000) else {
+        return moment.fixed_offset().to_rfc3339_opts(SecondsFormat::Secs, true);
+    };
+    let mut text = String::with_capacity(25);
+    let mut pair = |before: &str, number: u32| {
+        text.push_str(before);
+        text.extend([number / 10 % 10, number % 10].map(|digit| char::from(b'0' + digit as u8)));
+    };
+    pair("", year / 100);
+    pair("", year % 100);
+    pair("-", local.month());
+    pair("-", local.day());
+    pair("T", local.hour());
+    pair(":", local.minute());
+    // A leap second is the sixtieth.
+    pair(":", local.second() + local.nanosecond() / 1_000_000_000);
+    if offset == 0 {
+        text.push('Z');
+        return text;
+    }
+    // An offset with seconds is rounded to minutes.
+    let minutes = (offset.unsigned_abs() + 30) / 60;
+    pair(if offset < 0 { "-" } else { "+" }, minutes / 60);
+    pair(":", minutes % 60);
+    text
 }
 
 /// The same for people: `2026-11-21 10:28`.
@@ -113,7 +142,10 @@ pub fn size(bytes: u64) -> String {
 
 /// A path for reading: what would mislead the eye is written out.
 pub(super) fn shown(path: &str) -> String {
-    path.chars().flat_map(crate::note::path::show).collect()
+    match path.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        true => path.to_owned(),
+        false => path.chars().flat_map(crate::note::path::show).collect(),
+    }
 }
 
 /// A number with its noun: `1 file`, `3 files`.
@@ -131,5 +163,31 @@ pub(super) fn extension_remark(path: &VaultPath) -> &'static str {
     match path.extension() {
         None => " (this name has no extension: Obsidian shows it as a note only with `.md`)",
         Some(_) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{FixedOffset, Utc};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_time_is_written_as_the_crate_writes_it(
+            nanoseconds in any::<i64>(),
+            offset in prop_oneof![Just(0), -86_399..86_400, (-1_439..1_440).prop_map(|minutes| minutes * 60)],
+        ) {
+            let offset = FixedOffset::east_opt(offset).expect("less than a day");
+            let moment = Utc.timestamp_nanos(nanoseconds).with_timezone(&offset);
+            prop_assert_eq!(written(&moment), moment.to_rfc3339_opts(SecondsFormat::Secs, true));
+        }
+
+        #[test]
+        fn a_path_is_shown_character_by_character(path in "[ -~é\u{7f}\u{200b}\n]{0,12}") {
+            let each: String = path.chars().flat_map(crate::note::path::show).collect();
+            prop_assert_eq!(shown(&path), each);
+        }
     }
 }

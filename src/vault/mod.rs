@@ -12,7 +12,7 @@
 //! - Nothing here removes a user's bytes but for a displaced version already proved to be what the
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
-//! In reading order: [`dir`] (handles), [`protect`], `real` (links), [`catalogue`], `scan`,
+//! In reading order: [`dir`] (handles), [`glance`], [`protect`], `real` (links), [`catalogue`], `scan`,
 //! `resolve`, `looks`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `trash`, [`abilities`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
@@ -23,6 +23,7 @@ pub mod catalogue;
 mod conflicts;
 pub mod dir;
 pub mod error;
+pub mod glance;
 mod looks;
 pub mod obsidian;
 pub mod plugin;
@@ -364,8 +365,7 @@ impl Vault {
     /// # Errors
     /// [`VaultError::Gone`] if it was moved, removed or unmounted, or another is in its place.
     pub fn check_root(&self) -> Result<(), VaultError> {
-        let here = Folder::open_root(&self.0.place).and_then(|folder| folder.meta());
-        match here {
+        match Folder::root_meta(&self.0.place) {
             Ok(meta) if meta.id == self.0.root_id => Ok(()),
             _ => Err(VaultError::Gone { root: self.0.place.clone() }),
         }
@@ -403,12 +403,23 @@ impl Vault {
         if !self.1.shows(path) {
             return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
         }
+        if glance::is_on() {
+            return self.open_cached(path);
+        }
         let opened = self.0.root.open_file_at(path);
         let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
         if meta.names > 1 {
             self.not_a_protected_twin(path, &meta)?;
         }
         Ok((file, meta))
+    }
+
+    /// The same at a glance: only what the system has in memory, and is no twin of anything.
+    fn open_cached(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
+        match self.0.root.open_file_cached(path) {
+            Ok((file, meta)) if meta.names == 1 => Ok((file, meta)),
+            _ => Err(broken_off(path)),
+        }
     }
 
     fn not_opened(&self, path: &VaultPath, error: io::Error) -> VaultError {
@@ -437,6 +448,9 @@ impl Vault {
                 self.saw(path, &content.meta);
                 return Ok(content);
             }
+            if glance::would_wait() {
+                return Err(broken_off(path));
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -452,10 +466,27 @@ impl Vault {
         if meta.size > limit {
             return Err(too_large(meta.size));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);
-        // The size may be a lie (a file that grows, one of the kernel's own): never past the limit.
-        let read = file.take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|error| VaultError::io("read", path, error))?;
+        if meta.size > MAX_GLANCE_BYTES && glance::would_wait() {
+            return Err(broken_off(path));
+        }
+        let failed = |error| VaultError::io("read", path, error);
+        // With room for one byte more than there should be: what fills no more than its size was read
+        // to its end.
+        let mut bytes = vec![0; usize::try_from(meta.size).unwrap_or(0) + 1];
+        let read = match glance::is_on() {
+            true => dir::read_cached(&file, &mut bytes).unwrap_or(0),
+            false => read_some(&file, &mut bytes).map_err(failed)?,
+        };
+        bytes.truncate(read);
+        if read as u64 != meta.size {
+            if glance::would_wait() {
+                return Err(broken_off(path));
+            }
+            // The size may be a lie (a file that grows, one of the kernel's own): never past the
+            // limit.
+            let rest = (limit + 1).saturating_sub(read as u64);
+            file.take(rest).read_to_end(&mut bytes).map_err(failed)?;
+        }
         if bytes.len() as u64 > limit {
             return Err(too_large(bytes.len() as u64));
         }
@@ -515,6 +546,25 @@ impl Vault {
 impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Vault").field("place", &self.0.place).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of the largest file that is read at a glance.
+const MAX_GLANCE_BYTES: u64 = 256 << 10;
+
+/// What a glance gives that is broken off: nobody is told of it.
+fn broken_off(path: &VaultPath) -> VaultError {
+    glance::would_wait();
+    VaultError::io("look at", path, io::Error::from(io::ErrorKind::WouldBlock))
+}
+
+/// Reads what comes at once, up to the end of `buffer`.
+fn read_some(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
     }
 }
 

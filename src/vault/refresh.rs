@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name};
 use super::error::VaultError;
+use super::glance;
 use super::protect::{is_hidden, is_hidden_name};
 use super::remembered;
 use super::scan::{self, Scan, Walk};
@@ -188,6 +189,16 @@ impl Vault {
         if path.is_root() || is_hidden(path) {
             return None;
         }
+        if glance::is_on() {
+            let meta = self.0.root.stat_cached(path).ok();
+            match meta {
+                Some(meta) => self.saw(path, &meta),
+                None => {
+                    glance::would_wait();
+                }
+            }
+            return meta;
+        }
         match self.0.root.stat_at(path) {
             Ok(meta) => {
                 self.saw(path, &meta);
@@ -204,7 +215,8 @@ impl Vault {
 
     /// Takes in that `path` is in this state.
     pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
-        if !self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta)) {
+        let agrees = self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta));
+        if !agrees && !glance::would_wait() {
             self.take_in(path);
         }
     }

@@ -16,7 +16,7 @@ use super::dir::{Kind, Meta};
 use super::error::VaultError;
 use super::protect::{is_hidden, is_hidden_name};
 use super::real::{Last, real};
-use super::{Vault, View, suggest};
+use super::{FileContent, Vault, View, glance, suggest};
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
@@ -107,14 +107,56 @@ impl Vault {
         })
     }
 
+    /// Finds the file that `asked` names and reads it: what [`Self::resolve`] and [`Self::read`] do, with
+    /// one look at the disk where the catalogue knows the file.
+    ///
+    /// # Errors
+    /// Theirs.
+    pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
+        let path = self.parse(asked)?;
+        self.check_root()?;
+        self.settle();
+        if glance::is_broken() {
+            return Err(VaultError::NotFound { path, near: Vec::new() });
+        }
+        // Opened, it says itself that it is a file, and which. Whatever else comes of that is found
+        // out step by step.
+        if let Some(known) = self.known_file(&path)
+            && let Ok(content) = self.read(&known)
+        {
+            return Ok((known, content));
+        }
+        if glance::is_broken() {
+            return Err(VaultError::NotFound { path, near: Vec::new() });
+        }
+        let Found { path, .. } = self.resolve(asked, Want::File)?;
+        let content = self.read(&path)?;
+        Ok((path, content))
+    }
+
+    /// The file that the catalogue knows by this name.
+    fn known_file(&self, asked: &VaultPath) -> Option<VaultPath> {
+        if asked.is_root() || is_hidden(asked) {
+            return None;
+        }
+        let picked = pick(&self.catalogue(), asked, Want::File, self.view()).ok()??;
+        (picked.kind == Kind::File && !picked.unnameable).then_some(picked.path)
+    }
+
     fn find(&self, path: &VaultPath, want: Want) -> Result<Found, VaultError> {
         self.check_root()?;
         self.settle();
+        if glance::is_broken() {
+            return Err(VaultError::NotFound { path: path.clone(), near: Vec::new() });
+        }
         self.resolve_path(path, want, 0)
     }
 
     /// Says that nothing is there, and what is near.
     fn not_found(&self, path: VaultPath, want: Want) -> VaultError {
+        if glance::would_wait() {
+            return VaultError::NotFound { path, near: Vec::new() };
+        }
         if self.view().shows(&path) && self.is_placeholder(&path) {
             return VaultError::NotDownloaded { path };
         }
@@ -152,8 +194,15 @@ impl Vault {
             return Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() });
         }
         for _ in 0..REFRESHES {
+            if glance::is_broken() {
+                break;
+            }
             let picked = pick(&self.catalogue(), asked, want, self.view())?;
             let Some(entry) = picked else {
+                // To be sure that there is nothing takes a look at the disk.
+                if glance::would_wait() {
+                    break;
+                }
                 if let Some(found) = self.through_link(asked, want, links)? {
                     return Ok(found);
                 }
@@ -185,6 +234,9 @@ impl Vault {
             return Err(PathError::Invalid { path, reason: reason.to_owned() }.into());
         }
         if entry.kind == Kind::Link && want != Want::Entry {
+            if glance::would_wait() {
+                return Ok(None);
+            }
             let target = self.follow(asked, path)?;
             if links >= 40 {
                 let (path, fault) = (asked.clone(), "leads in a circle");

@@ -203,6 +203,36 @@ pub fn audited(calls: &Calls) -> Vec<AuditRow> {
     calls.audited(&AuditWanted { limit: 1000, ..AuditWanted::default() }).unwrap()
 }
 
+/// A look where nobody waits: counted and written down like any other, and not at all where it was
+/// none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_glance_counts_as_a_call_and_one_broken_off_as_none() {
+    // On the disk that the tests themselves are built on: not every file system can be glanced at.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let vault = TestVault::at(folder.path(), &[("a.md", "one\n")], |_| ());
+    let settings = Settings { reads_per_minute: 3, ..Settings::default() };
+    let calls = calls(&vault, settings);
+    let glance =
+        |path: &str| calls.glance(request(Scope::Client, "read_file", json!({"path": path})));
+    for _ in 0..10 {
+        assert!(glance("nowhere.md").is_none(), "only a look at the disk can tell");
+    }
+    assert!(audited(&calls).is_empty());
+    vault.ok("read_file", json!({"path": "a.md"}));
+    for _ in 0..3 {
+        assert_eq!(glance("a.md").unwrap().unwrap().data["content"], "one\n");
+    }
+    let refused = glance("a.md").unwrap().unwrap_err();
+    assert_eq!(refused.code, ErrorCode::RateLimited);
+    let rows = audited(&calls);
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows.iter().filter(|row| row.decision == "refused").count(), 1);
+    let write = json!({"path": "c.md", "content": "x"});
+    assert!(calls.glance(request(Scope::Person, "write_file", write)).is_none());
+    assert!(!vault.exists("c.md"));
+}
+
 #[test]
 fn every_call_is_written_down_and_never_what_a_note_says() {
     let canary = "canary-4711";

@@ -66,6 +66,17 @@ fn write(path: &str) -> Value {
 }
 
 #[test]
+fn what_a_hook_wants_to_hear_of_is_never_done_at_a_glance() {
+    let ground = Ground::new();
+    for on in ["before_tool_call", "after_tool_call"] {
+        let hook = json!({"on": [on], "sees": "texts"});
+        let calls = ground.calls(Settings::default(), hook, "");
+        let read = request(Scope::Client, "read_file", json!({"path": "a.md"}));
+        assert!(calls.glance(read).is_none(), "{on}");
+    }
+}
+
+#[test]
 fn what_a_hook_puts_in_passes_every_layer() {
     let ground = Ground::new();
     let call = |settings: Settings, tool: &str, input: Value| {

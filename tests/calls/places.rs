@@ -35,6 +35,17 @@ fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     }
 }
 
+/// Which folders are meant is found out on the disk, for which a glance has no time.
+#[test]
+fn who_may_not_see_all_sees_nothing_at_a_glance() {
+    let vault = ground();
+    let calls = limited(&vault);
+    for path in ["Open/a.md", "Closed/hidden.md"] {
+        let request = request(Scope::Client, "read_file", json!({"path": path}));
+        assert!(calls.glance(request).is_none(), "{path}");
+    }
+}
+
 #[test]
 fn what_may_not_be_seen_is_told_by_no_tool() {
     let vault = ground();

@@ -307,3 +307,112 @@ fn a_vault_that_is_slow_to_look_at_holds_up_no_one() {
     answered.sort_unstable();
     assert_eq!(answered, asked);
 }
+
+fn look(client: &mut crate::support::Client, arguments: serde_json::Value) -> i64 {
+    client.ask("tools/call", json!({"name": "look", "arguments": arguments}))
+}
+
+#[test]
+fn a_quick_call_is_done_where_it_was_heard_and_before_what_takes_long() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let mut client = door.client();
+    let search = client.ask("tools/call", json!({"name": "search"}));
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "search");
+    let id = look(&mut client, json!({"a": 1}));
+    let answer = client.read();
+    assert_eq!(answer["id"], id);
+    assert_eq!(answer["result"]["structuredContent"], json!({"a": 1}));
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "a glance");
+    // What cannot be had so is done like any other call.
+    let id = look(&mut client, json!({"wait": true}));
+    assert_eq!(client.answer(id)["result"]["structuredContent"], json!({"wait": true}));
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "look");
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": search}});
+    client.send(&cancel.to_string());
+    assert_eq!(client.answer(search)["error"]["data"]["kind"], "cancelled");
+}
+
+#[test]
+fn quick_calls_sent_at_once_are_all_answered_and_in_order() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings { max_in_flight: 500, ..Settings::default() }, fake);
+    let mut client = door.client();
+    let ids: Vec<i64> = (0..500).map(|n| look(&mut client, json!({"n": n}))).collect();
+    let mut answered: Vec<i64> =
+        ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
+    // A machine that is busy elsewhere may have one take long, and those after it done elsewhere.
+    let all_at_a_glance = strings.began.try_iter().all(|name| name == "a glance");
+    assert!(!all_at_a_glance || answered == ids, "{answered:?}");
+    answered.sort_unstable();
+    assert_eq!(answered, ids);
+}
+
+#[test]
+fn a_quick_call_is_refused_where_too_much_is_in_flight() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings { max_in_flight: 2, ..Settings::default() }, fake);
+    let mut client = door.client();
+    for _ in 0..2 {
+        client.ask("tools/call", json!({"name": "change"}));
+    }
+    let id = look(&mut client, json!({}));
+    let answer = client.read();
+    assert_eq!(
+        (&answer["id"], &answer["error"]["data"]["kind"]),
+        (&json!(id), &json!("overloaded"))
+    );
+    (0..2).for_each(|_| strings.go.send(()).unwrap());
+}
+
+#[test]
+fn a_quick_call_that_breaks_is_said_and_breaks_nothing_else() {
+    let door = Door::open(Settings::default(), fake().0);
+    let mut client = door.client();
+    let id = look(&mut client, json!({"panic": true}));
+    assert_eq!(client.answer(id)["error"]["data"]["kind"], "internal");
+    let id = look(&mut client, json!({"a": 1}));
+    assert_eq!(client.answer(id)["result"]["structuredContent"], json!({"a": 1}));
+}
+
+#[test]
+fn after_a_quick_call_that_took_long_others_are_done_elsewhere_for_a_while() {
+    let (fake, strings) = fake();
+    let door = Door::open(Settings::default(), fake);
+    let (mut client, mut other) = (door.client(), door.client());
+    // For a hundred times as long there is none.
+    let id = look(&mut client, json!({"milliseconds": 200}));
+    client.answer(id);
+    assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "a glance");
+    for client in [&mut client, &mut other] {
+        let id = look(client, json!({"a": 1}));
+        assert_eq!(client.answer(id)["result"]["structuredContent"], json!({"a": 1}));
+        assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "look");
+    }
+}
+
+#[test]
+fn clients_with_many_quick_calls_keep_no_other_from_its_answer() {
+    const EACH: usize = 100;
+    let (fake, strings) = fake();
+    // Where the machine is busy elsewhere some take too long, and others are done by threads then.
+    let settings = Settings { max_in_flight: EACH as u32, ..Settings::default() };
+    let door = Door::open(settings, fake);
+    let mut other = door.client();
+    // More clients than workers, each with more to do than a worker does at a time.
+    let mut busy: Vec<_> = (0..4).map(|_| door.client()).collect();
+    for client in &mut busy {
+        for _ in 0..EACH {
+            look(client, json!({"milliseconds": 4}));
+        }
+    }
+    for _ in 0..5 {
+        assert!(other.call("_vault/ping", json!({}))["result"].is_object());
+    }
+    let done = strings.began.try_iter().count();
+    assert!(done < busy.len() * EACH, "they were all done before anybody else had a turn");
+    for client in &mut busy {
+        (0..EACH).for_each(|_| assert!(client.read()["result"].is_object()));
+    }
+}

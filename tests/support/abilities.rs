@@ -32,6 +32,8 @@ pub enum Ability {
     Sparse,
     /// A kernel's own file system: it tells of every change at once, and what is read was written.
     InKernel,
+    /// A file that is read without waiting, as far as it is in memory.
+    Glances,
 }
 
 /// Whether the calling test, which needs `ability`, can run; if not, that is recorded.
@@ -81,6 +83,7 @@ impl Ability {
             }
             Self::Sparse => fs::File::create(&other).and_then(|file| file.set_len(1 << 40)).is_ok(),
             Self::InKernel => in_kernel(at),
+            Self::Glances => glances(&one),
         }
     }
 
@@ -95,7 +98,8 @@ impl Ability {
             | Self::Pipes
             | Self::Permissions
             | Self::AnyName
-            | Self::Sparse => false,
+            | Self::Sparse
+            | Self::Glances => false,
         }
     }
 }
@@ -115,6 +119,20 @@ fn exchange(_: &Path, _: &Path) -> bool {
 fn in_kernel(at: &Path) -> bool {
     const FUSE: u64 = 0x6573_5546;
     rustix::fs::statfs(at).is_ok_and(|about| about.f_type as u64 != FUSE)
+}
+
+#[cfg(target_os = "linux")]
+fn glances(one: &Path) -> bool {
+    let file = fs::File::open(one).expect("it is there");
+    let mut byte = [0];
+    let mut buffers = [std::io::IoSliceMut::new(&mut byte)];
+    let flags = rustix::io::ReadWriteFlags::NOWAIT;
+    rustix::io::preadv2(&file, &mut buffers, 0, flags).is_ok_and(|read| read == 1)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn glances(_: &Path) -> bool {
+    false
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]

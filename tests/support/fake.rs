@@ -79,13 +79,24 @@ pub fn fake() -> (Fake, Strings) {
     (fake, Strings { began: began_rx, ended: ended_rx, go, slow_status })
 }
 
-const TOOLS: [(&str, Work); 5] = [
+const TOOLS: [(&str, Work); 6] = [
     ("change", Work::Change),
     ("echo", Work::Read),
     ("long", Work::Read),
+    ("look", Work::Read),
     ("panic", Work::Read),
     ("search", Work::Search),
 ];
+
+/// Keeps a core for so many `milliseconds`.
+fn work(arguments: &Map<String, Value>) {
+    let milliseconds = arguments.get("milliseconds").and_then(Value::as_u64).unwrap_or(0);
+    let long = std::time::Duration::from_millis(milliseconds);
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < long {
+        std::hint::spin_loop();
+    }
+}
 
 impl Backend for Fake {
     fn tools(&self) -> ToolsListResult {
@@ -164,6 +175,10 @@ impl Backend for Fake {
                 ("x".repeat(size), false, json!({}))
             }
             "panic" => panic!("as the test wants"),
+            "look" => {
+                work(&arguments);
+                (String::new(), false, Value::Object(arguments))
+            }
             _ => (String::new(), false, Value::Object(arguments)),
         };
         let _ = self.ended.lock().unwrap().send(name.to_owned());
@@ -171,6 +186,27 @@ impl Backend for Fake {
             content: vec![Content::Text { text }],
             structured_content: data,
             is_error,
+        })
+    }
+
+    /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
+    /// these say `wait` it would have to wait, and where they say `panic` it panics.
+    fn glance(
+        &self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        _: &Caller,
+    ) -> Option<ToolsCallResult> {
+        if name != "look" || arguments.contains_key("wait") {
+            return None;
+        }
+        assert!(!arguments.contains_key("panic"), "as the test wants");
+        work(arguments);
+        let _ = self.began.lock().unwrap().send("a glance".to_owned());
+        Some(ToolsCallResult {
+            content: vec![Content::Text { text: String::new() }],
+            structured_content: Value::Object(arguments.clone()),
+            is_error: false,
         })
     }
 

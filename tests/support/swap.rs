@@ -36,6 +36,7 @@ mod links {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use serde_json::json;
     use vault_steward::note::path::VaultPath;
+    use vault_steward::vault::glance::at_a_glance;
 
     use super::meanwhile;
     use crate::vault::{TestVault, vault};
@@ -77,7 +78,12 @@ mod links {
                 || self.swap(),
                 || {
                     for round in 0..rounds {
-                        match self.vault.context.vault.open_file(&path) {
+                        let open = || self.vault.context.vault.open_file(&path);
+                        let found = match round % 2 {
+                            0 => open(),
+                            _ => at_a_glance(open).unwrap_or_else(open),
+                        };
+                        match found {
                             Ok((mut file, _)) => {
                                 let mut text = [0; 16];
                                 let length = file.read(&mut text).expect("read");
@@ -104,7 +110,10 @@ mod links {
                 || self.swap(),
                 || {
                     for round in 0..rounds {
-                        if let Ok(read) = self.vault.call("read_file", &json!({ "path": file })) {
+                        let read = || self.vault.call("read_file", &json!({ "path": file }));
+                        for read in
+                            [Some(read()), at_a_glance(read)].into_iter().flatten().flatten()
+                        {
                             assert_ne!(read.data["content"], "secret\n");
                         }
                         let change = match round % 4 {

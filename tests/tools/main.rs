@@ -7,6 +7,8 @@ mod content;
 mod daily;
 mod following;
 mod fresh;
+#[cfg(target_os = "linux")]
+mod glances;
 mod guards;
 mod history;
 mod journal;

@@ -154,6 +154,13 @@ impl Glob {
         exact.collect::<Vec<_>>().join("/")
     }
 
+    /// Whether it means everything below the folder of its [`Glob::prefix`], and nothing else.
+    pub fn is_all_below_prefix(&self) -> bool {
+        let [segments] = &self.alternatives[..] else { return false };
+        let Some((Segment::AnyDepth, above)) = segments.split_last() else { return false };
+        above.iter().all(|segment| matches!(segment, Segment::Exact(_)))
+    }
+
     /// The ending by which alone this glob tells what it means, at any depth: `.md` of `**/*.md`.
     /// Empty for `**`, which means everything.
     pub fn ending(&self) -> Option<&str> {

@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::{AS_KEY, Catalogue, Counts, Kind, NewEntry, Row, UNNAMEABLE, last, tree_order};
+use super::{
+    AS_KEY, Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, last, tree_order,
+};
 use crate::vault::scan::on_own_threads;
 
 /// Fewer gaps than this are not worth laying everything anew.
@@ -118,7 +120,14 @@ impl Catalogue {
         let (kind, unnameable) = (self.row(row).kind(), self.row(row).is(UNNAMEABLE));
         let is_note = self.entry_path(row).is_note();
         count(&mut self.counts, kind, unnameable, is_note, add);
+        if self.key(row).ends_with(NOTE_ENDING) {
+            step(&mut self.like_notes, add);
+        }
     }
+}
+
+fn step(number: &mut usize, add: bool) {
+    if add { *number += 1 } else { *number -= 1 }
 }
 
 pub(super) fn marks(entry: &NewEntry) -> u8 {
@@ -132,7 +141,7 @@ pub(super) fn marks(entry: &NewEntry) -> u8 {
 }
 
 fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: bool, add: bool) {
-    let step = |number: &mut usize| if add { *number += 1 } else { *number -= 1 };
+    let step = |number: &mut usize| step(number, add);
     if unnameable {
         return step(&mut counts.unusable);
     }

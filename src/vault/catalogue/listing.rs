@@ -3,14 +3,15 @@
 //! A glob that begins with names asks only what lies below them, one with a fixed number of
 //! components only rows of that depth, one that is an ending compares eight bytes a row. A text
 //! that every path must have is looked for in all keys at once. What is left runs over the rows,
-//! which lie in the order of time. Counted is everything that fits; given is what was asked for.
+//! which lie in the order of time. Counted is everything that fits; given is what was asked for. Where
+//! the tree tells how many that are (all below a folder, all notes), only the first are looked for.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
 use memchr::memmem;
 
-use super::{Catalogue, Entry, GONE, tree_order};
+use super::{Catalogue, Entry, GONE, NOTE_ENDING, tree_order};
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::dir::Kind;
@@ -50,15 +51,37 @@ pub struct Listing<'c> {
     pub total: usize,
 }
 
-/// In which order rows come out of a search.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// Newest first.
-    Time,
-    /// As in a tree.
-    Tree,
-    /// As they were laid.
-    Laid,
+/// Rows of a small part of the tree are walked to wherever they are; of more than this part of all
+/// that lies in question the other ways are the quicker ones.
+const SHALLOW: usize = 8;
+
+/// What was found of what is wanted.
+struct Fitting {
+    /// Rows that fit: all of them, or, where they came in the order wanted, the first ones.
+    rows: Vec<u32>,
+    /// How many fit.
+    total: usize,
+    /// Whether they stand in the order wanted.
+    in_order: bool,
+}
+
+impl Fitting {
+    /// All of them, in whatever order.
+    fn all(rows: Vec<u32>, in_order: bool) -> Self {
+        Self { total: rows.len(), rows, in_order }
+    }
+
+    /// The first `limit` of rows that come in the order wanted, all of them counted.
+    fn counted(rows: impl Iterator<Item = u32>, limit: usize) -> Self {
+        let (mut first, mut total) = (Vec::with_capacity(limit.min(1_024)), 0);
+        for row in rows {
+            if total < limit {
+                first.push(row);
+            }
+            total += 1;
+        }
+        Self { rows: first, total, in_order: true }
+    }
 }
 
 impl Catalogue {
@@ -70,46 +93,120 @@ impl Catalogue {
         limit: usize,
         view: &View,
     ) -> Listing<'_> {
-        let (mut rows, source) = self.fitting(wanted, order, view);
-        let total = rows.len();
-        match (order, source) {
-            (Order::Modified, Source::Time) | (Order::Name, Source::Tree) => {}
-            (Order::Modified, _) => {
-                first(&mut rows, limit, |a, b| self.age(*b).cmp(&self.age(*a)));
-            }
-            (Order::Name, _) => {
-                first(&mut rows, limit, |a, b| tree_order(self.path(*a), self.path(*b)));
-            }
-            (Order::Size, _) => first(&mut rows, limit, |a, b| {
-                let size = |row: &u32| Reverse(self.row(*row).size);
-                let by_path = || tree_order(self.path(*a), self.path(*b));
-                size(a).cmp(&size(b)).then_with(by_path)
-            }),
+        let Fitting { mut rows, total, in_order } = self.fitting(wanted, order, limit, view);
+        if !in_order {
+            rows = match order {
+                Order::Modified => {
+                    let newest = |row: &u32| Reverse(self.row(*row).modified);
+                    first(rows, limit, newest, |a, b| self.path(a).cmp(self.path(b)))
+                }
+                Order::Size => {
+                    let largest = |row: &u32| Reverse(self.row(*row).size);
+                    first(rows, limit, largest, |a, b| tree_order(self.path(a), self.path(b)))
+                }
+                Order::Name => {
+                    first(rows, limit, |_| (), |a, b| tree_order(self.path(a), self.path(b)))
+                }
+            };
         }
         rows.truncate(limit);
         Listing { first: rows.into_iter().map(|row| self.entry(row)).collect(), total }
     }
 
-    /// Every row that is wanted, and the order they come in.
-    fn fitting(&self, wanted: &Wanted<'_>, order: Order, view: &View) -> (Vec<u32>, Source) {
+    fn fitting(&self, wanted: &Wanted<'_>, order: Order, limit: usize, view: &View) -> Fitting {
         let ranges = self.ranges(wanted);
         let span: usize = ranges.iter().map(Range::len).sum();
         let test = Test::new(self, wanted, view);
+        let in_tree = || ranges.iter().flat_map(|range| &self.ordered[range.clone()]).copied();
+        let known = self.known_total(wanted, span, view);
+        if let (Some(total), Order::Modified | Order::Name) = (known, order) {
+            // How many there are need not be found out by looking at each.
+            let rows = match order {
+                Order::Name => Some(in_tree().filter(|row| test.fits(*row)).take(limit).collect()),
+                _ => self.newest(span, limit, &test),
+            };
+            if let Some(rows) = rows {
+                return Fitting { rows, total, in_order: true };
+            }
+        }
+        if let Some(rows) = self.shallow(&ranges, span, &test) {
+            return Fitting::all(rows, order == Order::Name);
+        }
         let far = span > self.rows.len() / 2;
         if far
             && wanted.glob.ending().is_none()
             && let Some(rows) = self.holding(wanted.glob.needle())
         {
             let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
-            return (rows.collect(), Source::Laid);
+            return Fitting::all(rows.collect(), false);
         }
         if far && order == Order::Modified {
             let rows = self.by_time.iter().rev().copied();
             let rows = rows.filter(|row| test.fits(*row) && test.is_in_folder(*row));
-            return (rows.collect(), Source::Time);
+            return Fitting::counted(rows, limit);
         }
-        let rows = ranges.into_iter().flat_map(|range| &self.ordered[range]).copied();
-        (rows.filter(|row| test.fits(*row)).collect(), Source::Tree)
+        let rows = in_tree().filter(|row| test.fits(*row));
+        match order {
+            Order::Name => Fitting::counted(rows, limit),
+            Order::Modified | Order::Size => Fitting::all(rows.collect(), false),
+        }
+    }
+
+    /// How many fit, where that is known beforehand; `span` lie where anything can.
+    fn known_total(&self, wanted: &Wanted<'_>, span: usize, view: &View) -> Option<usize> {
+        if wanted.kind.is_some() || !view.is_all() {
+            return None;
+        }
+        let all_notes = || wanted.folder.is_root() && wanted.glob.ending() == Some(NOTE_ENDING);
+        match wanted.glob.is_all_below_prefix() {
+            true => Some(span),
+            false => all_notes().then_some(self.like_notes),
+        }
+    }
+
+    /// The first `limit` that fit by time, the newest first; `None` where so few of the newest do
+    /// that it is the better way to compare the `span` that may.
+    fn newest(&self, span: usize, limit: usize, test: &Test<'_>) -> Option<Vec<u32>> {
+        let mut rows = Vec::with_capacity(limit.min(1_024));
+        for row in self.by_time.iter().rev().take(span).copied() {
+            if rows.len() == limit {
+                break;
+            }
+            if test.fits(row) && test.is_in_folder(row) {
+                rows.push(row);
+            }
+        }
+        (rows.len() == limit || span == self.by_time.len()).then_some(rows)
+    }
+
+    /// The rows that fit in the order of the tree, where the glob speaks of one depth and little
+    /// lies there or above: what lies deeper is passed over.
+    fn shallow(&self, ranges: &[Range<usize>], span: usize, test: &Test<'_>) -> Option<Vec<u32>> {
+        // What is deeper than a row can tell has the depth of the deepest it can.
+        let depth = test.depth.filter(|depth| *depth < usize::from(u8::MAX))?;
+        let mut steps = span / SHALLOW + 64;
+        let mut rows = Vec::new();
+        for range in ranges {
+            let mut at = range.start;
+            while at < range.end {
+                steps = steps.checked_sub(1)?;
+                let number = self.ordered[at];
+                let row = self.row(number);
+                at += 1;
+                if usize::from(row.depth) < depth {
+                    continue;
+                }
+                if test.fits(number) {
+                    rows.push(number);
+                }
+                if row.kind() == Kind::Folder {
+                    let folder = self.entry_path(number);
+                    let below = &self.ordered[at..range.end];
+                    at += leading(below, |row| self.entry_path(*row).is_within(folder));
+                }
+            }
+        }
+        Some(rows)
     }
 
     /// Where in the tree all lies that can be meant.
@@ -141,7 +238,7 @@ impl Catalogue {
         let mut from = 0;
         for at in memmem::find_iter(self.keys.as_bytes(), needle.as_bytes()) {
             // Keys lie in the order of the rows.
-            let later = self.rows[from..].partition_point(|row| row.key_at as usize <= at);
+            let later = leading(&self.rows[from..], |row| row.key_at as usize <= at);
             let number = from + later - 1;
             let row = &self.rows[number];
             let is_inside = at + needle.len() <= row.key_at as usize + usize::from(row.key_bytes);
@@ -157,13 +254,34 @@ impl Catalogue {
     }
 }
 
-/// Puts the first `limit` rows in order before all others.
-fn first(rows: &mut Vec<u32>, limit: usize, compare: impl Fn(&u32, &u32) -> std::cmp::Ordering) {
-    if rows.len() > limit {
-        rows.select_nth_unstable_by(limit, &compare);
-        rows.truncate(limit);
+/// How many at the beginning of `rows` are so, all of which come before all that are not. Steps that
+/// grow find it near the beginning without a look at what is far.
+fn leading<T>(rows: &[T], is_so: impl Fn(&T) -> bool) -> usize {
+    let (mut from, mut step) = (0, 1);
+    while from + step <= rows.len() && is_so(&rows[from + step - 1]) {
+        from += step;
+        step *= 2;
     }
-    rows.sort_unstable_by(compare);
+    let end = rows.len().min(from + step);
+    from + rows[from..end].partition_point(is_so)
+}
+
+/// The first `limit` rows in order: by `key`, and by `compare` where that is equal. The key of each is
+/// looked up once, since rows lie far from each other.
+fn first<K: Ord + Copy>(
+    rows: Vec<u32>,
+    limit: usize,
+    key: impl Fn(&u32) -> K,
+    compare: impl Fn(u32, u32) -> Ordering,
+) -> Vec<u32> {
+    let mut keyed: Vec<(K, u32)> = rows.into_iter().map(|row| (key(&row), row)).collect();
+    let before = |a: &(K, u32), b: &(K, u32)| a.0.cmp(&b.0).then_with(|| compare(a.1, b.1));
+    if keyed.len() > limit {
+        keyed.select_nth_unstable_by(limit, before);
+        keyed.truncate(limit);
+    }
+    keyed.sort_unstable_by(before);
+    keyed.into_iter().map(|(_, row)| row).collect()
 }
 
 /// All that decides whether one row is wanted, worked out once.

@@ -70,6 +70,9 @@ struct Row {
     marks: u8,
 }
 
+/// How the key of a note ends.
+const NOTE_ENDING: &str = ".md";
+
 /// In place of a beginning: the path is spelt like its key.
 const AS_KEY: u32 = u32::MAX;
 
@@ -99,6 +102,8 @@ pub struct Catalogue {
     targets: HashMap<u32, Box<LinkTarget>>,
     devices: Vec<u64>,
     counts: Counts,
+    /// Entries of whatever kind whose key ends as a note's does.
+    like_notes: usize,
     hasher: DefaultHashBuilder,
 }
 

@@ -20,7 +20,7 @@ mod windows_calls;
 
 use std::io;
 
-pub(super) use platform::{Folder, copy_attributes, must_stay};
+pub(super) use platform::{Folder, copy_attributes, must_stay, read_cached};
 
 use crate::note::path::VaultPath;
 

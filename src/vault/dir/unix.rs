@@ -28,6 +28,12 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
 
+// A handle to what is there, a link itself included, by which nothing can be read.
+#[cfg(target_os = "linux")]
+const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+#[cfg(not(target_os = "linux"))]
+const LOOK: OFlags = READ;
+
 /// An open directory.
 #[derive(Debug)]
 pub(in crate::vault) struct Folder(OwnedFd);
@@ -38,6 +44,18 @@ impl Folder {
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(fs::open(path, flags, Mode::empty())?))
+    }
+
+    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    #[cfg(target_os = "linux")]
+    pub fn root_meta(path: &Path) -> io::Result<Meta> {
+        Ok(from_statx(&fs::statx(fs::CWD, path, AtFlags::empty(), MASK)?))
+    }
+
+    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    #[cfg(not(target_os = "linux"))]
+    pub fn root_meta(path: &Path) -> io::Result<Meta> {
+        Ok(from_stat(&fs::stat(path)?))
     }
 
     pub fn try_clone(&self) -> io::Result<Self> {
@@ -51,6 +69,30 @@ impl Folder {
     /// Opens the regular file at `path` for reading; no component may be a link.
     pub fn open_file_at(&self, path: &VaultPath) -> io::Result<(File, Meta)> {
         regular(self.open_path(path, READ)?)
+    }
+
+    /// As [`Self::open_file_at`] where the system has all in memory that this takes, on the disk of
+    /// this folder; an error where it has not, or cannot tell.
+    pub fn open_file_cached(&self, path: &VaultPath) -> io::Result<(File, Meta)> {
+        regular(self.open_cached(path, READ)?)
+    }
+
+    /// As [`Self::stat_at`] under the same condition.
+    pub fn stat_cached(&self, path: &VaultPath) -> io::Result<Meta> {
+        meta_of_fd(self.open_cached(path, LOOK)?)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_cached(&self, path: &VaultPath, flags: OFlags) -> io::Result<OwnedFd> {
+        match beneath::available() {
+            true => Ok(beneath::open_cached(self.0.as_fd(), path.as_str(), flags)?),
+            false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_cached(&self, _: &VaultPath, _: OFlags) -> io::Result<OwnedFd> {
+        Err(io::Error::from(io::ErrorKind::WouldBlock))
     }
 
     pub(super) fn stat_path(&self, path: &VaultPath) -> io::Result<Meta> {
@@ -254,6 +296,21 @@ impl Folder {
     }
 }
 
+/// Reads the beginning of a file as far as the system has it in memory, up to the end of `buffer`; an
+/// error where it has none of it, or cannot tell.
+#[cfg(target_os = "linux")]
+pub(in crate::vault) fn read_cached(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut buffers = [io::IoSliceMut::new(buffer)];
+    let flags = rustix::io::ReadWriteFlags::NOWAIT;
+    Ok(rustix::io::preadv2(file, &mut buffers, 0, flags)?)
+}
+
+/// Where the system cannot tell what it has in memory.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize> {
+    Err(io::Error::from(io::ErrorKind::WouldBlock))
+}
+
 /// Whether a file must be rewritten in place: other names show it too, or its owner is another
 /// user whom only root could give a new file to.
 pub(in crate::vault) fn must_stay(file: &File, meta: &Meta) -> bool {
@@ -397,6 +454,9 @@ mod beneath {
     const RESOLVE: ResolveFlags =
         ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
+    /// What is in memory, on the disk where the way begins.
+    const CACHED: ResolveFlags = RESOLVE.union(ResolveFlags::CACHED).union(ResolveFlags::NO_XDEV);
+
     const UNKNOWN: u8 = 0;
     const YES: u8 = 1;
     const NO: u8 = 2;
@@ -420,6 +480,16 @@ mod beneath {
             }
             state => state == YES,
         }
+    }
+
+    /// As [`open`], if the kernel needs no disk for it: else it says `EAGAIN`, as it does where it is
+    /// not sure.
+    pub fn open_cached(
+        folder: BorrowedFd<'_>,
+        path: &str,
+        flags: OFlags,
+    ) -> rustix::io::Result<OwnedFd> {
+        fs::openat2(folder, path, flags, Mode::empty(), CACHED)
     }
 
     pub fn open(folder: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {

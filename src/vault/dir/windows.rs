@@ -34,6 +34,21 @@ impl Folder {
         Ok(Self { dir, place: path.to_owned() })
     }
 
+    /// What lies at the root's place on this machine, links followed as by [`Self::open_root`].
+    pub fn root_meta(path: &Path) -> io::Result<Meta> {
+        Self::open_root(path)?.meta()
+    }
+
+    /// The system does not tell what it has in memory.
+    pub fn open_file_cached(&self, _: &VaultPath) -> io::Result<(File, Meta)> {
+        Err(io::Error::from(io::ErrorKind::WouldBlock))
+    }
+
+    /// The system does not tell what it has in memory.
+    pub fn stat_cached(&self, _: &VaultPath) -> io::Result<Meta> {
+        Err(io::Error::from(io::ErrorKind::WouldBlock))
+    }
+
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { dir: self.dir.try_clone()?, place: self.place.clone() })
     }
@@ -200,6 +215,11 @@ impl Folder {
             || (place.starts_with(r"\\") && !place.starts_with(r"\\?\"));
         network.then_some("a network share")
     }
+}
+
+/// The system does not tell what it has in memory.
+pub(in crate::vault) fn read_cached(_: &File, _: &mut [u8]) -> io::Result<usize> {
+    Err(io::Error::from(io::ErrorKind::WouldBlock))
 }
 
 /// Whether a file must be rewritten in place: other names show it too. Its owner stays by itself.

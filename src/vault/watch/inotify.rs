@@ -142,6 +142,11 @@ impl Events {
         }
     }
 
+    /// Whether nothing has been told since the last call.
+    pub fn has_none(&self) -> bool {
+        rustix::io::ioctl_fionread(&self.fd).is_ok_and(|bytes| bytes == 0)
+    }
+
     /// What has been told since the last call. New folders are watched on the way.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
         let mut told = Vec::new();

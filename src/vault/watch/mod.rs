@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Vault, View, lock};
+use super::{Vault, View, glance, lock};
 use crate::note::path::VaultPath;
 use platform::Events;
 
@@ -162,7 +162,13 @@ impl Vault {
 
     /// What the system tells by, where it does.
     pub(super) fn events(&self) -> Option<Arc<Events>> {
-        lock(&self.0.watch).events.clone()
+        let watch = match self.0.watch.try_lock() {
+            Ok(watch) => watch,
+            // Whoever has it may be setting thousands of watches.
+            Err(_) if glance::would_wait() => return None,
+            Err(_) => lock(&self.0.watch),
+        };
+        watch.events.clone()
     }
 
     /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
@@ -174,9 +180,26 @@ impl Vault {
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
     /// it was when the question came. Cheap when nothing has happened.
     pub fn settle(&self) {
+        if glance::is_on() {
+            if !self.is_settled() {
+                glance::would_wait();
+            }
+            return;
+        }
         if let Some(events) = self.events() {
             self.take(&events);
         }
+    }
+
+    /// Whether there is nothing to be taken in, and nobody is at it: found out without waiting.
+    fn is_settled(&self) -> bool {
+        // Whoever asks has the catalogue read next.
+        if self.0.catalogue.try_read().is_err() {
+            return false;
+        }
+        let Ok(watch) = self.0.watch.try_lock() else { return false };
+        let Some(events) = &watch.events else { return true };
+        events.turn.try_lock().is_ok() && events.has_none()
     }
 
     fn take(&self, events: &Events) {

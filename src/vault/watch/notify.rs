@@ -55,6 +55,11 @@ impl Events {
     /// Folders are watched with their root: none is new to it.
     pub fn watch(&self, _vault: &Vault, _folder: &VaultPath) {}
 
+    /// Whether nothing has been told since the last call. The crate's channel does not say.
+    pub fn has_none(&self) -> bool {
+        false
+    }
+
     /// What has been told since the last call.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
         let mut told = Vec::new();

@@ -1,0 +1,132 @@
+//! Calls by a thread that must not wait: the same answers, or none at all.
+
+use std::fs;
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+use vault_steward::tools::{Answer, ToolError};
+use vault_steward::vault::glance::at_a_glance;
+
+use crate::abilities::{Ability, can};
+use crate::vault::{TestVault, vault};
+
+type Called = Result<Answer<Value>, ToolError>;
+
+fn glance(vault: &TestVault, tool: &str, arguments: &Value) -> Option<Called> {
+    at_a_glance(|| vault.call(tool, arguments))
+}
+
+fn ground() -> TestVault {
+    let vault = vault(&[
+        ("Projects/My Note.md", "---\nstatus: open\n---\n# Garden\none\n"),
+        ("Projects/Deep/other.md", "two\n"),
+        ("top.md", "three\n"),
+    ]);
+    vault.context.vault.watch();
+    vault
+}
+
+#[test]
+fn a_glance_sees_what_a_look_sees() {
+    if !can(Ability::Glances) {
+        return;
+    }
+    let vault = ground();
+    let note = "projects/my note";
+    for (tool, arguments) in [
+        ("read_file", json!({"path": note})),
+        ("read_file", json!({"path": note, "start_line": 4, "end_line": 4})),
+        ("read_file", json!({"path": note, "start_line": 99})),
+        ("read_file", json!({"path": ".obsidian/app.json"})),
+        ("read_file", json!({"path": "x/../.obsidian/app.json"})),
+        ("read_file", json!({"path": "../outside.md"})),
+        ("read_file", json!({"path": "Projects"})),
+        ("read_file", json!({})),
+        ("get_properties", json!({"path": note})),
+        ("get_file_info", json!({"path": note})),
+        ("get_file_info", json!({"path": "projects"})),
+        ("list_files", json!({})),
+        ("list_files", json!({"pattern": "**/*.md"})),
+        ("list_files", json!({"pattern": "*.png"})),
+        ("list_files", json!({"pattern": ".."})),
+    ] {
+        // A first look may change when a file was looked at last.
+        let _ = vault.call(tool, &arguments);
+        let looked = vault.call(tool, &arguments);
+        let seen = glance(&vault, tool, &arguments);
+        assert_eq!(seen, Some(looked), "{tool} {arguments}");
+    }
+}
+
+/// Whatever might have to wait for the disk, or for another, is left to who may wait.
+#[test]
+fn what_takes_more_than_a_glance_is_left() {
+    if !can(Ability::Glances) || !can(Ability::SymbolicLinks) || !can(Ability::HardLinks) {
+        return;
+    }
+    let vault = ground();
+    std::os::unix::fs::symlink("top.md", vault.place.join("way.md")).expect("linked");
+    fs::hard_link(vault.place.join("top.md"), vault.place.join("twin.md")).expect("linked");
+    vault.put("large.md", &"x".repeat(300 << 10));
+    for path in ["way.md", "twin.md", "large.md", "top.md", "nowhere.md", "Projects/way/x.md"] {
+        let arguments = json!({"path": path});
+        let looked = vault.call("read_file", &arguments);
+        assert_eq!(looked.is_ok(), vault.exists(path), "{path}");
+        assert_eq!(glance(&vault, "read_file", &arguments), None, "{path}");
+    }
+    // What others have changed and nobody has taken in yet.
+    let (note, arguments) = ("Projects/Deep/other.md", json!({"path": "Projects/Deep/other.md"}));
+    for round in 0..50 {
+        let text = format!("round {round} {}\n", "x".repeat(round));
+        vault.put(note, &text);
+        if let Some(seen) = glance(&vault, "read_file", &arguments) {
+            assert_eq!(seen.expect("it is there").data["content"], text, "never an old one");
+        }
+        vault.put(&format!("New {round}.md"), "new");
+        let listed =
+            glance(&vault, "list_files", &json!({"pattern": "New *", "max_results": 1000}));
+        if let Some(listed) = listed {
+            assert_eq!(listed.expect("a list").data["total"], round + 1);
+        }
+    }
+    vault.context.vault.stop();
+}
+
+#[test]
+fn where_changes_are_not_told_a_list_takes_more_than_a_glance() {
+    if !can(Ability::Glances) {
+        return;
+    }
+    let vault = vault(&[("a.md", "a")]);
+    assert_eq!(glance(&vault, "list_files", &json!({})), None);
+    assert_eq!(vault.ok("list_files", json!({}))["total"], 1);
+}
+
+/// A slow disk is waited for by those alone who want something of it.
+#[test]
+fn what_the_system_does_not_have_in_memory_is_left() {
+    if !can(Ability::Glances) {
+        return;
+    }
+    let vault = ground();
+    let arguments = json!({"path": "top.md"});
+    let mut is_left = false;
+    for round in 0..100 {
+        let text = format!("round {round}\n");
+        let mut file = fs::File::create(vault.place.join("top.md")).expect("there");
+        file.write_all(text.as_bytes()).expect("written");
+        file.sync_all().expect("on the disk");
+        vault.ok("list_files", json!({}));
+        vault.ok("get_file_info", json!({"path": "top.md"}));
+        let was_seen = glance(&vault, "read_file", &arguments).is_some();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("advised");
+        is_left = was_seen && glance(&vault, "read_file", &arguments).is_none();
+        if is_left {
+            break;
+        }
+    }
+    assert!(is_left, "the system never let go of the file's text");
+    vault.ok("read_file", arguments.clone());
+    let seen = glance(&vault, "read_file", &arguments).expect("now it has it in memory");
+    assert!(seen.expect("it is there").text.contains("round"));
+}
