@@ -235,7 +235,7 @@ pub fn open(
     handles::raise_limit();
     let vault = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&vault, state)?;
-    Ok(context(vault, state, Store::at(state), config))
+    Ok(context(vault, Store::at(state), config))
 }
 
 fn not_opened(error: VaultError) -> StartError {
@@ -243,7 +243,7 @@ fn not_opened(error: VaultError) -> StartError {
 }
 
 /// What tools work on: this vault, and a journal in this store.
-fn context(vault: Vault, state: &Path, store: Store, config: &Config) -> Context {
+fn context(vault: Vault, store: Store, config: &Config) -> Context {
     let journal = Journal::open(vault.clone(), store, config.journal.clone());
     let conversations = kept_conversations(journal.store().another(), config);
     let settings = tool_settings(config);
@@ -288,7 +288,7 @@ fn open_both(
     });
     let vault = vault.map_err(not_opened)?;
     check_mounted(&vault, state)?;
-    Ok((context(vault, state, store, config), prepared))
+    Ok((context(vault, store, config), prepared))
 }
 
 /// The conversations that are kept in this store.

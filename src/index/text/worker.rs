@@ -196,9 +196,9 @@ impl Inner {
             for (entry, id) in notes().zip(0_u32..) {
                 all += 1;
                 let here = (Reverse(entry.modified), entry.path().as_str());
-                let place = |(path, note): &(&str, SavedNote)| (Reverse(note.stamp.1), *path);
-                while kept.next_if(|kept| place(kept) < here).is_some() {}
-                let same = kept.next_if(|kept| place(kept) == here);
+                let place = |stamp: Stamp| Reverse(stamp.1);
+                while kept.next_if(|(path, note)| (place(note.stamp), *path) < here).is_some() {}
+                let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
                 if let Some((_, note)) = same
                     && note.stamp == (entry.size, entry.modified)
                     && note.inode == entry.id.inode
