@@ -1,14 +1,14 @@
 //! `state.db`: opened with every safety on, its format made or brought up to date by hand.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{DATABASE, StoreError};
+use super::{DATABASE, StoreError, head};
 use crate::chaos;
 
 /// `VSJ1`: says that a database is the steward's journal.
@@ -213,14 +213,11 @@ pub(super) enum Look {
 /// [`StoreError::Newer`]; as the system says.
 pub(super) fn look(place: &Path) -> Result<Look, StoreError> {
     let failed = |source| StoreError::Io { action: "open", place: place.to_owned(), source };
-    let mut file = match File::open(place) {
-        Ok(file) => file,
+    let head = match head::of(place) {
+        Ok(head) => head,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Look::Absent),
         Err(error) => return Err(failed(error)),
     };
-    let mut head = Vec::new();
-    let read = Read::by_ref(&mut file).take(100).read_to_end(&mut head);
-    read.map_err(failed)?;
     if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
         let what = if head.is_empty() { "it is empty" } else { "it is no database" };
         return Ok(Look::Damaged(what.to_owned()));
@@ -367,6 +364,39 @@ mod tests {
             std::fs::copy(&from, beside(&copy.path().join(DATABASE), suffix)).unwrap();
         }
         copy
+    }
+
+    /// The locks that this process has on a file, as the kernel tells them.
+    #[cfg(target_os = "linux")]
+    fn locks(place: &Path) -> usize {
+        use std::os::unix::fs::MetadataExt;
+        let file = format!(":{}", std::fs::metadata(place).unwrap().ino());
+        let process = std::process::id().to_string();
+        let all = std::fs::read_to_string("/proc/locks").unwrap();
+        let ours = |line: &&str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.contains(&process.as_str()) && words.iter().any(|word| word.ends_with(&file))
+        };
+        all.lines().filter(ours).count()
+    }
+
+    /// A handle of the file that is closed lets go of the locks of every connection of this process:
+    /// then another process that ends takes away the log that this one goes on writing to.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_second_connection_leaves_the_first_one_its_locks() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Database::open(folder.path()).unwrap();
+        let place = folder.path().join(DATABASE);
+        let before = locks(&place);
+        assert!(before > 0, "it has none to lose");
+        let second = Database::open(folder.path()).unwrap();
+        assert!(locks(&place) >= before, "{} of {before} are left", locks(&place));
+        drop(second);
+        assert!(matches!(look(&place), Ok(Look::Fine)));
+        assert!(locks(&place) >= before, "{} of {before} are left", locks(&place));
+        drop(first);
+        assert_eq!(locks(&place), 0);
     }
 
     fn numbers(database: &Database) -> i64 {

@@ -23,6 +23,7 @@ pub mod blobs;
 pub mod conversations;
 mod database;
 mod error;
+mod head;
 pub mod inbox;
 pub mod journal;
 mod repair;
