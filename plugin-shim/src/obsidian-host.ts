@@ -23,14 +23,19 @@ const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
 export class ObsidianHost implements Host {
   readonly kind = "obsidian";
 
+  readonly #app: App;
+  readonly #address: () => string;
   /** `address` is where the daemon is looked for. */
   constructor(
-    private readonly app: App,
-    private readonly address: () => string,
-  ) {}
+    app: App,
+    address: () => string,
+  ) {
+    this.#app = app;
+    this.#address = address;
+  }
 
   openNote(path: string, options?: OpenOptions): void {
-    openFile(this.app, path, options).catch((error: unknown) => {
+    openFile(this.#app, path, options).catch((error: unknown) => {
       this.notice(error instanceof CallError ? error.advice : String(error));
     });
   }
@@ -41,13 +46,13 @@ export class ObsidianHost implements Host {
   }
 
   activeNote(): ActiveNote | null {
-    const note = activeNote(this.app);
+    const note = activeNote(this.#app);
     if (note === null) return null;
     return { path: note.path, selection: note.selection?.text };
   }
 
   onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe {
-    const { workspace } = this.app;
+    const { workspace } = this.#app;
     const opened = workspace.on("file-open", () => heard(this.activeNote()));
     return () => workspace.offref(opened);
   }
@@ -58,7 +63,7 @@ export class ObsidianHost implements Host {
 
   confirm(text: string, action: string): Promise<boolean> {
     return new Promise((resolve) => {
-      const modal = new ConfirmationModal(this.app);
+      const modal = new ConfirmationModal(this.#app);
       setWords(modal.contentEl, text);
       modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
       modal.addCancelButton();
@@ -73,7 +78,7 @@ export class ObsidianHost implements Host {
   }
 
   resolveLink(linkpath: string, from: string): string | null {
-    return this.app.metadataCache.getFirstLinkpathDest(linkpath, from)?.path ?? null;
+    return this.#app.metadataCache.getFirstLinkpathDest(linkpath, from)?.path ?? null;
   }
 
   icon(element: HTMLElement, name: string): void {
@@ -88,10 +93,10 @@ export class ObsidianHost implements Host {
   }
 
   command(name: string): string {
-    const { adapter } = this.app.vault;
+    const { adapter } = this.#app.vault;
     if (!(adapter instanceof FileSystemAdapter)) return `steward ${name}`;
     // It has to listen where it is looked for: with several vaults each has a port of its own.
-    const [port = USUAL] = /\d+$/.exec(this.address()) ?? [];
+    const [port = USUAL] = /\d+$/.exec(this.#address()) ?? [];
     const at = name === "pair" || port === USUAL ? "" : ` --port ${port}`;
     return `steward ${name} --vault ${quoted(adapter.getBasePath(), Platform.isWin)}${at}`;
   }

@@ -60,41 +60,49 @@ export interface AddressBook {
 
 /** Pairs this vault with a daemon, and undoes that. */
 export class Pairing {
+  readonly #app: App;
+  readonly #book: AddressBook;
+  readonly #connection: Connection;
+
   constructor(
-    private readonly app: App,
-    private readonly book: AddressBook,
-    private readonly connection: Connection,
-  ) {}
+    app: App,
+    book: AddressBook,
+    connection: Connection,
+  ) {
+    this.#app = app;
+    this.#book = book;
+    this.#connection = connection;
+  }
 
   /** Whether there is a token, be it right or not. */
   get paired(): boolean {
-    return readToken(this.app) !== null;
+    return readToken(this.#app) !== null;
   }
 
   /** Where the daemon is looked for. */
   get address(): string {
-    return this.book.address;
+    return this.#book.address;
   }
 
   /** Keeps a token, and an address with it, and connects. */
   async pair({ token, address }: PairingLink): Promise<void> {
-    keepToken(this.app, token);
+    keepToken(this.#app, token);
     if (address !== undefined) await this.move(address);
-    this.connection.retryNow();
+    this.#connection.retryNow();
   }
 
   /** Looks for the daemon elsewhere. The address must be one (`endpoint`). */
   async move(address: string): Promise<void> {
-    this.book.address = address;
-    await this.book.save();
-    this.connection.retryNow();
+    this.#book.address = address;
+    await this.#book.save();
+    this.#connection.retryNow();
   }
 
   /** Forgets the token. The daemon still takes it, until `steward token --rotate`. */
   forget(): void {
-    keepToken(this.app, "");
-    this.connection.stop();
-    this.connection.start();
+    keepToken(this.#app, "");
+    this.#connection.stop();
+    this.#connection.start();
   }
 
   /**
@@ -104,11 +112,11 @@ export class Pairing {
   async follow(data: ObsidianProtocolData, host: Pick<Host, "confirm" | "notice">): Promise<void> {
     const link = parseLink(data);
     if ("problem" in link) return host.notice(link.problem);
-    const where = link.address ?? this.book.address;
+    const where = link.address ?? this.#book.address;
     const question = `Pair this vault with the daemon at ${where}? Agree only if you have just run \`steward pair\` yourself.`;
     if (!(await host.confirm(question, "Pair"))) return;
-    const same = readToken(this.app) === link.token && where === this.book.address;
-    if (same && this.connection.state.kind === "connected") {
+    const same = readToken(this.#app) === link.token && where === this.#book.address;
+    if (same && this.#connection.state.kind === "connected") {
       return host.notice("Paired already: the steward is connected");
     }
     this.#tellOnce(host);
@@ -117,7 +125,7 @@ export class Pairing {
 
   /** Says what the next try to connect comes to. */
   #tellOnce(host: Pick<Host, "notice">): void {
-    const end = this.connection.onState(({ kind, detail }) => {
+    const end = this.#connection.onState(({ kind, detail }) => {
       if (kind === "connecting") return;
       end();
       if (kind === "connected") host.notice("Paired: the steward is connected");

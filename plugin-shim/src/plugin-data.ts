@@ -9,15 +9,19 @@ import type { AddressBook } from "./pairing";
 export class PluginData implements AddressBook {
   address = DEFAULT_ADDRESS;
 
-  constructor(private readonly plugin: Plugin) {}
+  readonly #plugin: Plugin;
+
+  constructor(plugin: Plugin) {
+    this.#plugin = plugin;
+  }
 
   /** Reads them; what is missing or makes no sense is as it would be without the file. */
   async load(): Promise<void> {
-    const kept = (await this.plugin.loadData()) as { address?: unknown } | null;
+    const kept = (await this.#plugin.loadData()) as { address?: unknown } | null;
     this.address = typeof kept?.address === "string" ? kept.address : DEFAULT_ADDRESS;
   }
 
   async save(): Promise<void> {
-    await this.plugin.saveData({ address: this.address });
+    await this.#plugin.saveData({ address: this.address });
   }
 }

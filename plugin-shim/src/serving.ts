@@ -26,8 +26,11 @@ export class Serving {
   readonly #servers = new Map<string, Set<Serve>>();
   readonly #open = new Map<RequestId, Open>();
 
+  readonly #send: (id: RequestId, outcome: Outcome) => void;
   /** `send` brings an answer to the daemon; it is not called for what is no longer wanted. */
-  constructor(private readonly send: (id: RequestId, outcome: Outcome) => void) {}
+  constructor(send: (id: RequestId, outcome: Outcome) => void) {
+    this.#send = send;
+  }
 
   /** Serves requests of that name, those that wait already included. */
   add(name: string, serve: Serve): Unsubscribe {
@@ -57,7 +60,7 @@ export class Serving {
     const servers = this.#servers.get(name);
     if (servers === undefined || servers.size === 0) {
       if (PATIENT.has(name)) this.#open.set(id, open);
-      else this.send(id, { error: unavailable(name) });
+      else this.#send(id, { error: unavailable(name) });
       return;
     }
     this.#open.set(id, open);
@@ -100,7 +103,7 @@ export class Serving {
     this.#open.delete(open.id);
     for (const controller of open.serving.values()) controller.abort();
     open.serving.clear();
-    if (outcome !== null) this.send(open.id, outcome);
+    if (outcome !== null) this.#send(open.id, outcome);
   }
 }
 

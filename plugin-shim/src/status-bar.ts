@@ -15,38 +15,47 @@ export interface Status {
 
 /** Shows it for as long as it is loaded; a click does what is given. */
 export class StatusBar extends Component {
+  readonly #element: HTMLElement;
+  readonly #connection: Connection;
+  readonly #activity: Activity;
+  readonly #clicked: () => void;
+
   constructor(
-    private readonly element: HTMLElement,
-    private readonly connection: Connection,
-    private readonly activity: Activity,
-    private readonly clicked: () => void,
+    element: HTMLElement,
+    connection: Connection,
+    activity: Activity,
+    clicked: () => void,
   ) {
     super();
+    this.#element = element;
+    this.#connection = connection;
+    this.#activity = activity;
+    this.#clicked = clicked;
   }
 
   override onload(): void {
-    const { element } = this;
+    const element = this.#element;
     element.addClass("vault-steward-status", "mod-clickable");
     element.setAttribute("role", "button");
     element.setAttribute("tabindex", "0");
     element.setAttribute("data-tooltip-position", "top");
     const icon = element.createSpan({ cls: "vault-steward-status-icon" });
     const text = element.createSpan();
-    this.registerDomEvent(element, "click", () => this.clicked());
+    this.registerDomEvent(element, "click", () => this.#clicked());
     this.registerDomEvent(element, "keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
-      this.clicked();
+      this.#clicked();
     });
     const show = (): void => {
-      const status = statusOf(this.connection.state, this.activity);
+      const status = statusOf(this.#connection.state, this.#activity);
       setIcon(icon, status.icon);
       text.setText(status.text);
       element.setAttribute("aria-label", status.label);
     };
     show();
-    this.register(this.connection.onState(show));
-    this.register(this.activity.onChange(show));
+    this.register(this.#connection.onState(show));
+    this.register(this.#activity.onChange(show));
   }
 }
 

@@ -16,7 +16,7 @@ vi.mock("obsidian", async (original) => ({
 
 describe("a formula", () => {
   it("is drawn by Obsidian, once what that takes is loaded", async () => {
-    const drawn = await new ObsidianHost({} as App).math("x^2", true);
+    const drawn = await new ObsidianHost({} as App, () => "").math("x^2", true);
     expect(drawn.tagName).toBe("MJX-CONTAINER");
     expect(order).toEqual(["loaded", "rendered x^2 true", "finished"]);
   });

@@ -170,6 +170,8 @@ describe("loading", () => {
     obsidian.there = false;
     daemon.last.lose();
     await vi.advanceTimersByTimeAsync(1_000);
+    // What is signed is signed beside the clock.
+    await settle();
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: not running");
     obsidian.there = true;
     await vi.advanceTimersByTimeAsync(6_000);

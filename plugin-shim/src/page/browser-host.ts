@@ -10,21 +10,26 @@ const STAYS = 5_000;
 
 export class BrowserHost implements Host {
   readonly kind = "browser";
-  private readonly notices: HTMLElement;
+  readonly #notices: HTMLElement;
+
+  readonly #document: Document;
+  readonly #connection: () => Connection;
 
   constructor(
-    private readonly document: Document,
-    private readonly connection: () => Connection,
+    document: Document,
+    connection: () => Connection,
   ) {
-    this.notices = element(document, "div", { class: "page-notices", attributes: { role: "status" } });
-    document.body.appendChild(this.notices);
+    this.#document = document;
+    this.#connection = connection;
+    this.#notices = element(document, "div", { class: "page-notices", attributes: { role: "status" } });
+    document.body.appendChild(this.#notices);
   }
 
   openNote(path: string, options: OpenOptions = {}): void {
     const { line } = options;
     // A link may name a heading; the file is what can be opened.
     const file = path.split("#")[0] ?? path;
-    this.connection()
+    this.#connection()
       .call("_vault/host/request", { operation: "open", path: file, line })
       .then(
         ({ client }) => this.notice(`Opened in ${client}`),
@@ -37,7 +42,7 @@ export class BrowserHost implements Host {
   }
 
   openExternal(url: string): void {
-    this.document.defaultView?.open(url, "_blank", "noopener,noreferrer");
+    this.#document.defaultView?.open(url, "_blank", "noopener,noreferrer");
   }
 
   activeNote(): ActiveNote | null {
@@ -49,23 +54,23 @@ export class BrowserHost implements Host {
   }
 
   notice(text: string): void {
-    const made = element(this.document, "div", { class: "page-notice", text, attributes: { dir: "auto" } });
-    this.notices.appendChild(made);
-    this.document.defaultView?.setTimeout(() => made.remove(), STAYS);
+    const made = element(this.#document, "div", { class: "page-notice", text, attributes: { dir: "auto" } });
+    this.#notices.appendChild(made);
+    this.#document.defaultView?.setTimeout(() => made.remove(), STAYS);
   }
 
   confirm(text: string, action: string): Promise<boolean> {
-    const cancel = element(this.document, "button", { class: "vs-button", text: "Cancel", attributes: { value: "no", autofocus: true } });
-    const agree = element(this.document, "button", { class: "vs-button mod-warning", text: action, attributes: { value: "yes" } });
+    const cancel = element(this.#document, "button", { class: "vs-button", text: "Cancel", attributes: { value: "no", autofocus: true } });
+    const agree = element(this.#document, "button", { class: "vs-button mod-warning", text: action, attributes: { value: "yes" } });
     const form = element(
-      this.document,
+      this.#document,
       "form",
       { attributes: { method: "dialog" } },
-      element(this.document, "p", { text, attributes: { dir: "auto" } }),
-      element(this.document, "div", { class: "page-dialog-buttons" }, cancel, agree),
+      element(this.#document, "p", { text, attributes: { dir: "auto" } }),
+      element(this.#document, "div", { class: "page-dialog-buttons" }, cancel, agree),
     );
-    const dialog = element(this.document, "dialog", { class: "page-dialog", attributes: { "aria-label": action } }, form);
-    this.document.body.appendChild(dialog);
+    const dialog = element(this.#document, "dialog", { class: "page-dialog", attributes: { "aria-label": action } }, form);
+    this.#document.body.appendChild(dialog);
     return new Promise((resolve) => {
       dialog.addEventListener(
         "close",
@@ -80,7 +85,7 @@ export class BrowserHost implements Host {
   }
 
   async copy(text: string): Promise<void> {
-    const clipboard = this.document.defaultView?.navigator.clipboard;
+    const clipboard = this.#document.defaultView?.navigator.clipboard;
     if (!clipboard) throw new Error("this browser gives no clipboard");
     await clipboard.writeText(text);
   }

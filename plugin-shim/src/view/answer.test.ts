@@ -5,29 +5,29 @@ import { Scope } from "./scope";
 
 /** A window whose frames and timers run when a test says so; each look at the clock costs a little. */
 class Time {
-  private frames: (() => void)[] = [];
-  private timers: (() => void)[] = [];
-  private clock = 0;
-  readonly scope = new Scope(() => this.window);
+  #frames: (() => void)[] = [];
+  #timers: (() => void)[] = [];
+  #clock = 0;
+  readonly scope = new Scope(() => this.#window);
   cost = 0.1;
 
-  private readonly window = {
-    requestAnimationFrame: (call: () => void) => this.frames.push(call),
+  readonly #window = {
+    requestAnimationFrame: (call: () => void) => this.#frames.push(call),
     cancelAnimationFrame: () => undefined,
-    setTimeout: (call: () => void) => this.timers.push(call),
+    setTimeout: (call: () => void) => this.#timers.push(call),
     clearTimeout: () => undefined,
   } as unknown as Window;
 
-  now = (): number => (this.clock += this.cost);
+  now = (): number => (this.#clock += this.cost);
 
   frame(): number {
-    const due = this.frames.splice(0);
+    const due = this.#frames.splice(0);
     due.forEach((call) => call());
     return due.length;
   }
 
   task(): number {
-    const due = this.timers.splice(0);
+    const due = this.#timers.splice(0);
     due.forEach((call) => call());
     return due.length;
   }

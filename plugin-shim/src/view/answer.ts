@@ -30,98 +30,112 @@ type InTime = () => boolean;
 
 /** Draws the texts of a view: the end of each in frames, what lies far before it between them. */
 export class Painter {
-  private readonly near = new Set<Answer>();
-  private readonly far = new Set<Answer>();
-  private readonly formulas: HTMLElement[] = [];
-  private frame: (() => void) | null = null;
-  private task: (() => void) | null = null;
+  readonly #near = new Set<Answer>();
+  readonly #far = new Set<Answer>();
+  readonly #formulas: HTMLElement[] = [];
+  /** Whether a frame is asked for, and whether a task is. */
+  #inFrame = false;
+  #inTask = false;
+
+  readonly #scope: Scope;
+  readonly #now: () => number;
+  readonly #math: Host["math"];
 
   constructor(
-    private readonly scope: Scope,
-    private readonly now: () => number,
-    private readonly math: Host["math"],
-  ) {}
+    scope: Scope,
+    now: () => number,
+    math: Host["math"],
+  ) {
+    this.#scope = scope;
+    this.#now = now;
+    this.#math = math;
+  }
 
   /** Gets ready, before anything is to be drawn, what the first text takes. */
   warmUp(): void {
     const steps = warmUp();
     const step = (): void => {
-      const inTime = this.within(FAR_BUDGET);
+      const inTime = this.#within(FAR_BUDGET);
       do if (steps.next().done === true) return;
       while (inTime());
-      this.scope.after(0, step);
+      this.#scope.after(0, step);
     };
-    this.scope.frame(() => this.scope.after(0, step));
+    this.#scope.frame(() => this.#scope.after(0, step));
   }
 
   /** Has a text drawn in the next frame. */
   want(answer: Answer): void {
-    this.near.add(answer);
-    this.plan();
+    this.#near.add(answer);
+    this.#plan();
   }
 
   /** A piece is drawn that stays: what takes longer to draw in it is drawn later. */
   drew(piece: HTMLElement): void {
-    if (this.math) this.formulas.push(...piece.querySelectorAll<HTMLElement>(".vs-math"));
+    if (this.#math) this.#formulas.push(...piece.querySelectorAll<HTMLElement>(".vs-math"));
   }
 
   /** Draws now all of the text that an element is in. */
   finish(within: Element): void {
-    for (const answer of this.far) if (answer.root.contains(within)) answer.fill(() => true);
+    for (const answer of this.#far) if (answer.root.contains(within)) answer.fill(() => true);
   }
 
   forget(answer: Answer): void {
-    this.near.delete(answer);
-    this.far.delete(answer);
+    this.#near.delete(answer);
+    this.#far.delete(answer);
   }
 
-  private plan(): void {
-    if (this.scope.ended) return;
-    if (this.near.size > 0) this.frame ??= this.scope.frame(() => this.paint());
-    else if (this.far.size + this.formulas.length > 0) this.task ??= this.scope.after(0, () => this.fill());
+  #plan(): void {
+    if (this.#scope.ended) return;
+    if (this.#near.size > 0) {
+      if (!this.#inFrame) this.#scope.frame(() => this.#paint());
+      this.#inFrame = true;
+    } else if (this.#far.size + this.#formulas.length > 0) {
+      if (!this.#inTask) this.#scope.after(0, () => this.#fill());
+      this.#inTask = true;
+    }
   }
 
-  private paint(): void {
-    this.frame = null;
-    const inTime = this.within(BUDGET);
+  #paint(): void {
+    this.#inFrame = false;
+    const inTime = this.#within(BUDGET);
     // The newest first: it is what a person looks at.
-    for (const answer of [...this.near].reverse()) {
+    for (const answer of [...this.#near].reverse()) {
       if (answer.paint(inTime)) {
-        this.near.delete(answer);
-        if (answer.waits) this.far.add(answer);
+        this.#near.delete(answer);
+        if (answer.waits) this.#far.add(answer);
       }
       if (!inTime()) break;
     }
-    this.plan();
+    this.#plan();
   }
 
-  private fill(): void {
-    this.task = null;
-    const inTime = this.within(FAR_BUDGET);
-    for (const answer of [...this.far].reverse()) {
-      if (answer.fill(inTime)) this.far.delete(answer);
+  #fill(): void {
+    this.#inTask = false;
+    const inTime = this.#within(FAR_BUDGET);
+    for (const answer of [...this.#far].reverse()) {
+      if (answer.fill(inTime)) this.#far.delete(answer);
       if (!inTime()) break;
     }
     // One alone may take as long as a piece of text.
-    const formula = inTime() ? this.formulas.shift() : undefined;
-    if (formula?.isConnected) void this.drawMath(formula);
-    this.plan();
+    const formula = inTime() ? this.#formulas.shift() : undefined;
+    if (formula?.isConnected) void this.#drawMath(formula);
+    this.#plan();
   }
 
-  private async drawMath(formula: HTMLElement): Promise<void> {
+  async #drawMath(formula: HTMLElement): Promise<void> {
     const tex = formula.textContent ?? "";
     if (tex.length > LONGEST_TEX || UNSAFE_TEX.test(tex)) return;
     try {
-      const drawn = await this.math?.(tex, formula.classList.contains("is-block"));
+      const drawn = await this.#math?.(tex, formula.classList.contains("is-block"));
       if (drawn) formula.replaceWith(drawn);
     } catch {
       // It stays as it was written.
     }
   }
 
-  private within(milliseconds: number): InTime {
-    const end = this.now() + milliseconds;
-    return () => this.now() < end;
+  #within(milliseconds: number): InTime {
+    const end = this.#now() + milliseconds;
+    return () => this.#now() < end;
   }
 }
 
@@ -138,82 +152,85 @@ interface Group {
 /** One text in an element of its own. */
 export class Answer {
   readonly root: HTMLElement;
-  private segments = new Segments();
-  private text = "";
-  private read = 0;
-  private isOver = false;
-  private isFinished = false;
-  private groups: Group[] = [];
+  #segments = new Segments();
+  #text = "";
+  #read = 0;
+  #isOver = false;
+  #isFinished = false;
+  #groups: Group[] = [];
   /** Groups before this one are drawn. */
-  private drawnTo = 0;
-  private open: HTMLElement | null = null;
+  #drawnTo = 0;
+  #open: HTMLElement | null = null;
+
+  readonly #painter: Painter;
 
   constructor(
     near: Node,
-    private readonly painter: Painter,
+    painter: Painter,
   ) {
+    this.#painter = painter;
     this.root = box(near, "vs-markdown");
   }
 
   /** Shows this text; `over` where no more of it comes. What was drawn of it stays. */
   set(text: string, over: boolean): void {
-    if (text === this.text && over === this.isOver) return;
-    if (this.isOver || !text.startsWith(this.text)) this.restart();
-    this.text = text;
-    this.isOver = over;
-    this.painter.want(this);
+    if (text === this.#text && over === this.#isOver) return;
+    if (this.#isOver || !text.startsWith(this.#text)) this.#restart();
+    this.#text = text;
+    this.#isOver = over;
+    this.#painter.want(this);
   }
 
   /** Whether something far from the end is not drawn yet. */
   get waits(): boolean {
-    return this.groups.some((group, at) => at >= this.drawnTo && group.waiting.length > 0);
+    return this.#groups.some((group, at) => at >= this.#drawnTo && group.waiting.length > 0);
   }
 
   /** Draws the end as far as there is time; answers whether it stands. */
   paint(inTime: InTime): boolean {
-    if (!this.cut(inTime)) return false;
-    this.closed();
-    const first = Math.max(0, this.groups.length - NEAR);
-    for (let at = this.groups.length - 1; at >= first; at--) {
-      const group = this.groups[at];
-      if (group && !this.draw(group, inTime)) return false;
+    if (!this.#cut(inTime)) return false;
+    this.#closed();
+    const first = Math.max(0, this.#groups.length - NEAR);
+    for (let at = this.#groups.length - 1; at >= first; at--) {
+      const group = this.#groups[at];
+      if (group && !this.#draw(group, inTime)) return false;
     }
-    const open = this.segments.open();
+    const open = this.#segments.open();
     if (open) {
-      this.open = drawSegment(this.root, open);
-      this.place(open.continues).root.appendChild(this.open);
+      this.#open = drawSegment(this.root, open);
+      this.#place(open.continues).root.appendChild(this.#open);
     }
     return true;
   }
 
   /** Draws what is far from the end; answers whether all of it stands. */
   fill(inTime: InTime): boolean {
-    for (let at = this.groups.length - 1; at >= this.drawnTo; at--) {
-      const group = this.groups[at];
-      if (group && !this.draw(group, inTime)) return false;
+    for (let at = this.#groups.length - 1; at >= this.#drawnTo; at--) {
+      const group = this.#groups[at];
+      if (group && !this.#draw(group, inTime)) return false;
     }
-    this.drawnTo = Math.max(0, this.groups.length - 1);
+    this.#drawnTo = Math.max(0, this.#groups.length - 1);
     return true;
   }
 
   end(): void {
-    this.painter.forget(this);
+    this.#painter.forget(this);
   }
 
   /** Cuts what has come into pieces, each in its group; answers whether all has been. */
-  private cut(inTime: InTime): boolean {
-    while (this.read < this.text.length) {
-      const to = Math.min(this.text.length, this.read + READ);
-      this.segments.write(this.text.slice(this.read, to));
-      this.read = to;
-      if (!inTime() && to < this.text.length) return false;
+  #cut(inTime: InTime): boolean {
+    while (this.#read < this.#text.length) {
+      const to = Math.min(this.#text.length, this.#read + READ);
+      this.#segments.write(this.#text.slice(this.#read, to));
+      this.#read = to;
+      if (!inTime() && to < this.#text.length) return false;
     }
-    if (this.isOver && !this.isFinished) {
-      this.isFinished = true;
-      this.segments.finish();
+    if (this.#isOver && !this.#isFinished) {
+      this.#isFinished = true;
+      this.#segments.finish();
     }
-    for (const segment of this.segments.take()) {
-      const group = this.place(segment.continues);
+    for (const segment of this.#segments.take()) {
+      const group = this.#place(segment.continues);
       group.waiting.push(segment);
       group.pieces += 1;
       group.lines += linesOf(segment.text);
@@ -223,11 +240,11 @@ export class Answer {
   }
 
   /** Draws what waits in a group; answers whether all of it is drawn. */
-  private draw(group: Group, inTime: InTime): boolean {
+  #draw(group: Group, inTime: InTime): boolean {
     if (group.waiting.length === 0) return true;
     while (group.waiting.length > 0) {
       const segment = group.waiting.shift();
-      if (segment) this.painter.drew(group.root.appendChild(drawSegment(this.root, segment)));
+      if (segment) this.#painter.drew(group.root.appendChild(drawSegment(this.root, segment)));
       if (group.waiting.length > 0 && !inTime()) return false;
     }
     group.root.style.removeProperty("min-height");
@@ -235,30 +252,30 @@ export class Answer {
   }
 
   /** The group that the next piece falls into. */
-  private place(continues: boolean): Group {
-    const last = this.groups[this.groups.length - 1];
+  #place(continues: boolean): Group {
+    const last = this.#groups[this.#groups.length - 1];
     if (last && last.pieces < PIECES && last.lines < LINES && last.characters < CHARACTERS) return last;
     const root = box(this.root, continues ? "vs-group is-continued" : "vs-group");
     const group = { root, waiting: [], pieces: 0, lines: 0, characters: 0 };
     if (last) estimate(last);
-    this.groups.push(group);
-    if (this.groups.length === NEAR) this.root.classList.add("is-long");
+    this.#groups.push(group);
+    if (this.#groups.length === NEAR) this.root.classList.add("is-long");
     this.root.appendChild(root);
     return group;
   }
 
-  private closed(): void {
-    this.open?.remove();
-    this.open = null;
+  #closed(): void {
+    this.#open?.remove();
+    this.#open = null;
   }
 
-  private restart(): void {
-    this.segments = new Segments();
-    this.read = 0;
-    this.isFinished = false;
-    this.groups = [];
-    this.drawnTo = 0;
-    this.open = null;
+  #restart(): void {
+    this.#segments = new Segments();
+    this.#read = 0;
+    this.#isFinished = false;
+    this.#groups = [];
+    this.#drawnTo = 0;
+    this.#open = null;
     this.root.classList.remove("is-long");
     clear(this.root);
   }

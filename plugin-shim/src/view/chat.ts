@@ -80,22 +80,26 @@ export class Chat {
   readonly approvals: Approval[] = [];
   elsewhere: Elsewhere | null = null;
 
-  private readonly heard = new Set<(happened: Happened) => void>();
-  private readonly releases: Unsubscribe[] = [];
-  private readonly pending = new Map<string, Pending>();
+  readonly #heard = new Set<(happened: Happened) => void>();
+  readonly #releases: Unsubscribe[] = [];
+  readonly #pending = new Map<string, Pending>();
   /** Events that came while a piece was loaded. */
-  private held: (() => void)[] | null = null;
-  private load = 0;
+  #held: (() => void)[] | null = null;
+  #load = 0;
   /** What became of calls that stand before what is loaded. */
-  private outcomes: Outcome[] = [];
+  #outcomes: Outcome[] = [];
   /** The person wants a new one: what goes on elsewhere is not shown in its place. */
-  private isNew = false;
-  private nextApproval = 1;
-  private fetching: Promise<void> = Promise.resolve();
-  private beginning: Promise<string> | null = null;
-  private over = false;
+  #isNew = false;
+  #nextApproval = 1;
+  #fetching: Promise<void> = Promise.resolve();
+  #beginning: Promise<string> | null = null;
+  #over = false;
 
-  constructor(private readonly connection: Connection) {}
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
 
   get sessionId(): string | null {
     return this.info?.sessionId ?? null;
@@ -106,41 +110,41 @@ export class Chat {
   }
 
   on(heard: (happened: Happened) => void): void {
-    this.heard.add(heard);
+    this.#heard.add(heard);
   }
 
   start(): void {
-    const { connection } = this;
-    this.releases.push(
+    const connection = this.#connection;
+    this.#releases.push(
       connection.onSnapshot(() => void this.reload()),
       connection.onState((state) => {
-        if (state.kind === "connected") this.sendAgain();
+        if (state.kind === "connected") this.#sendAgain();
       }),
-      connection.on("session/update", (params) => this.inOrder(() => this.update(params))),
+      connection.on("session/update", (params) => this.#inOrder(() => this.#update(params))),
       connection.on("_vault/message", (params) =>
-        this.inOrder(() => {
-          if (!this.isShown(params.sessionId)) return;
+        this.#inOrder(() => {
+          if (!this.#isShown(params.sessionId)) return;
           const turn = params._meta.vault.turn ?? null;
           const said = params.kind === "void" || params.kind === "part" ? undefined : params;
-          this.tell({
+          this.#tell({
             timeline: this.timeline.message(params, turn),
             said: said && { text: said.text, isQuestion: said.kind === "question" },
           });
         }),
       ),
       connection.on("_vault/state", (params) =>
-        this.inOrder(() => {
+        this.#inOrder(() => {
           if (params.sessionId !== this.sessionId || this.branch !== null) return;
           const turn = params._meta.vault.turn ?? null;
-          this.tell({ timeline: this.timeline.state(params, turn), info: true });
+          this.#tell({ timeline: this.timeline.state(params, turn), info: true });
           if (params.state === "idle") void this.learn();
         }),
       ),
       connection.on("_vault/changes", (params) =>
-        this.inOrder(() => {
+        this.#inOrder(() => {
           const { changeSet } = params;
           const isOurs = this.branch === null && changeSet.conversation === this.sessionId;
-          this.tell({ timeline: this.timeline.changes(changeSet, isOurs && !this.later) });
+          this.#tell({ timeline: this.timeline.changes(changeSet, isOurs && !this.later) });
         }),
       ),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
@@ -148,30 +152,30 @@ export class Chat {
         if (kind === "deleted") this.begin();
         else void this.learn();
       }),
-      connection.answer("session/request_permission", (params, signal) => this.ask(params, signal)),
+      connection.answer("session/request_permission", (params, signal) => this.#ask(params, signal)),
     );
     if (connection.state.kind === "connected") void this.reload();
   }
 
   end(): void {
-    this.over = true;
-    this.load += 1;
-    this.releases.splice(0).forEach((release) => release());
-    this.heard.clear();
+    this.#over = true;
+    this.#load += 1;
+    this.#releases.splice(0).forEach((release) => release());
+    this.#heard.clear();
     this.approvals.length = 0;
-    this.pending.clear();
+    this.#pending.clear();
   }
 
   /** Shows an empty view; the conversation begins with its first message. */
   begin(): void {
-    this.dropPending();
-    this.isNew = true;
-    this.showNone();
+    this.#dropPending();
+    this.#isNew = true;
+    this.#showNone();
   }
 
-  private showNone(): void {
-    this.load += 1;
-    this.held = null;
+  #showNone(): void {
+    this.#load += 1;
+    this.#held = null;
     this.loading = false;
     this.info = null;
     this.branches = [];
@@ -179,39 +183,39 @@ export class Chat {
     this.earlier = this.later = false;
     this.usage = null;
     this.elsewhere = null;
-    this.tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
+    this.#tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
   }
 
   /** Shows a conversation, or a branch of it that is not gone on with. */
   async open(sessionId: string, branch: number | null = null): Promise<void> {
     if (sessionId !== this.sessionId) {
       this.usage = null;
-      this.dropPending();
+      this.#dropPending();
     }
-    this.isNew = false;
+    this.#isNew = false;
     if (this.elsewhere?.sessionId === sessionId) this.elsewhere = null;
-    await this.fetch(sessionId, branch);
+    await this.#fetch(sessionId, branch);
   }
 
   /** Loads anew what is shown; at first, the conversation that goes on. */
   async reload(): Promise<void> {
-    if (this.isNew && this.sessionId === null) return;
-    await this.fetch(this.sessionId ?? undefined, this.branch);
+    if (this.#isNew && this.sessionId === null) return;
+    await this.#fetch(this.sessionId ?? undefined, this.branch);
   }
 
-  private fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
-    this.fetching = this.fetchNow(sessionId, branch);
-    return this.fetching;
+  #fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
+    this.#fetching = this.#fetchNow(sessionId, branch);
+    return this.#fetching;
   }
 
-  private async fetchNow(sessionId: string | undefined, branch: number | null): Promise<void> {
-    const load = ++this.load;
-    this.held = [];
+  async #fetchNow(sessionId: string | undefined, branch: number | null): Promise<void> {
+    const load = ++this.#load;
+    this.#held = [];
     this.loading = true;
     const params = { sessionId, branch: branch ?? undefined, last: PAGE, updates: true };
     try {
-      const answer = await this.connection.call("_vault/conversation", params);
-      if (load !== this.load) return;
+      const answer = await this.#connection.call("_vault/conversation", params);
+      if (load !== this.#load) return;
       const { conversation, branches, items, earlier, changes } = answer;
       this.info = conversation;
       this.branches = branches;
@@ -222,25 +226,25 @@ export class Chat {
         state: conversation.shown === "working" && branch === null ? ("running" as const) : ("idle" as const),
         waiting: conversation.state === "waiting",
       };
-      this.outcomes = [];
-      const changed = this.timeline.replace(entriesOf(items, this.outcomes), standing);
+      this.#outcomes = [];
+      const changed = this.timeline.replace(entriesOf(items, this.#outcomes), standing);
       for (const set of changes ?? []) if (set.turn !== undefined) this.timeline.addSet(set.turn, set);
       this.timeline.entries.forEach((entry) => changed.keys.add(entry.key));
-      this.afterLoad();
-      this.tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
+      this.#afterLoad();
+      this.#tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
     } catch (error) {
-      if (load !== this.load) return;
-      this.afterLoad();
+      if (load !== this.#load) return;
+      this.#afterLoad();
       const isNone = error instanceof CallError && error.kind === "unknown_session";
-      if (isNone) this.showNone();
-      else this.tell({ problem: said(error), loaded: true });
+      if (isNone) this.#showNone();
+      else this.#tell({ problem: said(error), loaded: true });
     }
   }
 
-  private afterLoad(): void {
+  #afterLoad(): void {
     this.loading = false;
-    const held = this.held ?? [];
-    this.held = null;
+    const held = this.#held ?? [];
+    this.#held = null;
     held.forEach((happen) => happen());
   }
 
@@ -249,20 +253,20 @@ export class Chat {
     const first = this.timeline.entries.find((entry) => entry.item !== undefined)?.item;
     const { sessionId } = this;
     if (!this.earlier || this.loading || first === undefined || sessionId === null) return;
-    const load = ++this.load;
+    const load = ++this.#load;
     this.loading = true;
     try {
       const branch = this.branch ?? undefined;
-      const answer = await this.connection.call("_vault/conversation", {
+      const answer = await this.#connection.call("_vault/conversation", {
         sessionId,
         branch,
         before: first,
         last: PAGE,
         updates: true,
       });
-      if (load !== this.load) return;
+      if (load !== this.#load) return;
       this.earlier = answer.earlier;
-      const changed = this.timeline.prepend(entriesOf(answer.items, this.outcomes));
+      const changed = this.timeline.prepend(entriesOf(answer.items, this.#outcomes));
       for (const set of answer.changes ?? []) {
         if (set.turn === undefined) continue;
         this.timeline.addSet(set.turn, set).keys.forEach((key) => changed.keys.add(key));
@@ -272,11 +276,11 @@ export class Chat {
         this.later ||= cut.order;
       }
       this.loading = false;
-      this.tell({ timeline: changed, loaded: true });
+      this.#tell({ timeline: changed, loaded: true });
     } catch (error) {
-      if (load !== this.load) return;
+      if (load !== this.#load) return;
       this.loading = false;
-      this.tell({ problem: said(error), loaded: true });
+      this.#tell({ problem: said(error), loaded: true });
     }
   }
 
@@ -287,20 +291,20 @@ export class Chat {
     if (!changed.order) return;
     if (side === "oldest") this.earlier = true;
     else this.later = true;
-    this.tell({ timeline: changed });
+    this.#tell({ timeline: changed });
   }
 
   /** Learns the numbers of what was just said, and how the conversation is called by now. */
   async learn(): Promise<void> {
-    const { sessionId, load } = this;
+    const { sessionId } = this, load = this.#load;
     if (sessionId === null || this.branch !== null) return;
     try {
       const params = { sessionId, last: PAGE, updates: true };
-      const answer = await this.connection.call("_vault/conversation", params);
-      if (load !== this.load) return;
+      const answer = await this.#connection.call("_vault/conversation", params);
+      if (load !== this.#load) return;
       this.info = answer.conversation;
       this.branches = answer.branches;
-      this.tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
+      this.#tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
     } catch {
       // It is learnt with the next turn, or when everything is loaded anew.
     }
@@ -313,87 +317,87 @@ export class Chat {
     const id = newId();
     const text = shownText(draft);
     if (this.branch !== null) return;
-    this.pending.set(id, { draft, sessionId: this.sessionId, sent: false });
-    this.tell({ timeline: this.timeline.say(id, text) });
-    void this.deliver(id);
+    this.#pending.set(id, { draft, sessionId: this.sessionId, sent: false });
+    this.#tell({ timeline: this.timeline.say(id, text) });
+    void this.#deliver(id);
   }
 
-  private async deliver(id: string): Promise<void> {
-    const pending = this.pending.get(id);
+  async #deliver(id: string): Promise<void> {
+    const pending = this.#pending.get(id);
     if (!pending || pending.sent) return;
     pending.sent = true;
     try {
-      pending.sessionId ??= await this.session();
+      pending.sessionId ??= await this.#session();
       const { sessionId, draft } = pending;
-      await this.connection.call("session/prompt", {
+      await this.#connection.call("session/prompt", {
         sessionId,
         prompt: promptOf(draft),
         _meta: { vault: { clientMessageId: id, source: "chat" } },
       });
-      this.pending.delete(id);
-      this.tell({ timeline: this.timeline.said(id, undefined) });
+      this.#pending.delete(id);
+      this.#tell({ timeline: this.timeline.said(id, undefined) });
     } catch (error) {
-      if (this.over || !this.pending.has(id)) return;
+      if (this.#over || !this.#pending.has(id)) return;
       pending.sent = false;
       if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
-        this.tell({ timeline: this.timeline.said(id, "waiting") });
-        if (this.connection.state.kind === "connected") void this.deliver(id);
+        this.#tell({ timeline: this.timeline.said(id, "waiting") });
+        if (this.#connection.state.kind === "connected") void this.#deliver(id);
         return;
       }
-      this.tell({ timeline: this.timeline.said(id, "failed", said(error)) });
+      this.#tell({ timeline: this.timeline.said(id, "failed", said(error)) });
     }
   }
 
   /** The conversation that a message goes to: the one that is shown, or a new one. */
-  private async session(): Promise<string> {
+  async #session(): Promise<string> {
     // What is written before it is known which conversation goes on belongs to that one.
-    await this.fetching;
+    await this.#fetching;
     const shown = this.sessionId;
     if (shown !== null) return shown;
-    this.beginning ??= this.connection.call("session/new", {}).then((answer) => answer.sessionId);
+    this.#beginning ??= this.#connection.call("session/new", {}).then((answer) => answer.sessionId);
     try {
-      const sessionId = await this.beginning;
+      const sessionId = await this.#beginning;
       // Whatever was being loaded gives way: this is the one that is shown now.
       if (this.sessionId === null) {
-        this.isNew = false;
-        await this.fetch(sessionId, null);
+        this.#isNew = false;
+        await this.#fetch(sessionId, null);
       }
       return sessionId;
     } finally {
-      this.beginning = null;
+      this.#beginning = null;
     }
   }
 
-  private sendAgain(): void {
-    for (const [id, pending] of this.pending) {
+  #sendAgain(): void {
+    for (const [id, pending] of this.#pending) {
       const entry = this.timeline.get(`mine:${id}`);
       const isFailed = entry?.kind === "user" && entry.pending === "failed";
-      if (!pending.sent && !isFailed) void this.deliver(id);
+      if (!pending.sent && !isFailed) void this.#deliver(id);
     }
   }
 
   /** Sends once more what was not taken. */
   again(entry: UserEntry): void {
     const id = entry.clientMessageId;
-    if (id === undefined || !this.pending.has(id)) return;
-    this.tell({ timeline: this.timeline.said(id, "sending") });
-    void this.deliver(id);
+    if (id === undefined || !this.#pending.has(id)) return;
+    this.#tell({ timeline: this.timeline.said(id, "sending") });
+    void this.#deliver(id);
   }
 
   /** Takes back what was not taken, to write it otherwise. */
   takeBack(entry: UserEntry): Draft | null {
     const id = entry.clientMessageId;
-    const pending = id === undefined ? undefined : this.pending.get(id);
+    const pending = id === undefined ? undefined : this.#pending.get(id);
     if (id === undefined || !pending || entry.pending !== "failed") return null;
-    this.pending.delete(id);
-    this.tell({ timeline: this.timeline.said(id, undefined) });
+    this.#pending.delete(id);
+    this.#tell({ timeline: this.timeline.said(id, undefined) });
     return pending.draft;
   }
 
-  private dropPending(): void {
-    for (const [id, pending] of [...this.pending]) {
+  #dropPending(): void {
+    for (const [id, pending] of [...this.#pending]) {
       // What is on its way arrives; only what nobody took is let go of.
-      if (!pending.sent) this.pending.delete(id);
+      if (!pending.sent) this.#pending.delete(id);
       this.timeline.said(id, undefined);
     }
   }
@@ -401,7 +405,7 @@ export class Chat {
   /** Stops the turn. */
   stop(): void {
     if (this.sessionId !== null) {
-      this.connection.notify("session/cancel", { sessionId: this.sessionId });
+      this.#connection.notify("session/cancel", { sessionId: this.sessionId });
     }
   }
 
@@ -409,9 +413,9 @@ export class Chat {
   async fork(item: number, draft: Draft): Promise<void> {
     const { sessionId } = this;
     if (sessionId === null) return;
-    await this.connection.call("_vault/fork", { sessionId, item });
+    await this.#connection.call("_vault/fork", { sessionId, item });
     this.branch = null;
-    await this.fetch(sessionId, null);
+    await this.#fetch(sessionId, null);
     this.send(draft);
   }
 
@@ -419,8 +423,8 @@ export class Chat {
   async goOnWith(branch: number): Promise<void> {
     const { sessionId } = this;
     if (sessionId === null) return;
-    await this.connection.call("_vault/fork", { sessionId, branch });
-    await this.fetch(sessionId, null);
+    await this.#connection.call("_vault/fork", { sessionId, branch });
+    await this.#fetch(sessionId, null);
   }
 
   /** Calls a tool as the person; one that needs agreement is asked for with it. */
@@ -430,73 +434,73 @@ export class Chat {
     confirmed = false,
   ): Promise<ToolsCallResult> {
     const meta = confirmed ? { _meta: { vault: { confirmed: true } } } : {};
-    return this.connection.call("tools/call", { name, arguments: given, ...meta });
+    return this.#connection.call("tools/call", { name, arguments: given, ...meta });
   }
 
   // --- what happens
 
   /** Does now what an event says, or when what is being loaded is there. */
-  private inOrder(happen: () => void): void {
-    if (this.held) this.held.push(happen);
+  #inOrder(happen: () => void): void {
+    if (this.#held) this.#held.push(happen);
     else happen();
   }
 
-  private isShown(sessionId: string): boolean {
+  #isShown(sessionId: string): boolean {
     return sessionId === this.sessionId && this.branch === null && !this.later;
   }
 
-  private update({ sessionId, update, _meta }: SessionUpdateParams): void {
+  #update({ sessionId, update, _meta }: SessionUpdateParams): void {
     // A history that is told again for another client is not ours.
     if (_meta.vault.seq === 0) return;
     const isOurs = sessionId === this.sessionId;
     if (!isOurs) {
-      if (update.sessionUpdate === "user_message_chunk") this.notice(sessionId, update);
+      if (update.sessionUpdate === "user_message_chunk") this.#notice(sessionId, update);
       return;
     }
     if (update.sessionUpdate === "usage_update") {
       const { used, size, cost } = update;
       this.usage = { used, size, cost };
-      this.tell({ usage: true });
+      this.#tell({ usage: true });
     } else if (update.sessionUpdate === "session_info_update") {
       if (this.info && update.title !== undefined) this.info.title = update.title;
-      this.tell({ info: true });
-    } else if (this.isShown(sessionId)) {
-      this.tell({ timeline: this.timeline.update(update, _meta.vault.turn ?? null) });
+      this.#tell({ info: true });
+    } else if (this.#isShown(sessionId)) {
+      this.#tell({ timeline: this.timeline.update(update, _meta.vault.turn ?? null) });
     }
   }
 
-  private notice(
+  #notice(
     sessionId: string,
     update: Extract<SessionUpdateParams["update"], { sessionUpdate: "user_message_chunk" }>,
   ): void {
     const { source = "chat", clientMessageId } = update._meta?.vault ?? {};
-    if (clientMessageId !== undefined && this.pending.has(clientMessageId)) return;
+    if (clientMessageId !== undefined && this.#pending.has(clientMessageId)) return;
     // Nothing is before the person that they would lose.
-    if (this.info === null && !this.isNew && this.pending.size === 0) {
+    if (this.info === null && !this.#isNew && this.#pending.size === 0) {
       void this.open(sessionId);
       return;
     }
     this.elsewhere = { sessionId, source, text: update.content.text };
-    this.tell({ elsewhere: true });
+    this.#tell({ elsewhere: true });
   }
 
   /** Forgets what happened elsewhere. */
   dismiss(): void {
     this.elsewhere = null;
-    this.tell({ elsewhere: true });
+    this.#tell({ elsewhere: true });
   }
 
-  private ask(
+  #ask(
     params: RequestPermissionParams,
     signal: AbortSignal,
   ): Promise<RequestPermissionResult> {
     return new Promise((resolve) => {
-      const id = this.nextApproval++;
+      const id = this.#nextApproval++;
       const gone = (): void => {
         const at = this.approvals.findIndex((one) => one.id === id);
         if (at >= 0) this.approvals.splice(at, 1);
         signal.removeEventListener("abort", given);
-        this.tell({ approvals: true });
+        this.#tell({ approvals: true });
       };
       const given = (): void => {
         gone();
@@ -509,12 +513,12 @@ export class Chat {
       if (signal.aborted) return given();
       signal.addEventListener("abort", given);
       this.approvals.push({ id, params, answer });
-      this.tell({ approvals: true });
+      this.#tell({ approvals: true });
     });
   }
 
-  private tell(happened: Happened): void {
-    for (const heard of this.heard) heard(happened);
+  #tell(happened: Happened): void {
+    for (const heard of this.#heard) heard(happened);
   }
 }
 

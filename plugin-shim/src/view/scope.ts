@@ -4,38 +4,41 @@ type Release = () => void;
 
 /** Listeners, timers, frames and observers of one part; `end` lets go of all and of all below. */
 export class Scope {
-  private readonly held = new Set<Release>();
-  private over = false;
+  readonly #held = new Set<Release>();
+  #over = false;
 
+  readonly #window: () => Window;
   /** The window is asked for each time: a view may move into a window of its own. */
-  constructor(private readonly window: () => Window) {}
+  constructor(window: () => Window) {
+    this.#window = window;
+  }
 
   /** Whether nothing may be held any more. */
   get ended(): boolean {
-    return this.over;
+    return this.#over;
   }
 
   /** How much is held, of this part and those below. */
   get size(): number {
-    return this.held.size;
+    return this.#held.size;
   }
 
   /** Has `release` called at the end; the answer calls it now. */
   add(release: Release): Release {
-    if (this.over) {
+    if (this.#over) {
       release();
       return () => undefined;
     }
     const once = (): void => {
-      if (this.held.delete(once)) release();
+      if (this.#held.delete(once)) release();
     };
-    this.held.add(once);
+    this.#held.add(once);
     return once;
   }
 
   /** A part of this part. */
   child(): Scope {
-    const child = new Scope(this.window);
+    const child = new Scope(this.#window);
     const release = this.add(() => child.end());
     child.add(release);
     return child;
@@ -54,7 +57,7 @@ export class Scope {
 
   /** Calls once after `milliseconds`. */
   after(milliseconds: number, call: () => void): Release {
-    const window = this.window();
+    const window = this.#window();
     const timer = window.setTimeout(() => {
       release();
       call();
@@ -65,7 +68,7 @@ export class Scope {
 
   /** Calls once in the next frame. */
   frame(call: (now: number) => void): Release {
-    const window = this.window();
+    const window = this.#window();
     const request = window.requestAnimationFrame((now) => {
       release();
       call(now);
@@ -76,8 +79,8 @@ export class Scope {
 
   /** Lets go of everything. */
   end(): void {
-    this.over = true;
-    for (const release of [...this.held]) release();
-    this.held.clear();
+    this.#over = true;
+    for (const release of [...this.#held]) release();
+    this.#held.clear();
   }
 }

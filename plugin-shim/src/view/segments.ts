@@ -38,20 +38,28 @@ const CALLOUT = /^ {0,3}> ?\[!/;
 
 type Kind = "paragraph" | "list" | "table" | "callout" | "math";
 
+/** The code block that is open. */
+interface Fence {
+  mark: string;
+  indent: number;
+  info: string;
+  continues: boolean;
+}
+
 export class Segments {
-  private lines: string[] = [];
-  private size = 0;
-  private kind: Kind | null = null;
-  private indent = 0;
-  private blank = false;
-  private continues = false;
-  private columns?: number[];
+  #lines: string[] = [];
+  #size = 0;
+  #kind: Kind | null = null;
+  #indent = 0;
+  #blank = false;
+  #continues = false;
+  #columns?: number[];
   /** How far the code before was indented. */
-  private under = 0;
-  private fence: { mark: string; indent: number; info: string; continues: boolean } | null = null;
+  #under = 0;
+  #fence: Fence | null = null;
   /** The last line, which may not be whole yet. */
-  private partial = "";
-  private settled: Segment[] = [];
+  #partial = "";
+  #settled: Segment[] = [];
 
   /** Takes more of the text. */
   write(text: string): void {
@@ -59,180 +67,180 @@ export class Segments {
     for (;;) {
       const end = text.indexOf("\n", from);
       if (end < 0) break;
-      const line = this.partial + text.slice(from, end);
-      this.partial = "";
+      const line = this.#partial + text.slice(from, end);
+      this.#partial = "";
       from = end + 1;
-      this.line(line.endsWith("\r") ? line.slice(0, -1) : line);
+      this.#line(line.endsWith("\r") ? line.slice(0, -1) : line);
     }
-    this.partial += text.slice(from);
-    while (this.partial.length > MOST) this.cutPartial();
+    this.#partial += text.slice(from);
+    while (this.#partial.length > MOST) this.#cutPartial();
   }
 
   /** Nothing more comes. */
   finish(): void {
-    if (this.partial !== "") {
-      const last = this.partial;
-      this.partial = "";
-      this.line(last);
+    if (this.#partial !== "") {
+      const last = this.#partial;
+      this.#partial = "";
+      this.#line(last);
     }
-    this.settle(false);
-    this.fence = null;
+    this.#settle(false);
+    this.#fence = null;
   }
 
   /** The pieces that became final since the last time, at most `most` of them. */
   take(most = Infinity): Segment[] {
-    return this.settled.splice(0, most);
+    return this.#settled.splice(0, most);
   }
 
   /** Whether final pieces wait to be taken. */
   get hasSettled(): boolean {
-    return this.settled.length > 0;
+    return this.#settled.length > 0;
   }
 
   /** What may still change; null where there is nothing. */
   open(): Segment | null {
-    const lines = this.partial === "" ? this.lines : [...this.lines, this.partial];
-    if (lines.every((line) => line.trim() === "")) return this.fence && this.openFence(lines);
-    if (this.fence) return this.openFence(lines);
-    return { kind: "markdown", text: lines.join("\n"), continues: this.continues, columns: this.columns };
+    const lines = this.#partial === "" ? this.#lines : [...this.#lines, this.#partial];
+    if (lines.every((line) => line.trim() === "")) return this.#fence && this.#openFence(lines);
+    if (this.#fence) return this.#openFence(lines);
+    return { kind: "markdown", text: lines.join("\n"), continues: this.#continues, columns: this.#columns };
   }
 
-  private openFence(lines: string[]): Segment | null {
-    if (!this.fence) return null;
-    const { info, continues } = this.fence;
+  #openFence(lines: string[]): Segment | null {
+    if (!this.#fence) return null;
+    const { info, continues } = this.#fence;
     // The half of a closing fence is no code.
-    const shown = /^[ \t]*(`+|~+)$/.test(this.partial) ? lines.slice(0, -1) : lines;
+    const shown = /^[ \t]*(`+|~+)$/.test(this.#partial) ? lines.slice(0, -1) : lines;
     return { kind: "code", info, text: shown.join("\n"), continues };
   }
 
-  private line(line: string): void {
-    if (this.fence) this.codeLine(line, this.fence);
-    else this.textLine(line);
+  #line(line: string): void {
+    if (this.#fence) this.#codeLine(line, this.#fence);
+    else this.#textLine(line);
   }
 
-  private codeLine(line: string, fence: NonNullable<Segments["fence"]>): void {
+  #codeLine(line: string, fence: Fence): void {
     const close = FENCE.exec(line);
     if (close?.[2]?.startsWith(fence.mark) && close[3]?.trim() === "") {
-      this.settle(false);
-      this.under = fence.indent;
-      this.fence = null;
+      this.#settle(false);
+      this.#under = fence.indent;
+      this.#fence = null;
       return;
     }
-    this.push(unindented(line, fence.indent));
-    if (this.lines.length >= CODE_LINES || this.size >= CHARACTERS) this.settle(true);
+    this.#push(unindented(line, fence.indent));
+    if (this.#lines.length >= CODE_LINES || this.#size >= CHARACTERS) this.#settle(true);
   }
 
-  private textLine(line: string): void {
-    if (this.kind === "math" && this.size + line.length < MOST) {
-      this.push(line);
-      if (line.includes("$$")) this.settle(false);
+  #textLine(line: string): void {
+    if (this.#kind === "math" && this.#size + line.length < MOST) {
+      this.#push(line);
+      if (line.includes("$$")) this.#settle(false);
       return;
     }
     // What goes on behind code in a list is indented like the code, and would be code itself.
     const blanks = /^[ \t]*/.exec(line)?.[0].length ?? 0;
-    if (blanks < this.under && blanks < line.length) this.under = 0;
-    line = unindented(line, this.under);
+    if (blanks < this.#under && blanks < line.length) this.#under = 0;
+    line = unindented(line, this.#under);
     if (line.trim() === "") {
-      this.blank = true;
-      if (this.lines.length > 0) this.push(line);
+      this.#blank = true;
+      if (this.#lines.length > 0) this.#push(line);
       return;
     }
     const fence = FENCE.exec(line);
-    if (fence && this.canBegin(fence)) {
-      this.settle(false);
+    if (fence && this.#canBegin(fence)) {
+      this.#settle(false);
       const [, indent = "", mark = "", info = ""] = fence;
-      this.fence = { mark, indent: indent.length, info: info.trim(), continues: false };
+      this.#fence = { mark, indent: indent.length, info: info.trim(), continues: false };
       return;
     }
-    if (this.blank && this.lines.length > 0 && !this.goesOn(line)) this.settle(false);
-    else if (this.isFull(line)) this.settle(true);
-    this.blank = false;
-    this.begin(line);
-    this.push(line);
-    if (this.kind === "paragraph" && this.lines.length === 2 && this.isTable(line)) this.kind = "table";
+    if (this.#blank && this.#lines.length > 0 && !this.#goesOn(line)) this.#settle(false);
+    else if (this.#isFull(line)) this.#settle(true);
+    this.#blank = false;
+    this.#begin(line);
+    this.#push(line);
+    if (this.#kind === "paragraph" && this.#lines.length === 2 && this.#isTable(line)) this.#kind = "table";
   }
 
   /** Whether a fence may begin here: four blanks before it make it text, but in a list. */
-  private canBegin([, indent = "", mark = "", info = ""]: RegExpExecArray): boolean {
+  #canBegin([, indent = "", mark = "", info = ""]: RegExpExecArray): boolean {
     if (mark.startsWith("`") && info.includes("`")) return false;
-    return indent.length < 4 || this.kind === "list";
+    return indent.length < 4 || this.#kind === "list";
   }
 
-  private begin(line: string): void {
-    if (this.kind !== null) return;
+  #begin(line: string): void {
+    if (this.#kind !== null) return;
     const marker = MARKER.exec(line);
-    this.kind = marker ? "list" : CALLOUT.test(line) ? "callout" : isMath(line) ? "math" : "paragraph";
-    this.indent = marker?.[1]?.length ?? 0;
+    this.#kind = marker ? "list" : CALLOUT.test(line) ? "callout" : isMath(line) ? "math" : "paragraph";
+    this.#indent = marker?.[1]?.length ?? 0;
   }
 
-  private isTable(delimiter: string): boolean {
-    return delimiter.includes("-") && DELIMITER.test(delimiter) && (this.lines[0]?.includes("|") ?? false);
+  #isTable(delimiter: string): boolean {
+    return delimiter.includes("-") && DELIMITER.test(delimiter) && (this.#lines[0]?.includes("|") ?? false);
   }
 
   /** Whether a line behind a blank one belongs to what is open. */
-  private goesOn(line: string): boolean {
-    return this.kind === "list" && (/^(?:[ \t]{2,}|\t)/.test(line) || MARKER.test(line));
+  #goesOn(line: string): boolean {
+    return this.#kind === "list" && (/^(?:[ \t]{2,}|\t)/.test(line) || MARKER.test(line));
   }
 
   /** Whether enough is open to be cut before this line. */
-  private isFull(line: string): boolean {
-    if (this.lines.length < LINES && this.size < CHARACTERS) return false;
-    if (this.size + line.length >= MOST) return true;
+  #isFull(line: string): boolean {
+    if (this.#lines.length < LINES && this.#size < CHARACTERS) return false;
+    if (this.#size + line.length >= MOST) return true;
     // What goes on would have lost what it is.
-    if (this.kind === "callout") return this.size >= 2 * CHARACTERS;
-    if (this.kind !== "list") return true;
+    if (this.#kind === "callout") return this.#size >= 2 * CHARACTERS;
+    if (this.#kind !== "list") return true;
     const marker = MARKER.exec(line);
-    return marker !== null && (marker[1]?.length ?? 0) <= this.indent;
+    return marker !== null && (marker[1]?.length ?? 0) <= this.#indent;
   }
 
-  private push(line: string): void {
-    this.lines.push(line);
-    this.size += line.length + 1;
+  #push(line: string): void {
+    this.#lines.push(line);
+    this.#size += line.length + 1;
   }
 
   /** Makes what is open final; `cut` where what follows goes on with it. */
-  private settle(cut: boolean): void {
-    const { lines, kind, fence, continues } = this;
-    this.lines = [];
-    this.size = 0;
-    this.blank = false;
+  #settle(cut: boolean): void {
+    const fence = this.#fence, continues = this.#continues, kind = this.#kind, lines = this.#lines;
+    this.#lines = [];
+    this.#size = 0;
+    this.#blank = false;
     if (fence) {
       if (lines.length > 0 || !fence.continues) {
         const { info, continues: goesOn } = fence;
-        this.settled.push({ kind: "code", info, text: lines.join("\n"), continues: goesOn });
+        this.#settled.push({ kind: "code", info, text: lines.join("\n"), continues: goesOn });
       }
       fence.continues = true;
       return;
     }
-    this.continues = cut;
-    if (cut && kind === "table") this.columns ??= widths(lines);
+    this.#continues = cut;
+    if (cut && kind === "table") this.#columns ??= widths(lines);
     if (lines.some((line) => line.trim() !== "")) {
-      this.settled.push({ kind: "markdown", text: lines.join("\n"), continues, columns: this.columns });
+      this.#settled.push({ kind: "markdown", text: lines.join("\n"), continues, columns: this.#columns });
     }
     if (!cut) {
-      this.kind = null;
-      this.columns = undefined;
+      this.#kind = null;
+      this.#columns = undefined;
     }
     if (cut && kind === "table") {
       // Rows mean nothing without the head.
       const [head = "", delimiter = ""] = lines;
-      this.push(head);
-      this.push(delimiter);
+      this.#push(head);
+      this.#push(delimiter);
     }
   }
 
   /** Cuts a line that does not end. */
-  private cutPartial(): void {
-    const blank = this.partial.lastIndexOf(" ", MOST);
+  #cutPartial(): void {
+    const blank = this.#partial.lastIndexOf(" ", MOST);
     let at = blank > MOST / 2 ? blank : MOST;
-    const code = this.partial.charCodeAt(at - 1);
+    const code = this.#partial.charCodeAt(at - 1);
     // Not within a pair that is one character.
     if (code >= 0xd800 && code < 0xdc00) at -= 1;
-    const line = this.partial.slice(0, at);
-    this.partial = this.partial.slice(at);
-    if (!this.fence) this.begin(line);
-    this.push(this.fence ? unindented(line, this.fence.indent) : line);
-    this.settle(true);
+    const line = this.#partial.slice(0, at);
+    this.#partial = this.#partial.slice(at);
+    if (!this.#fence) this.#begin(line);
+    this.#push(this.#fence ? unindented(line, this.#fence.indent) : line);
+    this.#settle(true);
   }
 }
 

@@ -136,13 +136,13 @@ export class Timeline {
   /** The oldest first. */
   entries: Entry[] = [];
   standing: Standing = IDLE;
-  private readonly byKey = new Map<string, Entry>();
-  private nextNotice = 0;
+  readonly #byKey = new Map<string, Entry>();
+  #nextNotice = 0;
   /** Turns that were at work already when their conversation was opened. */
-  private joined: string | null = null;
+  #joined: string | null = null;
 
   get(key: string): Entry | undefined {
-    return this.byKey.get(key);
+    return this.#byKey.get(key);
   }
 
   /** The last entry of a kind, looked for from the end. */
@@ -161,21 +161,21 @@ export class Timeline {
 
   /** Forgets everything but what the person said and nobody has heard, and takes these instead. */
   replace(entries: Entry[], standing: Partial<Standing> = {}): Changed {
-    const known = new Set(this.byKey.keys());
+    const known = new Set(this.#byKey.keys());
     const unheard = this.entries.filter((one) => one.kind === "user" && one.pending !== undefined);
     this.entries = [];
-    this.byKey.clear();
-    for (const entry of entries) this.place(entry);
+    this.#byKey.clear();
+    for (const entry of entries) this.#place(entry);
     for (const entry of unheard) {
-      if (entry.kind === "user" && !this.wasHeard(entry, known)) this.place(entry);
+      if (entry.kind === "user" && !this.#wasHeard(entry, known)) this.#place(entry);
     }
     this.standing = { ...IDLE, ...standing };
-    this.joined = this.standing.state === "idle" ? null : "any";
-    return { keys: new Set(this.byKey.keys()), order: true, standing: true };
+    this.#joined = this.standing.state === "idle" ? null : "any";
+    return { keys: new Set(this.#byKey.keys()), order: true, standing: true };
   }
 
   /** Whether a message of the person's is among what is kept, which no longer knows its name. */
-  private wasHeard(said: UserEntry, known: Set<string>): boolean {
+  #wasHeard(said: UserEntry, known: Set<string>): boolean {
     return this.entries.some((one) => {
       if (one.kind !== "user" || one.pending !== undefined) return false;
       if (one.clientMessageId !== undefined) return one.clientMessageId === said.clientMessageId;
@@ -185,8 +185,8 @@ export class Timeline {
 
   /** Puts older entries before all others. */
   prepend(older: Entry[]): Changed {
-    const new_ = older.filter((entry) => !this.byKey.has(entry.key));
-    for (const entry of new_) this.byKey.set(entry.key, entry);
+    const new_ = older.filter((entry) => !this.#byKey.has(entry.key));
+    for (const entry of new_) this.#byKey.set(entry.key, entry);
     this.entries = [...new_, ...this.entries];
     return { keys: new Set(new_.map((one) => one.key)), order: new_.length > 0, standing: false };
   }
@@ -195,7 +195,7 @@ export class Timeline {
   annotate(kept: Entry[]): Changed {
     const changed: Changed = { keys: new Set(), order: false, standing: false };
     for (const one of kept) {
-      const entry = this.byKey.get(one.key);
+      const entry = this.#byKey.get(one.key);
       if (!entry) continue;
       if (entry.item !== one.item || entry.time !== one.time) changed.keys.add(entry.key);
       entry.item = one.item;
@@ -219,8 +219,8 @@ export class Timeline {
     const kept = this.entries.slice(from, to);
     if (kept.length === this.entries.length) return changed;
     this.entries = kept;
-    this.byKey.clear();
-    for (const entry of kept) this.byKey.set(entry.key, entry);
+    this.#byKey.clear();
+    for (const entry of kept) this.#byKey.set(entry.key, entry);
     changed.order = true;
     return changed;
   }
@@ -229,15 +229,15 @@ export class Timeline {
   say(clientMessageId: string, text: string): Changed {
     const key = `mine:${clientMessageId}`;
     const pending = "sending";
-    this.place({ kind: "user", key, turn: null, text, source: "chat", pending, clientMessageId });
+    this.#place({ kind: "user", key, turn: null, text, source: "chat", pending, clientMessageId });
     return { keys: new Set([key]), order: true, standing: false };
   }
 
   /** Tells how far a message of the person's has come; `undefined` takes it away. */
   said(clientMessageId: string, pending: UserEntry["pending"], error?: string): Changed {
-    const entry = this.byKey.get(`mine:${clientMessageId}`);
+    const entry = this.#byKey.get(`mine:${clientMessageId}`);
     if (entry?.kind !== "user" || entry.pending === undefined) return nothing();
-    if (pending === undefined) return this.remove(entry.key);
+    if (pending === undefined) return this.#remove(entry.key);
     entry.pending = pending;
     entry.error = error;
     return changedOne(entry.key);
@@ -247,19 +247,19 @@ export class Timeline {
   update(update: SessionUpdate, turn: string | null): Changed {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        return this.heard(update, turn);
+        return this.#heard(update, turn);
       case "agent_message_chunk":
-        return this.chunk(update.messageId, textOf(update.content), turn);
+        return this.#chunk(update.messageId, textOf(update.content), turn);
       case "agent_thought_chunk":
-        return this.thought(update.messageId, textOf(update.content), turn);
+        return this.#thought(update.messageId, textOf(update.content), turn);
       case "tool_call":
-        return this.place(callOf(update, turn));
+        return this.#place(callOf(update, turn));
       case "tool_call_update":
-        return this.called(update);
+        return this.#called(update);
       case "notice":
-        return this.place({
+        return this.#place({
           kind: "notice",
-          key: `notice:${this.nextNotice++}`,
+          key: `notice:${this.#nextNotice++}`,
           turn,
           severity: update.severity,
           title: update.title,
@@ -273,12 +273,12 @@ export class Timeline {
   /** A message of the agent's is whole, or counts for nothing. */
   message(params: Pick<MessageParams, "messageId" | "kind" | "text">, turn: string | null): Changed {
     const key = `message:${params.messageId}`;
-    const thought = this.close(`thought:${params.messageId}`);
+    const thought = this.#close(`thought:${params.messageId}`);
     if (params.kind === "void") {
-      const gone = this.remove(key);
-      return joined(gone, this.remove(`thought:${params.messageId}`));
+      const gone = this.#remove(key);
+      return joined(gone, this.#remove(`thought:${params.messageId}`));
     }
-    const entry = this.byKey.get(key);
+    const entry = this.#byKey.get(key);
     if (entry?.kind === "agent") {
       entry.text = params.text;
       entry.message = params.kind;
@@ -289,7 +289,7 @@ export class Timeline {
     if (params.text === "") return thought;
     const { kind: message, text } = params;
     const new_ = { key, turn, text, open: false, message, cutBefore: false };
-    return joined(this.place({ kind: "agent", ...new_ }), thought);
+    return joined(this.#place({ kind: "agent", ...new_ }), thought);
   }
 
   /** How the conversation stands; at the end of a turn nothing of it stays open. */
@@ -298,7 +298,7 @@ export class Timeline {
     this.standing = { state, turn: state === "idle" ? null : turn, queued, waiting };
     const changed: Changed = { keys: new Set(), order: false, standing: true };
     if (state !== "idle") return changed;
-    this.joined = null;
+    this.#joined = null;
     for (const entry of this.entries) {
       if ((entry.kind === "agent" || entry.kind === "thought") && entry.open) {
         entry.open = false;
@@ -312,12 +312,12 @@ export class Timeline {
     }
     const plain = error === undefined && (stopReason === undefined || stopReason === "end_turn");
     if (plain) return changed;
-    return joined(changed, this.place({ kind: "end", key: `end:${turn ?? ""}`, turn, stopReason, error }));
+    return joined(changed, this.#place({ kind: "end", key: `end:${turn ?? ""}`, turn, stopReason, error }));
   }
 
   /** A change set of this conversation was applied, or one that takes such a one back. */
   changes(info: ChangeSetInfo, isOurs: boolean): Changed {
-    const changed = this.undone(info);
+    const changed = this.#undone(info);
     if (!isOurs || info.undoes !== undefined) return changed;
     for (const entry of this.entries) {
       if (entry.kind !== "changes") continue;
@@ -336,15 +336,15 @@ export class Timeline {
     if (info.undoes !== undefined) return nothing();
     const set: ShownSet = { info, undone: info.undone === true, undoneChanges: new Map() };
     const key = `changes:${turn ?? ""}`;
-    const entry = this.byKey.get(key);
+    const entry = this.#byKey.get(key);
     if (entry?.kind === "changes") {
       if (!entry.sets.some((one) => one.info.id === set.info.id)) entry.sets.push(set);
       return changedOne(key);
     }
-    return this.place({ kind: "changes", key, turn, sets: [set] });
+    return this.#place({ kind: "changes", key, turn, sets: [set] });
   }
 
-  private undone(by: ChangeSetInfo): Changed {
+  #undone(by: ChangeSetInfo): Changed {
     const changed = nothing();
     for (const entry of this.entries) {
       if (entry.kind !== "changes") continue;
@@ -374,45 +374,45 @@ export class Timeline {
     return changed;
   }
 
-  private heard(
+  #heard(
     update: Extract<SessionUpdate, { sessionUpdate: "user_message_chunk" }>,
     turn: string | null,
   ): Changed {
     const { source = "chat", clientMessageId } = update._meta?.vault ?? {};
-    const mine = clientMessageId === undefined ? nothing() : this.remove(`mine:${clientMessageId}`);
+    const mine = clientMessageId === undefined ? nothing() : this.#remove(`mine:${clientMessageId}`);
     const key = `message:${update.messageId}`;
     const text = textOf(update.content);
-    return joined(mine, this.place({ kind: "user", key, turn, text, source, clientMessageId }));
+    return joined(mine, this.#place({ kind: "user", key, turn, text, source, clientMessageId }));
   }
 
-  private chunk(messageId: string, text: string, turn: string | null): Changed {
+  #chunk(messageId: string, text: string, turn: string | null): Changed {
     const key = `message:${messageId}`;
-    const entry = this.byKey.get(key);
+    const entry = this.#byKey.get(key);
     if (entry?.kind === "agent") {
       // What is whole takes nothing more: a chunk that comes behind was in it.
       if (!entry.open) return nothing();
       entry.text += text;
       return changedOne(key);
     }
-    const cutBefore = this.joined !== null;
-    this.joined = null;
-    const thought = this.closeThoughts(turn);
+    const cutBefore = this.#joined !== null;
+    this.#joined = null;
+    const thought = this.#closeThoughts(turn);
     const new_ = { key, turn, text, open: true, message: "answer" as const, cutBefore };
-    return joined(this.place({ kind: "agent", ...new_ }), thought);
+    return joined(this.#place({ kind: "agent", ...new_ }), thought);
   }
 
-  private thought(messageId: string, text: string, turn: string | null): Changed {
+  #thought(messageId: string, text: string, turn: string | null): Changed {
     const key = `thought:${messageId}`;
-    const entry = this.byKey.get(key);
+    const entry = this.#byKey.get(key);
     if (entry?.kind === "thought") {
       entry.text += text;
       return changedOne(key);
     }
-    this.joined = null;
-    return this.place({ kind: "thought", key, turn, text, open: true });
+    this.#joined = null;
+    return this.#place({ kind: "thought", key, turn, text, open: true });
   }
 
-  private closeThoughts(turn: string | null): Changed {
+  #closeThoughts(turn: string | null): Changed {
     const changed = nothing();
     for (const entry of this.entries) {
       if (entry.kind !== "thought" || !entry.open || entry.turn !== turn) continue;
@@ -422,16 +422,16 @@ export class Timeline {
     return changed;
   }
 
-  private close(key: string): Changed {
-    const entry = this.byKey.get(key);
+  #close(key: string): Changed {
+    const entry = this.#byKey.get(key);
     if (entry?.kind !== "thought" || !entry.open) return nothing();
     entry.open = false;
     return changedOne(key);
   }
 
-  private called(update: Extract<SessionUpdate, { sessionUpdate: "tool_call_update" }>): Changed {
+  #called(update: Extract<SessionUpdate, { sessionUpdate: "tool_call_update" }>): Changed {
     const key = `call:${update.toolCallId}`;
-    const entry = this.byKey.get(key);
+    const entry = this.#byKey.get(key);
     if (entry?.kind !== "call") return nothing();
     entry.status = update.status;
     entry.waitsFor = update.status === "pending" ? update.title : undefined;
@@ -444,13 +444,13 @@ export class Timeline {
 
   /** Puts an entry at its place: what was said and is not yet heard comes last, and before it, in a
    * turn, what the turn changed. */
-  private place(entry: Entry): Changed {
-    const known = this.byKey.get(entry.key);
+  #place(entry: Entry): Changed {
+    const known = this.#byKey.get(entry.key);
     if (known) {
       Object.assign(known, entry);
       return changedOne(entry.key);
     }
-    this.byKey.set(entry.key, entry);
+    this.#byKey.set(entry.key, entry);
     let at = this.entries.length;
     const isUnheard = (one: Entry | undefined): boolean => one?.kind === "user" && one.pending !== undefined;
     if (!isUnheard(entry)) while (at > 0 && isUnheard(this.entries[at - 1])) at -= 1;
@@ -467,8 +467,8 @@ export class Timeline {
     return { keys: new Set([entry.key]), order: true, standing: false };
   }
 
-  private remove(key: string): Changed {
-    if (!this.byKey.delete(key)) return nothing();
+  #remove(key: string): Changed {
+    if (!this.#byKey.delete(key)) return nothing();
     this.entries = this.entries.filter((entry) => entry.key !== key);
     return { keys: new Set(), order: true, standing: false };
   }
