@@ -45,6 +45,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
+    ("libc", &["daemon"]),
     ("notify", &["vault"]),
     ("qrcode", &["cli"]),
     ("regex_automata", &["index"]),

@@ -10,9 +10,12 @@ pub mod complete;
 pub mod confine;
 pub mod conversations;
 pub mod diff;
+mod error;
 pub mod export;
 pub mod fresh;
 mod handles;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod heap;
 pub mod history;
 pub mod hooked;
 pub mod host;
@@ -23,6 +26,7 @@ mod listing;
 mod memory;
 pub mod model_list;
 pub mod models;
+mod opening;
 mod prompt;
 pub mod replay;
 pub mod settings;
@@ -34,40 +38,38 @@ pub mod told;
 pub mod voice;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use backend::VaultBackend;
+pub use error::StartError;
 use fresh::Fresh;
 use hooked::Hooked;
 use host::HostDoor;
 use models::ChosenModels;
+pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
+use opening::{instructions, open_both, recovered, tool_settings};
 use surroundings::Surroundings;
 use talk::Talk;
 use told::Doors;
 use voice::Voice;
 
-use crate::agent::clock::SystemClock;
 use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
 use crate::agent::{Agent, Conversations, Left, Ports, Summaries};
 use crate::calls::Calls;
-use crate::config::folders::{self, FolderError, Folders};
-use crate::config::instance::{self, InstanceLock};
+use crate::config::folders::{self, Folders};
 use crate::config::layers::Settings;
 use crate::config::live::{Live, News};
 use crate::config::log::Level;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
-use crate::hooks::Hooks;
-use crate::index::Index;
-use crate::journal::{Journal, JournalError, Origin, Recovered};
+use crate::journal::Journal;
 use crate::llm::tape::Tape;
-use crate::note::path::VaultPath;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
@@ -75,9 +77,7 @@ use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
 use crate::server::{self, Server, ServerError};
 use crate::smarthole::SmartHole;
-use crate::store::{Prepared, Store, StoreError};
-use crate::tools::{self, Context};
-use crate::vault::{Cancel, Vault, VaultError, make_system_trash, system_trash};
+use crate::vault::{Vault, make_system_trash, system_trash};
 
 /// How long a start waits for another process that is just finishing a change.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -101,62 +101,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long it is known that a message was heard, in milliseconds: a client that sends it again later
 /// is heard again.
 const RECEIPTS: i64 = 30 * 86_400_000;
-
-/// Why a daemon could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A daemon serves the vault.
-    #[error(
-        "a daemon serves this vault already: pid {}, port {}, since {}",
-        .0.pid, .0.port, .0.started_at
-    )]
-    AlreadyRunning(Box<Running>),
-    /// Another process is starting on the vault, or making a direct change.
-    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
-    Busy {
-        /// Its number, where it is known.
-        pid: Option<u32>,
-    },
-    /// The port is taken.
-    #[error("port {port} on 127.0.0.1 is in use")]
-    PortInUse {
-        /// The port.
-        port: u16,
-    },
-    /// No place for our own files.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The vault cannot be opened.
-    #[error("could not open the vault: {message}")]
-    Vault {
-        /// Why.
-        message: String,
-        /// What to do.
-        hint: Option<String>,
-    },
-    /// The journal cannot be used, so nothing could be recorded.
-    #[error("could not open the journal: {message}")]
-    Journal {
-        /// Why.
-        message: String,
-        /// What to do.
-        hint: Option<String>,
-    },
-    /// The folder is empty where a vault was.
-    #[error(
-        "`{}` holds neither notes nor Obsidian's settings, though it was a vault before: \
-         its disk seems not to be mounted", .root.display()
-    )]
-    NotMounted {
-        /// The folder.
-        root: PathBuf,
-        /// What remembers that it was a vault.
-        marker: PathBuf,
-    },
-    /// Anything else.
-    #[error("{0:#}")]
-    Other(#[from] anyhow::Error),
-}
 
 /// What a daemon is started with.
 pub struct Options<'a> {
@@ -194,168 +138,6 @@ pub struct Ready {
     pub port: u16,
 }
 
-/// Takes the vault for this process alone.
-///
-/// # Errors
-/// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
-/// something else holds it for longer than `patience`.
-pub fn lock(
-    folders: &Folders,
-    root: &Path,
-    state: &Path,
-    patience: Duration,
-) -> Result<InstanceLock, StartError> {
-    let take = |patience| {
-        instance::lock(root, state, patience)
-            .with_context(|| format!("could not lock `{}`", root.display()))
-    };
-    if let Some(lock) = take(Duration::ZERO)? {
-        return Ok(lock);
-    }
-    let served = || Running::find(folders, root).map(|(running, _)| Box::new(running));
-    if let Some(running) = served() {
-        return Err(StartError::AlreadyRunning(running));
-    }
-    take(patience)?.ok_or_else(|| match served() {
-        Some(running) => StartError::AlreadyRunning(running),
-        None => StartError::Busy { pid: instance::holder(state) },
-    })
-}
-
-/// Opens the vault and makes what tools work on.
-///
-/// # Errors
-/// [`StartError::Vault`], [`StartError::NotMounted`].
-pub fn open(
-    root: &Path,
-    state: &Path,
-    config: &Config,
-    progress: &(dyn Fn(usize) + Sync),
-) -> Result<Context, StartError> {
-    handles::raise_limit();
-    let vault = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
-    check_mounted(&vault, state)?;
-    Ok(context(vault, Store::at(state), config))
-}
-
-fn not_opened(error: VaultError) -> StartError {
-    StartError::Vault { message: error.to_string(), hint: error.hint() }
-}
-
-/// What tools work on: this vault, and a journal in this store.
-fn context(vault: Vault, store: Store, config: &Config) -> Context {
-    let journal = Journal::open(vault.clone(), store, config.journal.clone());
-    let conversations = kept_conversations(journal.store().another(), config);
-    let settings = tool_settings(config);
-    let index = Index::new(vault.clone());
-    Context {
-        vault,
-        journal,
-        index,
-        settings,
-        cancel: Cancel::default(),
-        origin: Origin::default(),
-        gate: None,
-        conversations: Some(Arc::new(conversations)),
-        host: None,
-        clock: tools::Clock::System,
-    }
-}
-
-/// Opens the vault, watched from the first look on, and beside it the store, which needs none of it.
-fn open_both(
-    root: &Path,
-    state: &Path,
-    config: &Config,
-    progress: &(dyn Fn(usize) + Sync),
-) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
-    handles::raise_limit();
-    let store = Store::at(state);
-    // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
-    // for as long as somebody is at work in it.
-    let (vault, prepared) = std::thread::scope(|scope| {
-        let opening = std::thread::Builder::new()
-            .name("store".to_owned())
-            .spawn_scoped(scope, || store.prepare());
-        let vault = Vault::open_watched(root, state, config.vault.clone(), progress);
-        let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            // Without a thread to spare it is done here.
-            Err(_) => store.prepare(),
-        };
-        (vault, prepared)
-    });
-    let vault = vault.map_err(not_opened)?;
-    check_mounted(&vault, state)?;
-    Ok((context(vault, store, config), prepared))
-}
-
-/// The conversations that are kept in this store.
-pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
-    let clock = Arc::new(SystemClock::default());
-    Conversations::new(store, config.conversation.clone(), clock)
-}
-
-/// What the tools are to go by.
-fn tool_settings(config: &Config) -> tools::Settings {
-    tools::Settings { search: config.search.clone() }
-}
-
-/// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
-///
-/// # Errors
-/// [`StartError::Journal`]; nothing may be changed then.
-pub fn recover(context: &Context) -> Result<Recovered, StartError> {
-    recovered(context, context.journal.recover())
-}
-
-fn recovered(
-    context: &Context,
-    recovered: Result<Recovered, JournalError>,
-) -> Result<Recovered, StartError> {
-    let recovered = recovered
-        .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
-    // What the journal does not know is moved out of the way, never deleted.
-    context.vault.sweep();
-    Ok(recovered)
-}
-
-/// The one way to the tools that work on `context`.
-pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
-    let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
-    let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    let store = context.journal.store().another();
-    let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
-    calls.policy().guard(instructions(config));
-    calls
-}
-
-/// The note that instructs the agent in the person's name.
-fn instructions(config: &Config) -> Option<VaultPath> {
-    VaultPath::parse(config.agent.instructions_note.trim(), None)
-        .ok()
-        .filter(|note| !note.is_root())
-}
-
-/// Refuses an empty folder where a vault was: everything would look deleted, and what was written
-/// would vanish under the disk once it is mounted.
-///
-/// # Errors
-/// [`StartError::NotMounted`].
-pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
-    let seen = folders::has_been_seen(state);
-    if vault.obsidian().config_folder.is_some() {
-        if !seen && let Err(error) = folders::remember_seen(state) {
-            tracing::warn!(%error, "could not note that this is a vault of Obsidian's");
-        }
-    } else if seen && vault.status().counts.notes == 0 {
-        let (root, marker) = (vault.root().to_owned(), folders::seen_file(state));
-        return Err(StartError::NotMounted { root, marker });
-    }
-    Ok(())
-}
-
 /// Serves the vault until SIGINT, SIGTERM or SIGHUP (on Windows Ctrl-C, Ctrl-Break, the console
 /// closing or the system shutting down); returns within ten seconds of it.
 ///
@@ -364,6 +146,8 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
 pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let Options { root, folders, live, environment, tape, log_level, progress, ready } = options;
     let begun = Instant::now();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    heap::bound();
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let config = live.current().config.clone();

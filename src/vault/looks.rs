@@ -114,7 +114,7 @@ mod tests {
             let looked = looks.look(&path).map(|meta| Meta { accessed: 0, ..meta }).ok();
             assert_eq!(looked, opened, "{path}");
         }
-        assert_eq!(looks.folders.len(), 2, "`f` and nothing that is a link or no folder");
+        assert_eq!(looks.folders.len(), 1, "`f` and nothing that is a link or no folder");
         vault.stop();
     }
 

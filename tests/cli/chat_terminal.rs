@@ -201,6 +201,7 @@ fn the_first_message_after_new_goes_to_the_new_conversation_whatever_others_say(
     other.call("session/prompt", json!({"sessionId": first, "prompt": text}));
     terminal.press("the new thing\r");
     terminal.expect("Three.");
+    terminal.expect("> ");
     let asked = place.asked();
     assert!(asked.contains("the new thing") && !asked.contains("the first thing"), "{asked}");
     terminal.press("\x04");

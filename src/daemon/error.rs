@@ -1,0 +1,62 @@
+//! Why a daemon does not start.
+
+use std::path::PathBuf;
+
+use crate::config::folders::FolderError;
+use crate::config::running::Running;
+
+/// Why a daemon could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A daemon serves the vault.
+    #[error(
+        "a daemon serves this vault already: pid {}, port {}, since {}",
+        .0.pid, .0.port, .0.started_at
+    )]
+    AlreadyRunning(Box<Running>),
+    /// Another process is starting on the vault, or making a direct change.
+    #[error("another process is at work on this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
+    Busy {
+        /// Its number, where it is known.
+        pid: Option<u32>,
+    },
+    /// The port is taken.
+    #[error("port {port} on 127.0.0.1 is in use")]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// No place for our own files.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The vault cannot be opened.
+    #[error("could not open the vault: {message}")]
+    Vault {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The journal cannot be used, so nothing could be recorded.
+    #[error("could not open the journal: {message}")]
+    Journal {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The folder is empty where a vault was.
+    #[error(
+        "`{}` holds neither notes nor Obsidian's settings, though it was a vault before: \
+         its disk seems not to be mounted", .root.display()
+    )]
+    NotMounted {
+        /// The folder.
+        root: PathBuf,
+        /// What remembers that it was a vault.
+        marker: PathBuf,
+    },
+    /// Anything else.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}

@@ -1,0 +1,187 @@
+//! What a daemon, and a call from the command line without one, has before anybody is served: the vault,
+//! for one process alone; the journal, made whole; the one way to the tools.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::{StartError, handles};
+use crate::agent::Conversations;
+use crate::agent::clock::SystemClock;
+use crate::calls::Calls;
+use crate::config::Config;
+use crate::config::folders::{self, Folders};
+use crate::config::instance::{self, InstanceLock};
+use crate::config::running::Running;
+use crate::hooks::Hooks;
+use crate::index::Index;
+use crate::journal::{Journal, JournalError, Origin, Recovered};
+use crate::note::path::VaultPath;
+use crate::store::{Prepared, Store, StoreError};
+use crate::tools::{self, Context};
+use crate::vault::{Cancel, Vault, VaultError};
+
+/// Takes the vault for this process alone.
+///
+/// # Errors
+/// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
+/// something else holds it for longer than `patience`.
+pub fn lock(
+    folders: &Folders,
+    root: &Path,
+    state: &Path,
+    patience: Duration,
+) -> Result<InstanceLock, StartError> {
+    let take = |patience| {
+        instance::lock(root, state, patience)
+            .with_context(|| format!("could not lock `{}`", root.display()))
+    };
+    if let Some(lock) = take(Duration::ZERO)? {
+        return Ok(lock);
+    }
+    let served = || Running::find(folders, root).map(|(running, _)| Box::new(running));
+    if let Some(running) = served() {
+        return Err(StartError::AlreadyRunning(running));
+    }
+    take(patience)?.ok_or_else(|| match served() {
+        Some(running) => StartError::AlreadyRunning(running),
+        None => StartError::Busy { pid: instance::holder(state) },
+    })
+}
+
+/// Opens the vault and makes what tools work on.
+///
+/// # Errors
+/// [`StartError::Vault`], [`StartError::NotMounted`].
+pub fn open(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Context, StartError> {
+    handles::raise_limit();
+    let vault = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
+    check_mounted(&vault, state)?;
+    Ok(context(vault, Store::at(state), config))
+}
+
+fn not_opened(error: VaultError) -> StartError {
+    StartError::Vault { message: error.to_string(), hint: error.hint() }
+}
+
+/// What tools work on: this vault, and a journal in this store.
+fn context(vault: Vault, store: Store, config: &Config) -> Context {
+    let journal = Journal::open(vault.clone(), store, config.journal.clone());
+    let conversations = kept_conversations(journal.store().another(), config);
+    let settings = tool_settings(config);
+    let index = Index::new(vault.clone());
+    Context {
+        vault,
+        journal,
+        index,
+        settings,
+        cancel: Cancel::default(),
+        origin: Origin::default(),
+        gate: None,
+        conversations: Some(Arc::new(conversations)),
+        host: None,
+        clock: tools::Clock::System,
+    }
+}
+
+/// Opens the vault, watched from the first look on, and beside it the store, which needs none of it.
+pub(super) fn open_both(
+    root: &Path,
+    state: &Path,
+    config: &Config,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<(Context, Result<Prepared, StoreError>), StartError> {
+    handles::raise_limit();
+    let store = Store::at(state);
+    // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
+    // for as long as somebody is at work in it.
+    let (vault, prepared) = std::thread::scope(|scope| {
+        let opening = std::thread::Builder::new()
+            .name("store".to_owned())
+            .spawn_scoped(scope, || store.prepare());
+        let vault = Vault::open_watched(root, state, config.vault.clone(), progress);
+        let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // Without a thread to spare it is done here.
+            Err(_) => store.prepare(),
+        };
+        (vault, prepared)
+    });
+    let vault = vault.map_err(not_opened)?;
+    check_mounted(&vault, state)?;
+    Ok((context(vault, store, config), prepared))
+}
+
+/// The conversations that are kept in this store.
+pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
+    let clock = Arc::new(SystemClock::default());
+    Conversations::new(store, config.conversation.clone(), clock)
+}
+
+/// What the tools are to go by.
+pub(super) fn tool_settings(config: &Config) -> tools::Settings {
+    tools::Settings { search: config.search.clone() }
+}
+
+/// Ends what a crash left half-done, for whoever holds the vault alone; before anything is changed.
+///
+/// # Errors
+/// [`StartError::Journal`]; nothing may be changed then.
+pub fn recover(context: &Context) -> Result<Recovered, StartError> {
+    recovered(context, context.journal.recover())
+}
+
+/// What is to be said of the recovery.
+pub(super) fn recovered(
+    context: &Context,
+    recovered: Result<Recovered, JournalError>,
+) -> Result<Recovered, StartError> {
+    let recovered = recovered
+        .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
+    // What the journal does not know is moved out of the way, never deleted.
+    context.vault.sweep();
+    Ok(recovered)
+}
+
+/// The one way to the tools that work on `context`.
+pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
+    let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
+    let hooks = Hooks::new(config.hooks.clone(), vault, place);
+    let store = context.journal.store().another();
+    let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
+    calls.policy().guard(instructions(config));
+    calls
+}
+
+/// The note that instructs the agent in the person's name.
+pub(super) fn instructions(config: &Config) -> Option<VaultPath> {
+    VaultPath::parse(config.agent.instructions_note.trim(), None)
+        .ok()
+        .filter(|note| !note.is_root())
+}
+
+/// Refuses an empty folder where a vault was: everything would look deleted, and what was written
+/// would vanish under the disk once it is mounted.
+///
+/// # Errors
+/// [`StartError::NotMounted`].
+pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
+    let seen = folders::has_been_seen(state);
+    if vault.obsidian().config_folder.is_some() {
+        if !seen && let Err(error) = folders::remember_seen(state) {
+            tracing::warn!(%error, "could not note that this is a vault of Obsidian's");
+        }
+    } else if seen && vault.status().counts.notes == 0 {
+        let (root, marker) = (vault.root().to_owned(), folders::seen_file(state));
+        return Err(StartError::NotMounted { root, marker });
+    }
+    Ok(())
+}
