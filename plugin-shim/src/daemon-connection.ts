@@ -205,6 +205,7 @@ export class DaemonConnection implements Connection {
     this.#used = { address, token };
     const { host } = where;
     const { name, key } = await keyOf(token);
+    if (stale()) return;
     const nonce = makeNonce();
     const answer = await this.#ask(`http://${host}/v1/challenge/${name}/${nonce}`);
     if (stale()) return;

@@ -84,6 +84,19 @@ describe("getting in", () => {
     expect(connection.state.kind).toBe("connected");
   });
 
+  it("asks nothing any more for an attempt that is over", async () => {
+    let address = PLACE;
+    const connection = connectTo(daemon, clock, { address: () => address });
+    connection.start();
+    // The first one is on its way: what it signs is signed beside everything else.
+    await Promise.resolve();
+    address = "127.0.0.1:27999";
+    connection.retryNow();
+    await settle();
+    expect(daemon.asked.map((url) => new URL(url).host)).toEqual([address]);
+    expect(connection.state.kind).toBe("connected");
+  });
+
   it("is called by a name of this machine's and looks at the daemon's own address", async () => {
     await connected(daemon, clock, { address: () => "localhost:27180" });
     await connected(daemon, clock, { address: () => "27180" });
