@@ -46,19 +46,41 @@ await esbuild.build({
   logLevel: "warning",
 });
 await cp(path.join(page, "view.css"), path.join(harness, "harness.css"));
-const browser = await launch();
+/** A page whose process ended: Chromium's doing where it does not happen again. */
+const CRASH = /\b(Target|Page) crashed\b|browser has been closed/;
+/** How often a test is begun at most where a page crashes. */
+const STARTS = 2;
+
+let browser = await launch();
+
+/** Runs one test, and tells what it failed of. */
+async function tried(name, test) {
+  try {
+    await inTime(test({ ...set, browser }));
+    return null;
+  } catch (error) {
+    await strikeAll(name);
+    // What it left in the browser, a trace that is being recorded for one, is not for the next.
+    await browser.close().catch(() => undefined);
+    browser = await launch();
+    return String(error.stack ?? error);
+  }
+}
+
 const begun = Date.now();
 let failed = 0;
 for (const [name, test] of Object.entries(tests)) {
   if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
-  const start = Date.now();
-  try {
-    await inTime(test({ ...set, browser }));
-    console.log(`ok      ${name} (${Date.now() - start} ms)`);
-  } catch (error) {
-    failed += 1;
-    console.error(`FAILED  ${name} (${Date.now() - start} ms)\n${error.stack ?? error}`);
-    await strikeAll(name);
+  for (let starts = 1; ; starts++) {
+    const start = Date.now();
+    const fault = await tried(name, test);
+    const again = fault !== null && CRASH.test(fault) && starts < STARTS;
+    const word = fault === null ? "ok     " : again ? "crashed" : "FAILED ";
+    console.log(`${word} ${name} (${Date.now() - start} ms)`);
+    if (fault !== null) console.error(fault);
+    if (again) continue;
+    if (fault !== null) failed += 1;
+    break;
   }
 }
 await browser.close();
