@@ -12,8 +12,10 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// One program asks in place of many clients, faster than any would, so the door does not count.
-const SETTINGS: &str = "[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n";
+/// One program asks in place of many clients, faster than any would, so the door does not count. It waits
+/// for the programs beside, minutes long in a vault of a million notes, and answers no ping meanwhile.
+const SETTINGS: &str = "[server]\nmessages_per_second = 1000000\nmessage_burst = 1000000\n\
+    ping_seconds = 3600\n";
 
 /// How long it has to take no processor time, to be at rest.
 const REST: Duration = Duration::from_millis(300);
