@@ -31,12 +31,13 @@ use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
 use vault_steward::index::links::resolver;
 use vault_steward::journal::{self, Journal, Origin};
+use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
 use vault_steward::policy::{self, Caller, Scope};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context};
-use vault_steward::vault::{Cancel, Settings, Vault, Want};
+use vault_steward::vault::{Cancel, Order, Settings, Vault, Want, Wanted};
 
 /// From the rarest word to patterns without any literal; `examples/compare` asks the same.
 const PATTERNS: [&str; 17] = [
@@ -150,6 +151,17 @@ fn engine(criterion: &mut Criterion) {
     for glob in GLOBS {
         group.bench_function(glob, |bencher| {
             bencher.iter(|| call(&context, "list_files", json!({"pattern": glob})));
+        });
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group(format!("list/{size}, the catalogue alone"));
+    let root = VaultPath::root();
+    for pattern in GLOBS.into_iter().chain(["**/*4217.md", "**/Index.md", "**/{Ha,Wi}*"]) {
+        let glob = Glob::parse(pattern).expect("a glob");
+        let wanted = Wanted { folder: &root, glob: &glob, kind: None };
+        group.bench_function(pattern, |bencher| {
+            bencher.iter(|| vault.catalogue().list(black_box(&wanted), Order::Modified, 100).total);
         });
     }
     group.finish();

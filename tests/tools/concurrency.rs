@@ -251,11 +251,14 @@ fn writer_to_be_killed() {
 #[test]
 fn a_kill_leaves_every_note_old_or_new() {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    // Who is killed takes no folder of its own away.
+    let childs = tempfile::tempdir().expect("a temporary folder");
     let mut left = 0;
     for _ in 0..25 {
         let mut child = std::process::Command::new(std::env::current_exe().expect("this test"))
             .args(["--exact", "concurrency::writer_to_be_killed"])
             .env("STEWARD_TEST_KILLED", folder.path())
+            .env("TMPDIR", childs.path())
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("it runs");

@@ -115,11 +115,12 @@ impl Table {
         self.order.iter().filter_map(|id| Some((*id, self.note(*id)?)))
     }
 
-    /// Which of these notes may have a match.
+    /// Which of these notes may have a match. Numbers that are no note's get no bit: a file that is no
+    /// note has one so large that its bit would take a quarter of a gigabyte.
     pub fn allowed(&self, plan: &Plan, ids: &[u32]) -> Bits {
         let mut ask = self.columns.ask(plan);
         let mut bits = Bits(vec![0; self.notes.numbers().div_ceil(64) as usize]);
-        for id in ids {
+        for id in ids.iter().filter(|id| **id < self.notes.numbers()) {
             let allowed = match self.note(*id) {
                 Some(Note { state: State::Signed, first, count, .. }) => ask(first, count),
                 _ => true,
@@ -387,5 +388,17 @@ impl Table {
             + self.unsigned.0.capacity() * size_of::<u64>()
             + self.by_path.allocation_size()
             + (self.order.capacity() + self.unread.capacity() + self.free.capacity()) * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_no_notes_take_no_room() {
+        let plan = Plan::of(&regex_syntax::parse("needle").expect("a pattern"));
+        let bits = Table::default().allowed(&plan, &[0, 1 << 31, u32::MAX]);
+        assert!(bits.0.is_empty());
     }
 }

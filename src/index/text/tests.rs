@@ -229,51 +229,88 @@ fn queries() -> impl Strategy<Value = (usize, Query)> {
     })
 }
 
-/// How many vaults: a hundred are five thousand searches. `TEXT_CASES` asks for more.
-fn cases() -> u32 {
-    std::env::var("TEXT_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
+/// A vault, what happens to it, and what is searched for: each of some five edits is followed by ten
+/// searches.
+#[derive(Debug, Clone)]
+struct Life {
+    files: Vec<(String, Vec<u8>, u32)>,
+    edits: Vec<(Edit, Vec<(usize, Query)>)>,
+    patterns: Vec<String>,
 }
 
-proptest! {
-    // Each case is a vault; each of its five or so edits is followed by ten searches.
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
-    #[test]
-    fn whatever_happened_the_answer_is_that_of_reading_every_file(
-        files in prop::collection::vec((path(), content(), 1_u32..20), 0..8),
-        edits in prop::collection::vec((edit(), prop::collection::vec(queries(), 10)), 1..10),
-        patterns in prop::collection::vec(pattern(), PATTERNS),
-        watched in prop::bool::weighted(0.7),
-    ) {
-        let mut bench = Bench::new(&files);
+fn life() -> impl Strategy<Value = Life> {
+    let parts = (
+        prop::collection::vec((path(), content(), 1_u32..20), 0..8),
+        prop::collection::vec((edit(), prop::collection::vec(queries(), 10)), 1..10),
+        prop::collection::vec(pattern(), PATTERNS),
+    );
+    parts.prop_map(|(files, edits, patterns)| Life { files, edits, patterns })
+}
+
+impl Life {
+    /// Lives it in a vault whose changes the system tells, or does not; every answer has to be that of
+    /// reading every file.
+    fn check(self, watched: bool) {
+        let mut bench = Bench::new(&self.files);
         if watched {
             bench.vault.watch();
         }
         bench.text.refresh();
-        for (edit, queries) in edits {
-            let at = |path: &str| bench.place.join(path);
-            match edit {
-                Edit::Write(path, bytes, age) => put(&bench.place, &path, &bytes, age),
-                Edit::Append(path, bytes) => {
-                    if let Ok(mut file) = std::fs::File::options().append(true).open(at(&path)) {
-                        std::io::Write::write_all(&mut file, &bytes).expect("written");
-                    }
-                }
-                Edit::Remove(path) => drop(std::fs::remove_file(at(&path))),
-                Edit::Rename(from, to) => drop(std::fs::rename(at(&from), at(&to))),
-                Edit::Refresh => bench.text.refresh(),
-                Edit::Restart => {
-                    let state = bench.state();
-                    bench.text.restart(&state);
-                    let patterns = std::mem::take(&mut *bench.text.0.inner.patterns.lock());
-                    bench.text = Text::new(bench.vault.clone());
-                    *bench.text.0.inner.patterns.lock() = patterns;
-                    bench.text.restart(&state);
-                }
-                Edit::Resident(megabytes) => bench.text.set_resident(megabytes),
-            }
+        for (edit, queries) in self.edits {
+            bench.live(edit);
             for (pattern, query) in queries {
-                bench.check(&Query { pattern: patterns[pattern].clone(), ..query });
+                bench.check(&Query { pattern: self.patterns[pattern].clone(), ..query });
             }
         }
+    }
+}
+
+impl Bench {
+    fn live(&mut self, edit: Edit) {
+        let at = |path: &str| self.place.join(path);
+        match edit {
+            Edit::Write(path, bytes, age) => put(&self.place, &path, &bytes, age),
+            Edit::Append(path, bytes) => {
+                if let Ok(mut file) = std::fs::File::options().append(true).open(at(&path)) {
+                    std::io::Write::write_all(&mut file, &bytes).expect("written");
+                }
+            }
+            Edit::Remove(path) => drop(std::fs::remove_file(at(&path))),
+            Edit::Rename(from, to) => drop(std::fs::rename(at(&from), at(&to))),
+            Edit::Refresh => self.text.refresh(),
+            Edit::Restart => {
+                let state = self.state();
+                self.text.restart(&state);
+                let patterns = std::mem::take(&mut *self.text.0.inner.patterns.lock());
+                self.text = Text::new(self.vault.clone());
+                *self.text.0.inner.patterns.lock() = patterns;
+                self.text.restart(&state);
+            }
+            Edit::Resident(megabytes) => self.text.set_resident(megabytes),
+        }
+    }
+}
+
+/// How many vaults in all: 600 are some thirty thousand searches. `TEXT_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("TEXT_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(600)
+}
+
+// Three, so that several cores are at work on them.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases().div_ceil(3)))]
+    #[test]
+    fn whatever_happened_the_answer_is_that_of_reading_every_file(life in life()) {
+        life.check(true);
+    }
+
+    #[test]
+    fn whatever_else_happened_the_answer_is_that_of_reading_every_file(life in life()) {
+        life.check(true);
+    }
+
+    #[test]
+    fn whatever_nobody_told_of_the_answer_is_that_of_reading_every_file(life in life()) {
+        life.check(false);
     }
 }

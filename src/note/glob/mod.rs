@@ -10,8 +10,8 @@
 //! Matching is greedy with one point of return per level (a star in a segment, a `**` among the
 //! segments), so it costs at most pattern × path; alternates are unfolded beforehand, up to a cap.
 //!
-//! What a glob says of every path that it means ([`Glob::prefix`], [`Glob::ending`],
-//! [`Glob::needle`], [`Glob::depth`]) lets whoever has a hundred thousand paths look at few of them.
+//! What a glob says of every path that it means ([`Glob::prefix`], [`Glob::name`],
+//! [`Glob::name_beginning`], [`Glob::ending`], [`Glob::needle`], [`Glob::depth`]) lets whoever has a hundred thousand paths look at few of them.
 
 mod braces;
 mod wild;
@@ -161,6 +161,27 @@ impl Glob {
         above.iter().all(|segment| matches!(segment, Segment::Exact(_)))
     }
 
+    /// The folded last component of every path that this glob means; `None` where that is open.
+    pub fn name(&self) -> Option<&str> {
+        let [segments] = &self.alternatives[..] else { return None };
+        match segments.last() {
+            Some(Segment::Exact(name)) => Some(name),
+            Some(Segment::AnyDepth | Segment::Wild(_)) | None => None,
+        }
+    }
+
+    /// The folded text with which the last component of every path begins that this glob means; empty
+    /// if there is none.
+    pub fn name_beginning(&self) -> &str {
+        let mut beginnings = self.alternatives.iter().map(|segments| match segments.last() {
+            Some(Segment::Exact(name)) => name.as_str(),
+            Some(Segment::Wild(wild)) => wild.beginning(),
+            Some(Segment::AnyDepth) | None => "",
+        });
+        let first = beginnings.next().unwrap_or_default();
+        beginnings.fold(first, common_beginning)
+    }
+
     /// The ending by which alone this glob tells what it means, at any depth: `.md` of `**/*.md`.
     /// Empty for `**`, which means everything.
     pub fn ending(&self) -> Option<&str> {
@@ -211,6 +232,10 @@ fn segment(text: &str) -> Segment {
 }
 
 fn match_path(pattern: &[Segment], path: &str) -> bool {
+    if let [Segment::AnyDepth, segment] = pattern {
+        // Whatever is above, so that only the last component counts.
+        return match_segment(segment, path.rfind('/').map_or(path, |slash| &path[slash + 1..]));
+    }
     // `left` is what is still to match; `None` once the last component is taken.
     let (mut at, mut left) = (0, Some(path));
     let mut retry: Option<(usize, &str)> = None;
@@ -243,6 +268,12 @@ fn match_path(pattern: &[Segment], path: &str) -> bool {
         at = after;
         left = Some(below);
     }
+}
+
+/// What of `a` stands at the beginning of `b`, too.
+fn common_beginning<'a>(a: &'a str, b: &str) -> &'a str {
+    let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    &a[..alike.map(|(character, _)| character.len_utf8()).sum()]
 }
 
 /// The first component and what comes below it.

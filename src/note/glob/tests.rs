@@ -59,6 +59,25 @@ fn what_each_sign_means() {
 }
 
 #[test]
+fn what_a_glob_says_of_names() {
+    for (pattern, name, beginning) in [
+        ("**/2025-0?-1*.md", None, "2025-0"),
+        ("a/**/B*", None, "b"),
+        ("**/Index.md", Some("index.md"), "index.md"),
+        ("{2025,2026}-01*", None, "202"),
+        ("**/{é,è}*", None, ""),
+        ("{a/x,b/xy}", None, "x"),
+        ("**/*a", None, ""),
+        ("?a", None, ""),
+        ("a/**", None, ""),
+        ("{ab*,**}", None, ""),
+    ] {
+        let glob = Glob::parse(pattern).unwrap();
+        assert_eq!((glob.name(), glob.name_beginning()), (name, beginning), "{pattern}");
+    }
+}
+
+#[test]
 fn this_folder_or_anywhere() {
     let here = Glob::parse("*.md").unwrap();
     assert!(!here.has_slash() && !here.matches("a/b.md"));
@@ -146,6 +165,20 @@ proptest! {
         prop_assume!(pattern.matches('{').count() < 8);
         prop_assume!(!path.split('/').any(|name| matches!(name, "." | "..")));
         prop_assert_eq!(matches(&pattern, &path), reference(&pattern, &path), "{} on {}", pattern, path);
+    }
+
+    /// What is said of names holds for every path that is meant.
+    #[test]
+    fn names_are_as_the_glob_says(
+        pattern in pattern(),
+        path in prop::collection::vec("[ab]{1,3}|[ab.\\[\\]]{1,2}", 1..5).prop_map(|names| names.join("/")),
+    ) {
+        let Ok(glob) = Glob::parse(&pattern) else { return Ok(()) };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if glob.matches(&path) {
+            prop_assert!(name.starts_with(glob.name_beginning()), "{} on {}", pattern, path);
+            prop_assert!(glob.name().is_none_or(|known| known == name), "{} on {}", pattern, path);
+        }
     }
 
     #[test]

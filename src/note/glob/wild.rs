@@ -71,6 +71,14 @@ impl Wild {
         self.parts.len() == 1
     }
 
+    /// The text with which a name has to begin; empty if that is open.
+    pub fn beginning(&self) -> &str {
+        match self.parts.first().and_then(|part| part.0.first()) {
+            Some(Unit::Text(text)) if !self.open_start => text,
+            _ => "",
+        }
+    }
+
     /// The text that is all it asks of a name's end.
     pub fn ending(&self) -> Option<&str> {
         match (&self.parts[..], self.open_start, self.open_end) {

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::laying::marks;
 use super::{
-    Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, last, tree_order,
+    Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, key_range, last,
+    tree_order,
 };
 use crate::vault::dir::Meta;
 use crate::vault::scan::on_own_threads;
@@ -240,11 +241,7 @@ impl Catalogue {
         let row = self.lay(entry);
         let hashes = (self.hash(self.key(row)), self.hash(last(self.key(row))));
         let Self { rows, keys, hasher, by_key, by_name, .. } = self;
-        let key = |row: &u32| {
-            let row = &rows[*row as usize];
-            let start = row.key_at as usize;
-            &keys[start..start + usize::from(row.key_bytes)]
-        };
+        let key = |row: &u32| &keys[key_range(rows, keys, *row)];
         by_key.insert_unique(hashes.0, row, |row| hasher.hash_one(key(row)));
         by_name.insert_unique(hashes.1, row, |row| hasher.hash_one(last(key(row))));
         row

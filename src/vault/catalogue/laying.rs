@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{
-    AS_KEY, Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, last, tree_order,
+    Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, beginning, last, tree_order,
 };
 use crate::vault::scan::on_own_threads;
 
@@ -35,6 +35,7 @@ impl Catalogue {
         });
         let mut catalogue = Self::default();
         catalogue.rows.reserve_exact(entries.len());
+        catalogue.beginnings.reserve_exact(entries.len());
         catalogue.keys.reserve_exact(entries.iter().map(|entry| entry.key().len()).sum());
         let spelt = entries.iter().filter(|entry| entry.key.is_some());
         catalogue.paths.reserve_exact(spelt.map(|entry| entry.path.as_str().len()).sum());
@@ -66,16 +67,12 @@ impl Catalogue {
     pub(super) fn lay(&mut self, entry: &NewEntry) -> u32 {
         let number = small(self.rows.len());
         let key_at = small(self.keys.len());
+        let path_at = small(self.paths.len());
         self.keys.push_str(entry.key());
-        let path = entry.path.as_str();
-        let path_at = match &entry.key {
-            None => AS_KEY,
-            Some(_) => {
-                let at = small(self.paths.len());
-                self.paths.push_str(path);
-                at
-            }
-        };
+        if entry.key.is_some() {
+            self.paths.push_str(entry.path.as_str());
+        }
+        self.beginnings.push(beginning(entry.key()));
         let device = self.device(entry.id.device);
         self.rows.push(Row {
             modified: entry.modified,
@@ -83,8 +80,6 @@ impl Catalogue {
             inode: entry.id.inode,
             key_at,
             path_at,
-            key_bytes: short(entry.key().len()),
-            path_bytes: short(path.len()),
             device,
             depth: u8::try_from(entry.path.components().count()).unwrap_or(u8::MAX),
             marks: marks(entry),
@@ -160,8 +155,4 @@ fn count(counts: &mut Counts, kind: Kind, unnameable: bool, is_note: bool, add: 
 
 pub(super) fn small(number: usize) -> u32 {
     u32::try_from(number).expect("the paths of a vault take less than 4 GB")
-}
-
-fn short(bytes: usize) -> u16 {
-    u16::try_from(bytes).expect("a listed path is at most 65 names of 255 bytes, folded threefold")
 }

@@ -1,7 +1,8 @@
 //! What a glob means, in the order wanted: how few rows have to be looked at for it.
 //!
 //! A glob that begins with names asks only what lies below them, one with a fixed number of
-//! components only rows of that depth, one that is an ending compares eight bytes a row. A text
+//! components only rows of that depth, one that is an ending compares eight bytes a row. A name
+//! without wildcards is looked up, and of one that begins without them four bytes are compared. A text
 //! that every path must have is looked for in all keys at once. What is left runs over the rows,
 //! which lie in the order of time. Counted is everything that fits; given is what was asked for. Where
 //! the tree tells how many that are (all below a folder, all notes), only the first are looked for.
@@ -11,7 +12,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::{Catalogue, Entry, GONE, NOTE_ENDING, tree_order};
+use super::beginning::Beginning;
+use super::{Catalogue, Entry, GONE, NOTE_ENDING, key_range, tree_order};
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::dir::Kind;
@@ -54,6 +56,10 @@ pub struct Listing<'c> {
 /// Rows of a small part of the tree are walked to wherever they are; of more than this part of all
 /// that lies in question the other ways are the quicker ones.
 const SHALLOW: usize = 8;
+
+/// How the names of all rows begin is compared in the time that so small a part of them takes to be
+/// looked at one by one.
+const FLAT: usize = 16;
 
 /// What was found of what is wanted.
 struct Fitting {
@@ -129,8 +135,19 @@ impl Catalogue {
                 return Fitting { rows, total, in_order: true };
             }
         }
+        if let Some(name) = wanted.glob.name() {
+            let rows = self.rows_named(name);
+            let rows = rows.filter(|row| test.is_in_folder(*row) && test.fits(*row));
+            return Fitting::all(rows.collect(), false);
+        }
         if let Some(rows) = self.shallow(&ranges, span, &test) {
             return Fitting::all(rows, order == Order::Name);
+        }
+        if span > self.rows.len() / FLAT
+            && let Some(rows) = test.beginning.and_then(|wanted| self.beginning_so(wanted))
+        {
+            let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
+            return Fitting::all(rows.collect(), false);
         }
         let far = span > self.rows.len() / 2;
         if far
@@ -241,8 +258,11 @@ impl Catalogue {
             let later = leading(&self.rows[from..], |row| row.key_at as usize <= at);
             let number = from + later - 1;
             let row = &self.rows[number];
-            let is_inside = at + needle.len() <= row.key_at as usize + usize::from(row.key_bytes);
-            if is_inside && !row.is(GONE) && rows.last() != Some(&(number as u32)) {
+            let key = key_range(&self.rows, &self.keys, number as u32);
+            if at + needle.len() <= key.end
+                && !row.is(GONE)
+                && rows.last() != Some(&(number as u32))
+            {
                 rows.push(number as u32);
             }
             if rows.len() > most {
@@ -294,6 +314,7 @@ struct Test<'t> {
     depth: Option<usize>,
     /// Where the part of a key begins that the glob is asked about.
     base: usize,
+    beginning: Option<Beginning>,
     ending: Option<Ending<'t>>,
 }
 
@@ -309,6 +330,7 @@ impl<'t> Test<'t> {
             kind: wanted.kind,
             depth: wanted.glob.depth().map(|depth| above + depth),
             base: folder.fold_key().len() + usize::from(!folder.is_root()),
+            beginning: Beginning::new(wanted.glob.name_beginning()),
             ending: wanted.glob.ending().map(Ending::new),
         }
     }
@@ -319,13 +341,18 @@ impl<'t> Test<'t> {
     }
 
     fn fits(&self, number: u32) -> bool {
+        if let Some(beginning) = self.beginning
+            && !beginning.allows(self.catalogue.beginnings[number as usize])
+        {
+            return false;
+        }
         let row = self.catalogue.row(number);
         let fits = self.kind.is_none_or(|kind| row.kind() == kind)
             && self.depth.is_none_or(|depth| usize::from(row.depth) == depth)
             && match &self.ending {
                 Some(ending) => {
-                    let end = row.key_at as usize + usize::from(row.key_bytes);
-                    ending.is_at(self.catalogue.keys.as_bytes(), row.key_at as usize..end)
+                    let Catalogue { rows, keys, .. } = self.catalogue;
+                    ending.is_at(keys.as_bytes(), key_range(rows, keys, number))
                 }
                 None => {
                     let below = self.catalogue.key(number).get(self.base..);

@@ -10,13 +10,13 @@
 use std::collections::HashMap;
 
 use super::laying::small;
-use super::{AS_KEY, Catalogue, GONE, LinkTarget, Row, VaultPath};
+use super::{Catalogue, GONE, LinkTarget, Row, VaultPath, beginning};
 
 /// Says what the file is, and which program it is for.
-const MARK: &str = concat!("vault-steward catalogue 1 ", env!("CARGO_PKG_VERSION"), "\n");
+const MARK: &str = concat!("vault-steward catalogue 2 ", env!("CARGO_PKG_VERSION"), "\n");
 
 const HASH_BYTES: usize = 32;
-const ROW_BYTES: usize = 40;
+const ROW_BYTES: usize = 36;
 
 impl Catalogue {
     /// The catalogue as bytes; laid anew on the way if it has gaps.
@@ -53,8 +53,6 @@ impl Catalogue {
             bytes.extend(row.inode.to_le_bytes());
             bytes.extend(row.key_at.to_le_bytes());
             bytes.extend(row.path_at.to_le_bytes());
-            bytes.extend(row.key_bytes.to_le_bytes());
-            bytes.extend(row.path_bytes.to_le_bytes());
             bytes.extend(row.device.to_le_bytes());
             bytes.extend([row.depth, row.marks]);
         }
@@ -100,6 +98,7 @@ impl Catalogue {
         if !reader.0.is_empty() || !catalogue.is_sound() {
             return None;
         }
+        catalogue.beginnings = (0..small(rows)).map(|row| beginning(catalogue.key(row))).collect();
         catalogue.hash_all();
         (0..small(rows)).for_each(|row| catalogue.count(row, true));
         Some(catalogue)
@@ -107,22 +106,22 @@ impl Catalogue {
 
     /// Whether every number leads to where something is.
     fn is_sound(&self) -> bool {
-        let mut key_end = 0;
+        let from_start = |row: &Row| (row.key_at, row.path_at) == (0, 0);
+        let (mut key_at, mut path_at) = (0, 0);
         let rows = self.rows.iter().all(|row| {
-            let key = row.key_at as usize..row.key_at as usize + usize::from(row.key_bytes);
-            let path = row.path_at as usize..row.path_at as usize + usize::from(row.path_bytes);
-            let follows = key.start == key_end;
-            key_end = key.end;
-            follows
-                && self.keys.get(key).is_some()
-                && (row.path_at == AS_KEY || self.paths.get(path).is_some())
+            let before = (key_at, path_at);
+            (key_at, path_at) = (row.key_at as usize, row.path_at as usize);
+            key_at >= before.0
+                && path_at >= before.1
+                && self.keys.is_char_boundary(key_at)
+                && self.paths.is_char_boundary(path_at)
                 && usize::from(row.device) < self.devices.len()
                 && row.marks & GONE == 0
         });
         let mut met = vec![false; self.rows.len()];
         let once =
             |row: &u32| met.get_mut(*row as usize).is_some_and(|met| !std::mem::replace(met, true));
-        rows && self.ordered.iter().all(once)
+        rows && self.rows.first().is_none_or(from_start) && self.ordered.iter().all(once)
     }
 }
 
@@ -134,8 +133,6 @@ fn row(bytes: &[u8]) -> Option<Row> {
         inode: u64::from_le_bytes(reader.array()?),
         key_at: reader.number()?,
         path_at: reader.number()?,
-        key_bytes: u16::from_le_bytes(reader.array()?),
-        path_bytes: u16::from_le_bytes(reader.array()?),
         device: u16::from_le_bytes(reader.array()?),
         depth: u8::from_le_bytes(reader.array()?),
         marks: u8::from_le_bytes(reader.array()?),
