@@ -1,4 +1,4 @@
-//! The signatures of all pieces of text, bit-sliced: a row a trigram, a column a piece.
+//! The signatures of all pieces of text, bit-sliced: a row a bit, a column a piece.
 //!
 //! Blocks of 512 columns, so that a row of a block is one line of the processor's cache and a
 //! question about some rows touches as many lines a block. Columns are only added; one whose text
@@ -338,7 +338,7 @@ mod tests {
             }
             for text in ["abc", "eee", "cde"] {
                 let signature = sign(text.as_bytes());
-                let at = signature.iter().position(|word| *word != 0).expect("a trigram");
+                let at = signature.iter().position(|word| *word != 0).expect("three classes");
                 let row = at * 64 + signature[at].trailing_zeros() as usize;
                 let plan = Plan::Row(row as u16);
                 let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
