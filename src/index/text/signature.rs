@@ -106,7 +106,7 @@ pub fn row_of_word(classes: [u8; 4]) -> Option<u16> {
 /// Whether four neighbours that begin with this class and go on with letters have a bit.
 fn begins_word(class: u32) -> bool {
     const BLANK: u64 = 1 << CLASSES[b' ' as usize];
-    const FIRST: u64 = BLANK | (1 << LETTERS) - 1;
+    const FIRST: u64 = BLANK | ((1 << LETTERS) - 1);
     FIRST >> class & 1 == 1
 }
 
