@@ -46,6 +46,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
+    ("memmap2", &["index"]),
     ("notify", &["vault"]),
     ("qrcode", &["cli"]),
     ("regex_automata", &["index"]),

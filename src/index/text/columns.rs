@@ -1,17 +1,17 @@
-//! The signatures of all pieces of text, bit-sliced: a row a trigram, a column a piece.
+//! The signatures of all pieces of text, bit-sliced: a row a bit, a column a piece.
 //!
 //! Blocks of 512 columns, so that a row of a block is one line of the processor's cache and a
 //! question about some rows touches as many lines a block. Columns are only added; one whose text
 //! has changed is dead until its block is cleared. Blocks are shared with whoever saves them and
-//! copied when they change meanwhile.
+//! copied when they change meanwhile; those that have not changed since the start may lie in the file
+//! they were saved in ([`Rows`]).
 //!
 //! Which two classes follow each other is kept of 64 neighbouring columns together, a bit for each
 //! 64 of a block: all of them in the room of as many rows as there are classes. Such a bit stays until
 //! the block is cleared.
 
-use std::sync::Arc;
-
 use super::plan::{Mask, Plan};
+use super::rows::Rows;
 use super::signature::{OWN, PAIRS, Signature};
 
 /// Columns of a block.
@@ -30,20 +30,35 @@ const NOBODY: u32 = u32::MAX;
 /// Whose a column of a damaged block is: nobody gets it before the block is cleared.
 const LOST: u32 = u32::MAX - 1;
 
-/// The rows of a block.
-pub type Rows = Arc<Vec<Mask>>;
+/// Where a block was saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// Which slot of the file.
+    pub number: u32,
+    /// What lies there.
+    pub sum: u64,
+    /// Whether the block is still what lies there.
+    pub same: bool,
+}
 
 struct Block {
     rows: Rows,
     /// The columns that are somebody's.
     live: Mask,
-    /// Its checksum on disk; `None` if it is another since.
-    saved: Option<u64>,
+    saved: Option<Slot>,
 }
 
 impl Block {
     fn new() -> Self {
-        Self { rows: Arc::new(vec![[0; 8]; ROWS]), live: [0; 8], saved: None }
+        Self { rows: Rows::empty(), live: [0; 8], saved: None }
+    }
+
+    /// The rows, to be changed.
+    fn rows_mut(&mut self) -> &mut [Mask] {
+        if let Some(slot) = &mut self.saved {
+            slot.same = false;
+        }
+        self.rows.make_mut()
     }
 
     fn count(&self) -> usize {
@@ -56,6 +71,8 @@ impl Block {
 pub(super) struct Columns {
     blocks: Vec<Block>,
     owners: Vec<u32>,
+    /// Slots of the file that blocks were found in at the start, and may still be seen in.
+    found: Vec<u32>,
     /// Blocks without a live column, which can be cleared and filled again.
     free: Vec<usize>,
     /// The block that is being filled, and how many of its columns are taken.
@@ -65,16 +82,18 @@ pub(super) struct Columns {
 
 impl Columns {
     /// The columns of saved blocks, nobody's yet. A block that is missing was damaged.
-    pub fn of(blocks: Vec<Option<(Vec<Mask>, u64)>>) -> Self {
+    pub fn of(blocks: Vec<Option<(Rows, Slot)>>) -> Self {
         let owner = |block: &Option<_>| if block.is_some() { NOBODY } else { LOST };
         let owners = blocks.iter().flat_map(|block| [owner(block); WIDTH]).collect();
-        let block = |saved: Option<(Vec<Mask>, u64)>| match saved {
-            Some((rows, sum)) => Block { rows: Arc::new(rows), live: [0; 8], saved: Some(sum) },
+        let block = |saved: Option<(Rows, Slot)>| match saved {
+            Some((rows, slot)) => Block { rows, live: [0; 8], saved: Some(slot) },
             None => Block::new(),
         };
         let blocks: Vec<Block> = blocks.into_iter().map(block).collect();
+        let found = blocks.iter().filter_map(|block| Some(block.saved?.number)).collect();
         let taken = if blocks.is_empty() { 0 } else { WIDTH };
-        Self { open: blocks.len().saturating_sub(1), taken, blocks, owners, free: Vec::new() }
+        let open = blocks.len().saturating_sub(1);
+        Self { open, taken, blocks, owners, found, free: Vec::new() }
     }
 
     /// Gives saved columns an owner. They must exist and be nobody's.
@@ -105,8 +124,7 @@ impl Columns {
             let (block, word, bit) = place(column);
             let block = &mut self.blocks[block];
             block.live[word] |= bit;
-            block.saved = None;
-            let rows = Arc::make_mut(&mut block.rows);
+            let rows = block.rows_mut();
             for (at, bits) in signature.iter().enumerate() {
                 let mut bits = *bits;
                 while bits != 0 {
@@ -221,23 +239,27 @@ impl Columns {
         }
     }
 
-    /// Every block with its checksum on disk, if that is still its own.
-    pub fn blocks(&self) -> Vec<(Rows, Option<u64>)> {
-        self.blocks.iter().map(|block| (Arc::clone(&block.rows), block.saved)).collect()
+    /// Every block with where it was saved.
+    pub fn blocks(&self) -> Vec<(Rows, Option<Slot>)> {
+        self.blocks.iter().map(|block| (block.rows.clone(), block.saved)).collect()
     }
 
-    /// Takes in that blocks were saved, each if it is still the same.
-    pub fn saved(&mut self, blocks: &[(Rows, u64)]) {
-        for (block, (rows, sum)) in self.blocks.iter_mut().zip(blocks) {
-            if Arc::ptr_eq(&block.rows, rows) {
-                block.saved = Some(*sum);
-            }
+    /// Slots that nothing is to be written to.
+    pub fn found(&self) -> &[u32] {
+        &self.found
+    }
+
+    /// Takes in where blocks were saved, and how they were then.
+    pub fn saved(&mut self, blocks: &[(Rows, Slot)]) {
+        for (block, (rows, slot)) in self.blocks.iter_mut().zip(blocks) {
+            block.saved = Some(Slot { same: block.rows.are_still(rows), ..*slot });
         }
     }
 
-    /// Bytes held.
+    /// Bytes of memory of their own, which what lies in the file has not.
     pub fn bytes(&self) -> usize {
-        self.blocks.len() * (BLOCK_BYTES + size_of::<Block>())
+        self.blocks.iter().map(|block| block.rows.bytes()).sum::<usize>()
+            + self.blocks.capacity() * size_of::<Block>()
             + self.owners.capacity() * size_of::<u32>()
     }
 }
@@ -338,7 +360,7 @@ mod tests {
             }
             for text in ["abc", "eee", "cde"] {
                 let signature = sign(text.as_bytes());
-                let at = signature.iter().position(|word| *word != 0).expect("a trigram");
+                let at = signature.iter().position(|word| *word != 0).expect("three classes");
                 let row = at * 64 + signature[at].trailing_zeros() as usize;
                 let plan = Plan::Row(row as u16);
                 let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));

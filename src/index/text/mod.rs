@@ -11,15 +11,17 @@
 //! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
 //! line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `notes`, `table`, `answer`
-//! (one search), `pending`, `reading`, `worker`, `saved`.
+//! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `rows`, `notes`, `table`,
+//! `answer` (one search), `pending`, `reading`, `worker`, `saved`, `map`.
 
 mod answer;
 mod columns;
+mod map;
 mod notes;
 mod pending;
 pub mod plan;
 mod reading;
+mod rows;
 mod saved;
 pub mod signature;
 mod strings;
@@ -56,7 +58,7 @@ pub struct Text(Arc<Handle>);
 /// Bytes of memory by part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
-    /// Signatures of all notes.
+    /// Signatures of all notes, but for those that lie in the file they were saved in.
     pub signatures: usize,
     /// What is known of each note beside them.
     pub notes: usize,

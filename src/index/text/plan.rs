@@ -1,14 +1,14 @@
 //! Which signatures a pattern's matches can have, from the pattern's own structure.
 //!
-//! Every match of a pattern contains certain trigrams: those of its literals, of the alternatives of
-//! an alternation, of the members of a small class. A [`Plan`] says which bits the signature of a
-//! piece of text must have for it to hold a match at all; it never leaves out one that does. What
-//! cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
+//! Every match of a pattern contains certain threes of classes and fours of letters: those of its
+//! literals, of the alternatives of an alternation, of the members of a small class. A [`Plan`] says
+//! which bits the signature of a piece of text must have for it to hold a match at all; it never leaves
+//! out one that does. What cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
 
 use regex_syntax::hir::Hir;
 
 use super::columns;
-use super::signature::{Signature, TRIGRAMS};
+use super::signature::{SEQUENCES, Signature};
 use super::strings::{Alphabet, Part};
 
 /// What a text must have to hold a match.
@@ -33,21 +33,21 @@ impl Plan {
     /// The plan for a pattern.
     pub fn of(hir: &Hir) -> Self {
         let by_classes = Part::of(hir, Alphabet::Classes).into_plan();
-        if by_classes.asks_for_trigrams() {
+        if by_classes.asks_for_sequences() {
             return by_classes;
         }
         // Ranges of letters and digits have too many members to be told one by one.
         and(vec![by_classes, Part::of(hir, Alphabet::Kinds).into_plan()])
     }
 
-    /// Whether every text that it allows has some trigram; other bits rule out less.
-    fn asks_for_trigrams(&self) -> bool {
+    /// Whether every text that it allows has some three classes; other bits rule out less.
+    fn asks_for_sequences(&self) -> bool {
         match self {
             Self::All => false,
             Self::Nothing => true,
-            Self::Row(bit) => usize::from(*bit) < TRIGRAMS,
-            Self::And(all) => all.iter().any(Self::asks_for_trigrams),
-            Self::Or(any) => any.iter().all(Self::asks_for_trigrams),
+            Self::Row(bit) => usize::from(*bit) < SEQUENCES,
+            Self::And(all) => all.iter().any(Self::asks_for_sequences),
+            Self::Or(any) => any.iter().all(Self::asks_for_sequences),
         }
     }
 
@@ -174,6 +174,9 @@ mod tests {
         assert_eq!(plan(r"^- \[ \]"), rows("- [ ]"));
         assert_eq!(plan("(abc)+"), rows("abc"));
         assert_eq!(plan("ab(cd)+ef"), and(vec![rows("abcd"), rows("cdef"), rows("cd")]));
+        // Four letters are known of what comes after anything, in either case.
+        assert_eq!(plan(".*wind"), and(vec![rows("wind"), rows("wi")]));
+        assert_eq!(plan(".*Wind"), rows("wind"));
         assert_eq!(plan("K"), Plan::All);
     }
 

@@ -1,27 +1,33 @@
-//! The index on disk, in the steward's own folder: signatures in one file, a block after the other,
-//! and a table of which note has which columns. Safe to delete at any time.
+//! The index on disk, in the steward's own folder: signatures in one file of slots, a block in each,
+//! and a table of which block is in which slot and which note has which columns. Safe to delete at any
+//! time.
 //!
-//! The table is written anew each time, beside the old one, and put in its place; of the signatures
-//! only blocks that have changed are written, in place. Each block's checksum is in the table, so a
-//! crash between the two costs the notes of some blocks, which are read again. What is damaged, of
-//! another format or of another vault is not used: a note counts as known only if the file at its
-//! path has the size, the time and the number on its disk that it had.
+//! The table is written anew each time, beside the old one, and put in its place. Of the signatures
+//! only blocks that have changed are written, each to a slot that the old table does not name and that
+//! nothing was found in at the start: so the old table holds until the new one is there, and what is seen
+//! through a [`Map`] of the file never changes. Each block's checksum is in the table. What is damaged, of another format or of
+//! another vault is not used: a note counts as known only if the file at its path has the size, the time
+//! and the number on its disk that it had.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::columns::{BLOCK_BYTES, ROWS, Rows};
+use super::columns::{BLOCK_BYTES, ROWS, Slot};
+use super::map::Map;
 use super::plan::Mask;
+use super::rows::Rows;
 use super::table::{Stamp, State};
 use crate::note::path::PathRef;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.
-const HEADER: &[u8; 24] = b"steward text index   2\n\0";
+const HEADER: &[u8; 24] = b"steward text index   3\n\0";
 
 /// Bytes of the checksum at the end of the table.
 const SUM: usize = blake3::OUT_LEN;
@@ -73,8 +79,8 @@ impl SavedNotes {
 #[derive(Default)]
 pub(super) struct Saved {
     pub notes: Notes,
-    /// Blocks in their order, with their checksums; none where one is damaged.
-    pub blocks: Vec<Option<(Vec<Mask>, u64)>>,
+    /// Blocks in their order; none where one is damaged.
+    pub blocks: Vec<Option<(Rows, Slot)>>,
 }
 
 /// The notes of a table, the newest first, as they lie in its bytes: a hundred thousand paths are not
@@ -111,38 +117,69 @@ fn checksum(bytes: &[u8]) -> u64 {
 /// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
 pub(super) fn load(folder: &Path) -> Saved {
     let read = std::fs::read(table_file(folder));
-    let Some((notes, sums)) = read.ok().and_then(parse) else { return Saved::default() };
-    let blocks = load_blocks(&signatures_file(folder), &sums);
+    let Some((notes, slots)) = read.ok().and_then(parse) else { return Saved::default() };
+    let blocks = match open_cut(&signatures_file(folder), &slots) {
+        Ok(file) => load_blocks(&file, Map::of(&file).map(Arc::new).as_ref(), &slots),
+        Err(_) => vec![None; slots.len()],
+    };
     Saved { notes, blocks }
+}
+
+/// The file of signatures, without what comes after the last of these slots. Nobody sees anything there.
+fn open_cut(place: &Path, slots: &[Slot]) -> io::Result<File> {
+    let end = slots.iter().map(|slot| end_of(slot.number)).max().unwrap_or(0);
+    match File::options().read(true).write(true).open(place) {
+        Ok(file) if file.metadata()?.len() > end => file.set_len(end).map(|()| file),
+        Ok(file) => Ok(file),
+        Err(_) => File::open(place),
+    }
+}
+
+fn start_of(slot: u32) -> u64 {
+    u64::from(slot) * BLOCK_BYTES as u64
+}
+
+fn end_of(slot: u32) -> u64 {
+    start_of(slot) + BLOCK_BYTES as u64
 }
 
 /// Blocks that one thread reads at a time.
 const SOME: usize = 16;
 
-/// Reads the blocks that have these checksums, on all cores: that is most of what a start reads.
-fn load_blocks(place: &Path, sums: &[u64]) -> Vec<Option<(Vec<Mask>, u64)>> {
-    let some = |(at, sums): (usize, &[u64])| {
-        let mut blocks = vec![None; sums.len()];
-        // A file that cannot be read to its end gives what is before.
-        let _ = read_blocks(place, at * SOME, sums, &mut blocks);
-        blocks
+/// Reads the blocks in these slots and looks at their checksums, on all cores: that is most of what a
+/// start reads. With a map they stay where they are, else they are kept as they were read.
+fn load_blocks(file: &File, map: Option<&Arc<Map>>, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
+    let some = |slots: &[Slot]| {
+        // Not looked at through the map: what cannot be read is an error here, and the end there.
+        let mut bytes = vec![0; BLOCK_BYTES];
+        let mut load = |slot: &Slot| {
+            read_at(file, &mut bytes, start_of(slot.number)).ok()?;
+            let sound = checksum(&bytes) == slot.sum;
+            let block = || match map.filter(|map| map.has(slot.number)) {
+                Some(map) => Rows::mapped(map, slot.number),
+                None => Rows::own(rows(&bytes)),
+            };
+            sound.then(|| (block(), *slot))
+        };
+        slots.iter().map(&mut load).collect::<Vec<_>>()
     };
-    sums.par_chunks(SOME).enumerate().flat_map_iter(some).collect()
+    slots.par_chunks(SOME).flat_map_iter(some).collect()
 }
 
-fn read_blocks(
-    place: &Path,
-    first: usize,
-    sums: &[u64],
-    blocks: &mut [Option<(Vec<Mask>, u64)>],
-) -> io::Result<()> {
-    let mut file = File::open(place)?;
-    file.seek(SeekFrom::Start((first * BLOCK_BYTES) as u64))?;
-    let mut bytes = vec![0; BLOCK_BYTES];
-    for (block, sum) in blocks.iter_mut().zip(sums) {
-        file.read_exact(&mut bytes)?;
-        let sound = checksum(&bytes) == *sum;
-        *block = sound.then(|| (rows(&bytes), *sum));
+/// Fills `bytes` with what lies in the file from `start` on.
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
+}
+
+/// Fills `bytes` with what lies in the file from `start` on.
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, start)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => (bytes, start) = (&mut bytes[read..], start + read as u64),
+        }
     }
     Ok(())
 }
@@ -153,14 +190,14 @@ fn rows(bytes: &[u8]) -> Vec<Mask> {
     bytes.chunks_exact(size_of::<Mask>()).map(mask).collect()
 }
 
-fn parse(table: Vec<u8>) -> Option<(Notes, Vec<u64>)> {
+fn parse(table: Vec<u8>) -> Option<(Notes, Vec<Slot>)> {
     let (content, sum) = table.split_at_checked(table.len().checked_sub(SUM)?)?;
     if blake3::hash(content).as_bytes() != sum {
         return None;
     }
     let mut rest = Fields(content.strip_prefix(HEADER)?);
     let blocks = rest.number()?;
-    let sums = (0..blocks).map(|_| rest.number()).collect::<Option<Vec<u64>>>()?;
+    let slots = (0..blocks).map(|_| rest.slot()).collect::<Option<Vec<Slot>>>()?;
     let count = usize::try_from(rest.number()?).ok()?;
     let (start, end) = (content.len() - rest.0.len(), content.len());
     for _ in 0..count {
@@ -169,7 +206,7 @@ fn parse(table: Vec<u8>) -> Option<(Notes, Vec<u64>)> {
     let whole = rest.0.is_empty();
     let mut bytes = table;
     bytes.truncate(end);
-    whole.then_some((Notes { bytes, start, count }, sums))
+    whole.then_some((Notes { bytes, start, count }, slots))
 }
 
 struct Fields<'a>(&'a [u8]);
@@ -183,6 +220,11 @@ impl<'a> Fields<'a> {
 
     fn number(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
+    }
+
+    fn slot(&mut self) -> Option<Slot> {
+        let number = u32::try_from(self.number()?).ok()?;
+        Some(Slot { number, sum: self.number()?, same: true })
     }
 
     fn note(&mut self) -> Option<(&'a str, SavedNote)> {
@@ -206,38 +248,44 @@ impl<'a> Fields<'a> {
 }
 
 /// Writes the index into `folder`: all notes that are known, the newest first, and the blocks that are
-/// another since their checksum. Gives the checksums of all blocks.
+/// another than what lies in their slots. `found` are the slots that may still be seen: nothing is
+/// written there. Gives where each block lies now.
 ///
 /// # Errors
 /// As the system says; what is on disk then is still what [`load`] can tell sound parts of.
 pub(super) fn save(
     folder: &Path,
     notes: &SavedNotes,
-    blocks: &[(Rows, Option<u64>)],
-) -> io::Result<Vec<u64>> {
+    blocks: &[(Rows, Option<Slot>)],
+    found: &[u32],
+) -> io::Result<Vec<Slot>> {
     make_folder(folder)?;
     let mut file = open(&signatures_file(folder))?;
     let complete = file.metadata()?.len();
+    let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
+    let taken: HashSet<u32> = named.chain(found.iter().copied()).collect();
+    let mut free = (0..).filter(|slot| !taken.contains(slot));
     let mut bytes = Vec::with_capacity(BLOCK_BYTES);
-    let mut sums = Vec::with_capacity(blocks.len());
-    for (at, (rows, saved)) in blocks.iter().enumerate() {
-        let start = (at * BLOCK_BYTES) as u64;
-        if let Some(sum) = saved.filter(|_| start + BLOCK_BYTES as u64 <= complete) {
-            sums.push(sum);
+    let mut slots = Vec::with_capacity(blocks.len());
+    for (rows, saved) in blocks {
+        if let Some(slot) = saved.filter(|slot| slot.same && end_of(slot.number) <= complete) {
+            slots.push(slot);
             continue;
         }
         bytes.clear();
         bytes.extend(rows.iter().flatten().flat_map(|word| word.to_le_bytes()));
         debug_assert_eq!(bytes.len(), ROWS * size_of::<Mask>());
-        file.seek(SeekFrom::Start(start))?;
+        let number = free.next().ok_or(io::ErrorKind::FileTooLarge)?;
+        file.seek(SeekFrom::Start(start_of(number)))?;
         file.write_all(&bytes)?;
-        sums.push(checksum(&bytes));
+        slots.push(Slot { number, sum: checksum(&bytes), same: true });
     }
-    file.set_len((blocks.len() * BLOCK_BYTES) as u64)?;
+    // What is mapped at the next start is on the disk, and not only meant to be.
+    file.sync_data()?;
     let mut head = HEADER.to_vec();
     let mut put = |number: u64| head.extend(number.to_le_bytes());
-    put(sums.len() as u64);
-    sums.iter().for_each(|sum| put(*sum));
+    put(slots.len() as u64);
+    slots.iter().for_each(|slot| [u64::from(slot.number), slot.sum].into_iter().for_each(&mut put));
     put(notes.count);
     let sum = blake3::Hasher::new().update(&head).update(&notes.bytes).finalize();
     let beside = folder.join("table.new");
@@ -248,7 +296,7 @@ pub(super) fn save(
     file.write_all(sum.as_bytes())?;
     drop(file);
     std::fs::rename(beside, table_file(folder))?;
-    Ok(sums)
+    Ok(slots)
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {
@@ -272,8 +320,6 @@ fn open(place: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn note(first: u32, state: State) -> (String, SavedNote) {
@@ -282,7 +328,17 @@ mod tests {
     }
 
     fn block(word: u64) -> Rows {
-        Arc::new((0..ROWS as u64).map(|row| [word ^ row; 8]).collect())
+        Rows::own((0..ROWS as u64).map(|row| [word ^ row; 8]).collect())
+    }
+
+    fn no_notes() -> SavedNotes {
+        SavedNotes::with_capacity(0, 0)
+    }
+
+    /// What tells one block of [`block`] from another.
+    fn words(saved: &Saved) -> Vec<Option<u64>> {
+        let word = |block: &Option<(Rows, Slot)>| Some(block.as_ref()?.0[3][7] ^ 3);
+        saved.blocks.iter().map(word).collect()
     }
 
     #[test]
@@ -293,22 +349,25 @@ mod tests {
         let known = [note(0, State::Signed), note(2, State::Binary), note(700, State::Odd)];
         let mut notes = SavedNotes::with_capacity(3, 40);
         known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));
-        let sums = save(&place, &notes, &[(block(1), None), (block(2), None)]).expect("saved");
+        let slots =
+            save(&place, &notes, &[(block(1), None), (block(2), None)], &[]).expect("saved");
         let saved = load(&place);
         let expected = known.iter().map(|(path, note)| (path.as_str(), note.clone()));
         assert!(saved.notes.iter().eq(expected));
-        let rows = |saved: &Saved, at: usize| saved.blocks[at].as_ref().map(|(rows, _)| rows[3][7]);
-        assert_eq!((rows(&saved, 0), rows(&saved, 1)), (Some(1 ^ 3), Some(2 ^ 3)));
+        assert_eq!(words(&saved), [Some(1), Some(2)]);
         // A block that has not changed is not written, and one that is not there is.
-        let blocks = [(block(9), Some(sums[0])), (block(2), None), (block(3), Some(77))];
-        save(&place, &notes, &blocks).expect("saved");
+        let lost = Slot { number: 77, ..slots[0] };
+        let blocks = [(block(9), Some(slots[0])), (block(2), None), (block(3), Some(lost))];
+        save(&place, &notes, &blocks, &[]).expect("saved");
         let saved = load(&place);
-        assert_eq!((rows(&saved, 0), rows(&saved, 2)), (Some(1 ^ 3), Some(3 ^ 3)));
+        assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
+        drop(saved);
         // A torn block costs itself alone.
         let file = File::options().write(true).open(signatures_file(&place)).expect("opened");
-        file.set_len(BLOCK_BYTES as u64 + 5).expect("cut");
-        let saved = load(&place);
-        assert_eq!((rows(&saved, 0), rows(&saved, 1), saved.blocks.len()), (Some(1 ^ 3), None, 3));
+        file.set_len(2 * BLOCK_BYTES as u64 + 5).expect("cut");
+        assert_eq!(words(&load(&place)), [Some(1), Some(2), None]);
+        file.set_len(0).expect("cut");
+        assert_eq!(words(&load(&place)), [None; 3]);
         // A damaged table is none, wherever a bit has turned.
         let table = std::fs::read(table_file(&place)).expect("read");
         for at in (0..table.len()).step_by(11) {
@@ -318,5 +377,69 @@ mod tests {
         }
         let cut = table[..table.len() - 1].to_vec();
         assert!(parse(cut).is_none() && parse(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn what_is_looked_at_stays_whatever_is_saved_meanwhile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("text");
+        let first = [1, 2, 3].map(|word| (block(word), None));
+        save(&place, &no_notes(), &first, &[]).expect("saved");
+        let saved = load(&place);
+        assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
+        let seen: Vec<Rows> = saved.blocks.iter().flatten().map(|(rows, _)| rows.clone()).collect();
+        let mut blocks: Vec<(Rows, Option<Slot>)> =
+            saved.blocks.into_iter().flatten().map(|(rows, slot)| (rows, Some(slot))).collect();
+        for round in 10..20 {
+            // What changes is a copy, and another in the file.
+            let (rows, slot) = &mut blocks[1];
+            rows.make_mut()[3][7] = round ^ 3;
+            slot.as_mut().expect("it was saved").same = false;
+            let slots = save(&place, &no_notes(), &blocks, &[0, 1, 2]).expect("saved");
+            assert_eq!(words(&load(&place)), [Some(1), Some(round), Some(3)]);
+            let still: Vec<u64> = seen.iter().map(|rows| rows[3][7] ^ 3).collect();
+            assert_eq!(still, [1, 2, 3]);
+            for ((_, known), slot) in blocks.iter_mut().zip(slots) {
+                *known = Some(slot);
+            }
+        }
+        let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
+        assert!(bytes <= 5 * BLOCK_BYTES as u64, "two slots change by turns: {bytes}");
+    }
+
+    #[test]
+    fn read_or_mapped_a_block_is_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("text");
+        let blocks = [4, 5].map(|word| (block(word), None));
+        let slots = save(&place, &no_notes(), &blocks, &[]).expect("saved");
+        let file = File::open(signatures_file(&place)).expect("opened");
+        let damaged = Slot { sum: !slots[1].sum, ..slots[1] };
+        // Where nothing can be mapped these are the same way twice.
+        for map in [None, Map::of(&file).map(Arc::new)] {
+            let loaded = load_blocks(&file, map.as_ref(), &[slots[1], damaged, slots[0]]);
+            let loaded: Vec<_> = loaded.into_iter().map(|block| Some(block?.0)).collect();
+            let [Some(second), None, Some(first)] = &loaded[..] else { panic!("two are sound") };
+            assert!(first[..] == blocks[0].0[..] && second[..] == blocks[1].0[..]);
+            assert!(map.is_none() || first.bytes() == 0);
+        }
+    }
+
+    #[test]
+    fn until_the_new_table_is_there_the_old_one_holds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("text");
+        let first = save(&place, &no_notes(), &[(block(1), None), (block(2), None)], &[]);
+        let old = std::fs::read(table_file(&place)).expect("read");
+        let changed = |slot: &Slot| Some(Slot { same: false, ..*slot });
+        let slots: Vec<_> = first.expect("saved").iter().map(changed).collect();
+        let blocks = [(block(5), slots[0]), (block(6), slots[1])];
+        save(&place, &no_notes(), &blocks, &[]).expect("saved");
+        assert_eq!(words(&load(&place)), [Some(5), Some(6)]);
+        std::fs::write(table_file(&place), old).expect("as after a crash");
+        assert_eq!(words(&load(&place)), [Some(1), Some(2)]);
+        // What came after them is cut off.
+        let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
+        assert_eq!(bytes, 2 * BLOCK_BYTES as u64);
     }
 }

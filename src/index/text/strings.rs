@@ -20,6 +20,9 @@ const MAX_STRINGS: usize = 64;
 /// Characters of a class that is written out.
 const MAX_MEMBERS: u32 = 64;
 
+/// Letters that are known of where a part begins and ends: with one more they have a bit.
+const KNOWN: usize = 3;
+
 /// Copies that a repetition is written out as.
 const MAX_COPIES: u32 = 4;
 
@@ -96,10 +99,15 @@ impl Alphabet {
             Self::Classes => signature::row([three[0], three[1], three[2]]),
             Self::Kinds => signature::kinds([three[0], three[1], three[2]]),
         };
-        match (self, string) {
-            (Self::Classes, &[first, second]) => Plan::Row(signature::pair([first, second])),
-            _ => and(string.windows(3).map(|three| Plan::Row(row(three))).collect()),
+        let mut rows: Vec<Plan> = string.windows(3).map(|three| Plan::Row(row(three))).collect();
+        if self == Self::Classes {
+            if let &[first, second] = string {
+                return Plan::Row(signature::pair([first, second]));
+            }
+            let word = |four: &[u8]| signature::row_of_word([four[0], four[1], four[2], four[3]]);
+            rows.extend(string.windows(4).filter_map(word).map(Plan::Row));
         }
+        and(rows)
     }
 }
 
@@ -109,7 +117,7 @@ pub(super) struct Part {
     alphabet: Alphabet,
     /// All that it can match, if that is known.
     all: Option<Vec<Letters>>,
-    /// How each match begins, and how it ends, where `all` is not known: at most two letters.
+    /// How each match begins, and how it ends, where `all` is not known: at most [`KNOWN`] letters.
     starts: Vec<Letters>,
     ends: Vec<Letters>,
     /// What else each match asks for, where `all` is not known.
@@ -189,8 +197,8 @@ impl Part {
             None => self,
             Some(all) => Self {
                 alphabet: self.alphabet,
-                starts: starts(all.clone()),
-                ends: ends(all.clone()),
+                starts: starts(all.clone(), KNOWN),
+                ends: ends(all.clone(), KNOWN),
                 plan: self.alphabet.of_strings(all),
                 all: None,
             },
@@ -208,12 +216,12 @@ impl Part {
         let here = self.all.as_ref().unwrap_or(&self.ends);
         let there = next.all.as_ref().unwrap_or(&next.starts);
         let seam = product(here, there);
-        let starts = match &self.all {
-            Some(_) => seam.clone().map_or_else(|| starts(here.clone()), starts),
+        let first = match &self.all {
+            Some(_) => starts(seam.clone().unwrap_or_else(|| here.clone()), KNOWN),
             None => self.starts.clone(),
         };
-        let ends = match &next.all {
-            Some(_) => seam.clone().map_or_else(|| ends(there.clone()), ends),
+        let last = match &next.all {
+            Some(_) => ends(seam.clone().unwrap_or_else(|| there.clone()), KNOWN),
             None => next.ends.clone(),
         };
         let plan = match seam {
@@ -221,12 +229,15 @@ impl Part {
             Some(seam) => and(vec![self.plan, next.plan, alphabet.of_strings(&seam)]),
             None => {
                 let (here, there) = (self.given_up(), next.given_up());
-                let seam = product(&here.ends, &there.starts);
+                // Of fewer letters there may be few enough.
+                let shorter =
+                    || product(&ends(here.ends.clone(), 2), &starts(there.starts.clone(), 2));
+                let seam = product(&here.ends, &there.starts).or_else(shorter);
                 let seam = seam.map_or(Plan::All, |seam| alphabet.of_strings(&seam));
                 and(vec![here.plan, there.plan, seam])
             }
         };
-        Self { alphabet, all: None, starts, ends, plan }
+        Self { alphabet, all: None, starts: first, ends: last, plan }
     }
 
     fn one_of(parts: Vec<Self>, alphabet: Alphabet) -> Self {
@@ -241,8 +252,8 @@ impl Part {
         Self {
             alphabet,
             all: None,
-            starts: starts(parts.iter().flat_map(|part| part.starts.clone()).collect()),
-            ends: ends(parts.iter().flat_map(|part| part.ends.clone()).collect()),
+            starts: starts(parts.iter().flat_map(|part| part.starts.clone()).collect(), KNOWN),
+            ends: ends(parts.iter().flat_map(|part| part.ends.clone()).collect(), KNOWN),
             plan: or(parts.into_iter().map(|part| part.plan).collect()),
         }
     }
@@ -257,18 +268,20 @@ fn product(here: &[Letters], there: &[Letters]) -> Option<Vec<Letters>> {
     Some(here.iter().flat_map(each).collect())
 }
 
-/// At most the first two letters of each, fewer if that would be too many strings.
-fn starts(strings: Vec<Letters>) -> Vec<Letters> {
-    cut(strings, |string, length| string.truncate(length))
+/// At most the first `most` letters of each, fewer if that would be too many strings.
+fn starts(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
+    cut(strings, most, |string, length| string.truncate(length))
 }
 
-/// At most the last two letters of each.
-fn ends(strings: Vec<Letters>) -> Vec<Letters> {
-    cut(strings, |string, length| drop(string.drain(..string.len().saturating_sub(length))))
+/// At most the last `most` letters of each.
+fn ends(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
+    let to =
+        |string: &mut Letters, length| drop(string.drain(..string.len().saturating_sub(length)));
+    cut(strings, most, to)
 }
 
-fn cut(mut strings: Vec<Letters>, to: impl Fn(&mut Letters, usize)) -> Vec<Letters> {
-    for length in [2, 1, 0] {
+fn cut(mut strings: Vec<Letters>, most: usize, to: impl Fn(&mut Letters, usize)) -> Vec<Letters> {
+    for length in (0..=most).rev() {
         strings.iter_mut().for_each(|string| to(string, length));
         strings.sort_unstable();
         strings.dedup();

@@ -155,7 +155,7 @@ impl Inner {
         if !self.changed.swap(false, Ordering::Relaxed) {
             return;
         }
-        let (notes, blocks) = {
+        let (notes, blocks, found) = {
             let table = read(&self.table);
             let known = table.notes().filter(|(_, note)| note.state != State::Unread);
             let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
@@ -163,12 +163,12 @@ impl Inner {
                 let super::table::Note { path, stamp, inode, state, first, count, .. } = note;
                 notes.put(path, &SavedNote { stamp, inode, state, first, count });
             }
-            (notes, table.columns().blocks())
+            (notes, table.columns().blocks(), table.columns().found().to_vec())
         };
-        match saved::save(folder, &notes, &blocks) {
-            Ok(sums) => {
+        match saved::save(folder, &notes, &blocks, &found) {
+            Ok(slots) => {
                 let rows = blocks.into_iter().map(|(rows, _)| rows);
-                let written: Vec<_> = rows.zip(sums).collect();
+                let written: Vec<_> = rows.zip(slots).collect();
                 write(&self.table).columns_mut().saved(&written);
             }
             // It is made anew at the next start.
