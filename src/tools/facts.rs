@@ -15,7 +15,7 @@ use serde_json::ser::Formatter;
 use serde_json::{Serializer, Value};
 
 /// Room for the facts of most answers.
-const ROOM: usize = 1_024;
+const ROOM: usize = 4_096;
 
 /// JSON that has been written: the facts of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
