@@ -103,8 +103,8 @@ fn context(vault: &Vault, state: &Path) -> Context {
 }
 
 fn call(context: &Context, tool: &str, arguments: Value) -> Value {
-    match tools::call(context, tool, arguments) {
-        Ok(answer) => answer.data,
+    match tools::call(context, tool, &arguments) {
+        Ok(answer) => answer.data.value(),
         Err(error) => panic!("{tool}: {error}"),
     }
 }
@@ -260,7 +260,7 @@ fn engine(criterion: &mut Criterion) {
     group.bench_function("10,000 calls, straight", |bencher| {
         bencher.iter(|| {
             for _ in 0..10_000 {
-                let _ = black_box(tools::call(&context, "get_properties", looked_at()));
+                let _ = black_box(tools::call(&context, "get_properties", &looked_at()));
             }
         });
     });

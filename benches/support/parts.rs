@@ -1,6 +1,7 @@
 //! Single parts, without a vault around them: matching globs, planning a search and signing a text,
 //! the frames of the wire.
 
+use std::convert::Infallible;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
@@ -10,7 +11,7 @@ use vault_steward::index::text::signature;
 use vault_steward::note::fold::fold_key;
 use vault_steward::note::glob::Glob;
 use vault_steward::protocol::envelope::{self, Incoming, RequestId};
-use vault_steward::protocol::tools::{Content, ToolsCallResult};
+use vault_steward::protocol::tools::ToolsCallWritten;
 
 /// Paths that are matched in one go, so that a figure is not the clock's own.
 const PATHS: usize = 10_000;
@@ -76,7 +77,7 @@ pub fn signatures(c: &mut Criterion) {
 }
 
 /// What a search answers, in the shape and size that is usual: ten files, forty lines.
-fn answer() -> ToolsCallResult {
+fn answer() -> ToolsCallWritten {
     let line = |number: usize| {
         let text = format!("a line of {number} words about the harbour, the garden and the winter");
         json!({"line": number, "text": text, "is_match": number % 5 == 2})
@@ -86,11 +87,9 @@ fn answer() -> ToolsCallResult {
         json!({"path": format!("Projects/Note {number}.md"), "matches": 3, "shown": 1, "excerpts": [lines]})
     };
     let files: Vec<Value> = (0..10).map(file).collect();
-    ToolsCallResult {
-        content: vec![Content::Text {
-            text: "  12- a line of a note as a model reads it\n".repeat(50),
-        }],
-        structured_content: json!({"files": files, "searched": 10_000, "timed_out": false}),
+    ToolsCallWritten {
+        text: "  12- a line of a note as a model reads it\n".repeat(50),
+        facts: json!({"files": files, "searched": 10_000, "timed_out": false}).to_string(),
         is_error: false,
     }
 }
@@ -108,10 +107,16 @@ pub fn framing(c: &mut Criterion) {
         group.bench_function(name, |bencher| bencher.iter(|| Incoming::parse(black_box(&text))));
     }
     let (id, answer) = (RequestId::Number(8), answer());
-    let written = envelope::answer(&id, &answer);
-    group.throughput(Throughput::Bytes(written.len() as u64));
+    let write = |id: &RequestId, answer: &ToolsCallWritten| {
+        envelope::answer_of(id, answer.room(), |json| {
+            answer.write(json);
+            Ok::<(), Infallible>(())
+        })
+    };
+    let bytes = write(&id, &answer).map_or(0, |text| text.len());
+    group.throughput(Throughput::Bytes(bytes as u64));
     group.bench_function("an answer is written", |bencher| {
-        bencher.iter(|| envelope::answer(black_box(&id), black_box(&answer)));
+        bencher.iter(|| write(black_box(&id), black_box(&answer)));
     });
     group.finish();
 }

@@ -38,9 +38,11 @@ impl VaultToolbox {
 
     fn answer(&self, outcome: Outcome, call: String) -> Answer {
         match outcome {
-            Outcome::Answered(Ok(answer)) => {
-                Answer::Done(Called { text: answer.text, data: answer.data, is_error: false })
-            }
+            Outcome::Answered(Ok(answer)) => Answer::Done(Called {
+                text: answer.text,
+                data: answer.data.value(),
+                is_error: false,
+            }),
             Outcome::Answered(Err(error)) => {
                 Answer::Done(Called { text: error.text(), data: json!(error), is_error: true })
             }

@@ -8,14 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::call::Request;
 use super::judge::Seen;
 use crate::policy::Settings;
 use crate::store::audit::AuditRow;
 use crate::store::{Store, StoreError};
-use crate::tools::{Answer, ToolError};
+use crate::tools::{Answer, Facts, ToolError};
 
 /// How long a row waits for others.
 const DELAY: Duration = Duration::from_millis(200);
@@ -248,7 +246,7 @@ pub(super) fn judged(row: &mut AuditRow, request: &Request, seen: &Seen) {
 }
 
 /// Adds what came of it.
-pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Value>, ToolError>) {
+pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
     row.outcome = Some(match result {
         Ok(_) => "ok".to_owned(),
         Err(error) => error.code.to_string(),
@@ -259,5 +257,8 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Value>, ToolErro
 }
 
 fn cut(text: &str) -> String {
+    if text.len() <= MAX_CHARACTERS && !text.contains('\n') {
+        return text.to_owned();
+    }
     text.chars().take(MAX_CHARACTERS).map(|c| if c == '\n' { ' ' } else { c }).collect()
 }

@@ -9,7 +9,7 @@ use super::judge::{Agreed, Asked};
 use crate::note::code::ErrorCode;
 use crate::policy::{Action, Caller};
 use crate::store::audit::AuditRow;
-use crate::tools::{Answer, ToolError};
+use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
 /// A call of a tool, with all that is decided from.
@@ -46,7 +46,7 @@ impl fmt::Debug for Request {
 #[derive(Debug)]
 pub enum Outcome {
     /// It is over.
-    Answered(Result<Answer<Value>, ToolError>),
+    Answered(Result<Answer<Facts>, ToolError>),
     /// A person has to agree first. Nothing has been done yet.
     Ask(Box<Question>),
 }

@@ -10,7 +10,7 @@ use crate::journal::ChangeSetId;
 use crate::note::code::ErrorCode;
 use crate::policy::{Effect, Refusal, layers};
 use crate::store::audit::AuditRow;
-use crate::tools::{Answer, ToolError};
+use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
 /// How the command line calls itself where a hook has started it; the hook's name follows.
@@ -133,7 +133,7 @@ impl Calls {
         request: &Request,
         row: &AuditRow,
         seen: &Seen,
-        result: &Result<Answer<Value>, ToolError>,
+        result: &Result<Answer<Facts>, ToolError>,
     ) {
         if seen.refusal.is_some() || !self.hears(request, Kind::AfterToolCall) {
             return;

@@ -11,7 +11,7 @@ use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, layers};
-use crate::tools::{Answer, Gate, Proposal, ToolError};
+use crate::tools::{Answer, Facts, Gate, Proposal, ToolError};
 use crate::vault::Cancel;
 
 /// Changes of which a person is shown the text.
@@ -87,7 +87,7 @@ pub(super) struct Seen {
 
 /// What came of a call.
 pub(super) struct Judged {
-    pub result: Result<Answer<Value>, ToolError>,
+    pub result: Result<Answer<Facts>, ToolError>,
     pub seen: Seen,
     pub question: Option<Asked>,
 }
@@ -98,7 +98,7 @@ impl Judged {
         Self { result: Err(error), seen, question: None }
     }
 
-    pub fn refused_early(result: Result<Answer<Value>, ToolError>) -> Self {
+    pub fn refused_early(result: Result<Answer<Facts>, ToolError>) -> Self {
         Self { result, seen: Seen::default(), question: None }
     }
 
@@ -156,7 +156,7 @@ impl Judge {
     }
 
     /// What came of the call, once it is over.
-    pub fn end(&self, result: Result<Answer<Value>, ToolError>) -> Judged {
+    pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
         let mut seen = std::mem::take(&mut *self.seen());
         let question = seen.question.take();
         let result = match seen.preview.take() {
@@ -313,7 +313,7 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
 }
 
 /// The answer of a dry run.
-fn would(preview: &Asked) -> Answer<Value> {
+fn would(preview: &Asked) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
     for change in &preview.changes {
         match (&change.from, change.diff.trim_end()) {
@@ -330,11 +330,11 @@ fn would(preview: &Asked) -> Answer<Value> {
     let changes: Vec<Value> = preview.changes.iter().map(shown).collect();
     Answer {
         text: lines.join("\n"),
-        data: json!({
+        data: Facts::from(json!({
             "dryRun": true,
             "title": preview.title,
             "changes": changes,
             "reasons": preview.reasons,
-        }),
+        })),
     }
 }

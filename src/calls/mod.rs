@@ -30,7 +30,7 @@ use crate::note::path::VaultPath;
 use crate::policy::{self, Call, Mode, Permission, Policy, Refusal, Settings, layers};
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
 use crate::store::{Store, StoreError};
-use crate::tools::{self, Answer, CallError, Context, Definition, Tier, ToolError};
+use crate::tools::{self, Answer, CallError, Context, Definition, Facts, Tier, ToolError};
 use crate::vault::{Cancel, View, Want, glance};
 
 use agreements::Agreements;
@@ -175,7 +175,7 @@ impl Calls {
 
     /// The same on a thread that must not wait. `None` where it would have to, or would ask somebody:
     /// then nothing came of it and nothing is written down, and it is to be called on another thread.
-    pub fn glance(&self, request: Request) -> Option<Result<Answer<Value>, ToolError>> {
+    pub fn glance(&self, request: Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = tools::definitions().iter().find(|tool| tool.name == request.tool)?;
         let settings = self.0.policy.settings();
         let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
@@ -198,7 +198,7 @@ impl Calls {
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
         row.answered_by = agreed.as_ref().map(|agreed| agreed.by.clone());
-        let end = |row: &mut AuditRow, result: &Result<Answer<Value>, ToolError>| {
+        let end = |row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>| {
             row.microseconds = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
             audit::result(row, result);
         };
@@ -207,7 +207,7 @@ impl Calls {
                 self.0.audit.record(row);
             }
         };
-        let settle = |mut row: AuditRow, result: &Result<Answer<Value>, ToolError>| {
+        let settle = |mut row: AuditRow, result: &Result<Answer<Facts>, ToolError>| {
             end(&mut row, result);
             record(row);
         };
@@ -308,7 +308,7 @@ impl Calls {
             true => cancel.until(Instant::now() + Duration::from_secs(seconds)),
             false => cancel.clone(),
         };
-        let result = tools::call(&context, tool.name, request.arguments.clone());
+        let result = tools::call(&context, tool.name, &request.arguments);
         let late = context.cancel.is_late();
         let result = result.map_err(|error| match as_tool_error(error) {
             error if late && error.code == ErrorCode::Cancelled => ToolError::new(
@@ -425,7 +425,7 @@ fn permission(tool: &Definition, arguments: &Value) -> Permission {
 
 fn unknown(context: &Context, name: &str) -> ToolError {
     // The list itself knows the nearest name.
-    let error = tools::call(context, name, Value::Null).err();
+    let error = tools::call(context, name, &Value::Null).err();
     error.map_or_else(
         || ToolError::new(ErrorCode::NotFound, format!("there is no tool `{name}`"), ""),
         as_tool_error,

@@ -20,10 +20,10 @@ use crate::daemon::{self, conversations::KeptConversations};
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
-    ItemInfo, SearchConversationsParams, SessionListMeta, SessionListParams, SessionListVaultMeta,
-    UsageInfo, UsageParams,
+    ItemInfo, SearchConversationsParams, SessionListMeta, SessionListParams, SessionListResult,
+    SessionListVaultMeta, UsageInfo, UsageParams,
 };
-use crate::protocol::error::ErrorObject;
+use crate::protocol::error::{ErrorObject, Kind};
 use crate::server::backend::ConversationsBackend;
 use crate::store::Store;
 
@@ -189,7 +189,12 @@ fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Fail
     let mut params = SessionListParams { meta, ..SessionListParams::default() };
     let mut listed: Vec<ConversationInfo> = Vec::new();
     loop {
-        let page = kept.ask(&params, false, |kept, params| kept.list(params, AT_ONCE))?;
+        let page = kept.ask(&params, false, |kept, params| {
+            let mut json = Vec::new();
+            kept.list(params, AT_ONCE, &mut json)?;
+            let page = serde_json::from_slice::<SessionListResult>(&json);
+            page.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))
+        })?;
         listed.extend(page.sessions.into_iter().map(|session| session.meta.vault));
         params.cursor = page.next_cursor;
         if params.cursor.is_none() || listed.len() >= limit {

@@ -206,7 +206,7 @@ fn directly(
             ..Request::default()
         };
         match calls.call(request, &Cancel::default()) {
-            Outcome::Answered(answer) => Ok(answer?),
+            Outcome::Answered(answer) => Ok(answer?.read()),
             Outcome::Ask(_) => unreachable!("a person is never asked through others"),
         }
     })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{Local, SecondsFormat, TimeZone};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::calls::{self, Calls, Outcome};
 use crate::policy::Mode;
@@ -18,11 +18,11 @@ use crate::protocol::policy::{
     Approval, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, AuditedCall, ModeParams,
     ModeResult,
 };
-use crate::protocol::tools::{Content, ToolsCallResult};
+use crate::protocol::tools::{Content, ToolsCallWritten};
 use crate::server::backend::{Called, Decision, Question};
 use crate::store::StoreError;
 use crate::store::audit::AuditWanted;
-use crate::tools::{Answer, ToolError};
+use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
 /// Calls shown where no limit is given, and the most that may be.
@@ -43,12 +43,12 @@ pub fn called(calls: &Calls, outcome: Outcome) -> Called {
 }
 
 /// What a call answered, as the server sends it.
-pub fn result(answered: Result<Answer<Value>, ToolError>) -> ToolsCallResult {
-    let (text, data, is_error) = match answered {
+pub fn result(answered: Result<Answer<Facts>, ToolError>) -> ToolsCallWritten {
+    let (text, facts, is_error) = match answered {
         Ok(answer) => (answer.text, answer.data, false),
-        Err(error) => (error.text(), json!(error), true),
+        Err(error) => (error.text(), Facts::from(json!(error)), true),
     };
-    ToolsCallResult { content: vec![Content::Text { text }], structured_content: data, is_error }
+    ToolsCallWritten { text, facts: facts.into_json(), is_error }
 }
 
 struct Waiting {

@@ -41,7 +41,7 @@ use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{
     Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
 };
-use crate::protocol::tools::{Tool, ToolAnnotations, ToolsCallResult, ToolsListResult};
+use crate::protocol::tools::{Tool, ToolAnnotations, ToolsCallWritten, ToolsListResult};
 use crate::server::backend::{
     Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
 };
@@ -151,7 +151,7 @@ impl Backend for VaultBackend {
         name: &str,
         arguments: &Map<String, Value>,
         caller: &Caller,
-    ) -> Option<ToolsCallResult> {
+    ) -> Option<ToolsCallWritten> {
         let is_quick = |tool: &Definition| tool.quick && tool.name == name;
         if !self.is_near || !tools::definitions().iter().any(is_quick) {
             return None;

@@ -16,9 +16,8 @@ use crate::protocol::conversations::{
     BranchInfo, ConversationChange, ConversationInfo, ConversationParams, ConversationResult,
     DeleteConversationParams, DeleteConversationResult, EndParams, EndResult, ForkParams,
     ForkResult, FoundConversation, ItemInfo, RenameConversationParams, RenameConversationResult,
-    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionListResult,
-    SessionLoadParams, SessionLoadResult, SessionMeta, UsageDay, UsageInfo, UsageParams,
-    UsageResult,
+    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionLoadParams,
+    SessionLoadResult, SessionMeta, UsageDay, UsageInfo, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{SessionUpdate, SessionUpdateParams};
@@ -67,11 +66,17 @@ impl KeptConversations {
 }
 
 impl ConversationsBackend for KeptConversations {
-    fn list(&self, params: SessionListParams, most: u64) -> Result<SessionListResult, ErrorObject> {
+    fn list(
+        &self,
+        params: SessionListParams,
+        most: u64,
+        json: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
         if params.cwd.as_ref().is_some_and(|cwd| *cwd != self.folder) {
-            return Ok(SessionListResult::default());
+            listing::none(json);
+            return Ok(());
         }
-        listing::page(&self.conversations, &self.folder, &params, most)
+        listing::page(&self.conversations, &self.folder, &params, most, json)
     }
 
     fn load(

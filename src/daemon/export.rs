@@ -100,10 +100,13 @@ pub fn into_vault(
         dry_run: false,
     };
     match calls.call(request, &Cancel::default()) {
-        Outcome::Answered(Ok(answer)) => Ok(ExportConversationResult {
-            path: answer.data["path"].as_str().unwrap_or(&path).to_owned(),
-            change_set: answer.data["change_set"].as_u64().unwrap_or_default(),
-        }),
+        Outcome::Answered(Ok(answer)) => {
+            let facts = answer.data.value();
+            Ok(ExportConversationResult {
+                path: facts["path"].as_str().unwrap_or(&path).to_owned(),
+                change_set: facts["change_set"].as_u64().unwrap_or_default(),
+            })
+        }
         Outcome::Answered(Err(error)) => Err(refused(&error)),
         Outcome::Ask(question) => {
             let message = format!("a person has to agree first: {}", question.title());

@@ -1,22 +1,27 @@
 //! A page of the list of conversations: as many as were asked for, and fit into an answer.
+//!
+//! A thousand of them are half a megabyte of JSON, so each is written at once from how it is kept:
+//! nothing is put into a value of the wire's, and most times are of a day whose offset is known.
 
-use super::conversations::{failed, info, numbered};
+use super::conversations::{failed, numbered};
 use crate::agent::Conversations;
-use crate::protocol::conversations::{
-    SessionInfo, SessionListParams, SessionListResult, SessionMeta,
-};
+use crate::conversation::Conversation;
+use crate::protocol::conversations::SessionListParams;
 use crate::protocol::error::ErrorObject;
+use crate::protocol::quoted;
 use crate::store::conversations::Order;
+use crate::tools::LocalTimes;
 
 /// Conversations of a page where nothing is said, and at most.
 const PAGE: u32 = 100;
 const MOST: u32 = 1_000;
 
-/// All that stands around what a conversation says of itself, with the comma behind it.
-const SHELL: &str = r#"{"sessionId":"","cwd":"","title":"","updatedAt":"","_meta":{"vault":{"sessionId":"","title":"","summary":"","titledBy":"","state":"","shown":"","question":"","source":"","began":"","lastActive":"","ended":"","endedBy":"","reason":"","branch":,"items":}}},"#;
+/// Bytes that most conversations take as JSON, for which there is room from the beginning.
+const ORDINARY: usize = 768;
 
-/// The conversations that were last active before the one that the cursor names, the newest activity
-/// first. `most` counts the bytes of their JSON.
+/// Writes the conversations that were last active before the one that the cursor names, the newest
+/// activity first, behind what `json` holds: the JSON of a `SessionListResult`. `most` counts the bytes
+/// of theirs.
 ///
 /// # Errors
 /// Kind `unknown_session`: the cursor is none.
@@ -25,76 +30,84 @@ pub(super) fn page(
     folder: &str,
     params: &SessionListParams,
     most: u64,
-) -> Result<SessionListResult, ErrorObject> {
+    json: &mut Vec<u8>,
+) -> Result<(), ErrorObject> {
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
     let order = Order { before, limit: limit + 1, open: None };
     let listed = conversations.list(&order).map_err(failed)?;
-    let found = listed.len();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let (mut sessions, mut bytes) = (Vec::with_capacity(found), 0_usize);
-    for one in listed.into_iter().take(limit as usize) {
-        let vault = info(one);
-        let session = SessionInfo {
-            session_id: vault.session_id.clone(),
-            cwd: folder.to_owned(),
-            title: vault.title.clone(),
-            updated_at: vault.last_active.clone(),
-            meta: SessionMeta { vault },
-        };
-        bytes += json_bytes(&session);
+    let mut times = LocalTimes::default();
+    json.reserve(listed.len() * ORDINARY);
+    json.extend_from_slice(br#"{"sessions":"#);
+    let begin = json.len();
+    json.push(b'[');
+    let mut last = None;
+    for one in listed.iter().take(limit as usize) {
+        let so_far = json.len();
+        if last.is_some() {
+            json.push(b',');
+        }
+        write(one, folder, &mut times, json);
         // A client that was answered with none at all would ask for the same ones for ever.
-        if bytes > most && !sessions.is_empty() {
+        if json.len() + 1 - begin > most && last.is_some() {
+            json.truncate(so_far);
             break;
         }
-        sessions.push(session);
+        last = Some(one);
     }
-    let next_cursor = (found > sessions.len())
-        .then(|| sessions.last().map(|last| last.session_id.clone()))
-        .flatten();
-    Ok(SessionListResult { sessions, next_cursor })
+    json.push(b']');
+    let is_last = listed.last().map(|one| one.id) == last.map(|one| one.id);
+    if let Some(last) = last.filter(|_| !is_last) {
+        json.extend_from_slice(format!(r#","nextCursor":"{}""#, last.id).as_bytes());
+    }
+    json.push(b'}');
+    Ok(())
 }
 
-/// How many bytes a conversation takes as JSON, at most.
-fn json_bytes(session: &SessionInfo) -> usize {
-    let one = &session.meta.vault;
-    let texts = [
-        &session.session_id,
-        &session.cwd,
-        &session.updated_at,
-        &one.session_id,
-        &one.state,
-        &one.shown,
-        &one.source,
-        &one.began,
-        &one.last_active,
-    ];
-    let perhaps = [
-        &session.title,
-        &one.title,
-        &one.summary,
-        &one.titled_by,
-        &one.question,
-        &one.ended,
-        &one.ended_by,
-        &one.reason,
-    ];
-    let texts = texts.into_iter().chain(perhaps.into_iter().flatten());
-    let digits = |number: u64| number.checked_ilog10().unwrap_or(0) as usize + 1;
-    SHELL.len()
-        + texts.map(|text| escaped(text)).sum::<usize>()
-        + digits(one.branch)
-        + digits(one.items)
+/// Writes no conversations.
+pub(super) fn none(json: &mut Vec<u8>) {
+    json.extend_from_slice(br#"{"sessions":[]}"#);
 }
 
-/// How many bytes a text takes inside quotes: signs of control six, quotes and backslashes two.
-fn escaped(text: &str) -> usize {
-    // Without branches, so that many bytes are counted at once.
-    let more = text.as_bytes().iter().map(|&byte| {
-        5 * u32::from(byte < 0x20) + u32::from(byte == b'"') + u32::from(byte == b'\\')
-    });
-    text.len() + more.sum::<u32>() as usize
+/// Writes one conversation as clients see it: the JSON of a `SessionInfo`, whose keys are nothing that
+/// would have to be escaped.
+fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u8>) {
+    let (session_id, last_active) = (one.id.to_string(), times.of_milliseconds(one.last_active));
+    let (title, end) = (one.title.as_deref(), one.ended.as_ref());
+    let mut text = |before: &str, text: &str| {
+        json.extend_from_slice(before.as_bytes());
+        quoted::write(text, json);
+    };
+    text(r#"{"sessionId":"#, &session_id);
+    text(r#","cwd":"#, cwd);
+    title.inspect(|title| text(r#","title":"#, title));
+    text(r#","updatedAt":"#, &last_active);
+    text(r#","_meta":{"vault":{"sessionId":"#, &session_id);
+    title.inspect(|title| text(r#","title":"#, title));
+    one.summary.iter().for_each(|summary| text(r#","summary":"#, summary));
+    one.titled_by.inspect(|by| text(r#","titledBy":"#, by.word()));
+    text(r#","state":"#, one.state().word());
+    text(r#","shown":"#, one.shown().word());
+    one.waiting.iter().for_each(|waiting| text(r#","question":"#, &waiting.question));
+    text(r#","source":"#, &one.source);
+    text(r#","began":"#, &times.of_milliseconds(one.began));
+    text(r#","lastActive":"#, &last_active);
+    if let Some(end) = end {
+        text(r#","ended":"#, &times.of_milliseconds(end.at));
+        text(r#","endedBy":"#, end.kind.word());
+        if !end.reason.is_empty() {
+            text(r#","reason":"#, &end.reason);
+        }
+    }
+    let mut number = |before: &str, number: u64| {
+        json.extend_from_slice(before.as_bytes());
+        json.extend_from_slice(number.to_string().as_bytes());
+    };
+    number(r#","branch":"#, u64::try_from(one.branch.0).unwrap_or(0));
+    number(r#","items":"#, one.items);
+    json.extend_from_slice(b"}}}");
 }
 
 #[cfg(test)]
@@ -103,8 +116,13 @@ mod tests {
 
     use super::*;
     use crate::agent::clock::SystemClock;
+    use crate::agent::conversations::TurnEnd;
     use crate::agent::{ConversationSettings, Message};
-    use crate::protocol::conversations::{SessionListMeta, SessionListVaultMeta};
+    use crate::conversation::{EndKind, TurnState};
+    use crate::daemon::conversations::info;
+    use crate::protocol::conversations::{
+        SessionInfo, SessionListMeta, SessionListResult, SessionListVaultMeta, SessionMeta,
+    };
     use crate::store::Store;
 
     fn kept(folder: &std::path::Path, number: usize) -> Conversations {
@@ -120,6 +138,10 @@ mod tests {
             };
             let arrived = kept.arrive(&message).unwrap();
             kept.rename(arrived.conversation, &"a \"title\" \\ ".repeat(at % 7 + 1)).unwrap();
+            if at % 2 == 0 {
+                let end = TurnEnd::plain(TurnState::Done, "");
+                kept.finish_turn(arrived.conversation, arrived.turn, &end).unwrap();
+            }
         }
         kept
     }
@@ -127,6 +149,17 @@ mod tests {
     fn asked(limit: Option<u32>, cursor: Option<String>) -> SessionListParams {
         let vault = Some(SessionListVaultMeta { limit });
         SessionListParams { cwd: None, cursor, meta: Some(SessionListMeta { vault }) }
+    }
+
+    fn read(
+        kept: &Conversations,
+        folder: &str,
+        params: &SessionListParams,
+        most: u64,
+    ) -> SessionListResult {
+        let mut json = b"before".to_vec();
+        page(kept, folder, params, most, &mut json).unwrap();
+        serde_json::from_slice(json.strip_prefix(b"before").unwrap()).unwrap()
     }
 
     #[test]
@@ -143,7 +176,7 @@ mod tests {
         ] {
             let (mut cursor, mut all, mut pages) = (None, Vec::new(), 0);
             loop {
-                let page = page(&kept, "/vault \"of\" notes", &asked(limit, cursor), most).unwrap();
+                let page = read(&kept, "/vault \"of\" notes", &asked(limit, cursor), most);
                 let bytes = serde_json::to_string(&page.sessions).unwrap().len() as u64;
                 assert!(bytes <= most || page.sessions.len() == 1, "{bytes} of {most} bytes");
                 if pages == 0 && first > 0 {
@@ -166,14 +199,37 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_a_conversation_are_never_more_than_counted_and_hardly_less() {
+    fn what_is_written_is_what_the_types_of_the_wire_write() {
         let state = tempfile::tempdir().unwrap();
-        let kept = kept(state.path(), 20);
-        let page = page(&kept, "/vault\u{7} \"of\" nötes", &asked(None, None), u64::MAX).unwrap();
-        for session in &page.sessions {
-            let (bytes, counted) =
-                (serde_json::to_string(session).unwrap().len() + 1, json_bytes(session));
-            assert!(bytes <= counted && counted < bytes + 160, "{bytes} counted as {counted}");
+        let kept = kept(state.path(), 24);
+        let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();
+        for one in all.iter().filter(|one| !one.is_working).take(8) {
+            kept.end(one.id, EndKind::Person, ["", "a \"reason\""][one.id.0 as usize / 2 % 2])
+                .unwrap();
         }
+        let cwd = "/vault\u{7} \"of\" nötes";
+        let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();
+        assert!(all.iter().any(|one| one.ended.is_some() && one.summary.is_some()));
+        let session = |one: Conversation| {
+            let vault = info(one);
+            SessionInfo {
+                session_id: vault.session_id.clone(),
+                cwd: cwd.to_owned(),
+                title: vault.title.clone(),
+                updated_at: vault.last_active.clone(),
+                meta: SessionMeta { vault },
+            }
+        };
+        let sessions: Vec<SessionInfo> = all.into_iter().map(session).collect();
+        for (limit, next) in [(24, None), (23, Some(sessions[22].session_id.clone()))] {
+            let mut json = Vec::new();
+            page(&kept, cwd, &asked(Some(limit), None), u64::MAX, &mut json).unwrap();
+            let sessions = sessions[..limit as usize].to_vec();
+            let whole = SessionListResult { sessions, next_cursor: next };
+            assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&whole).unwrap());
+        }
+        let mut json = Vec::new();
+        none(&mut json);
+        assert_eq!(json, serde_json::to_vec(&SessionListResult::default()).unwrap());
     }
 }

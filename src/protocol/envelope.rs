@@ -6,13 +6,16 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::error::{ErrorObject, Kind};
-use super::{NotificationParams, Request, ServerRequestParams, strict};
+use super::{NotificationParams, Request, ServerRequestParams, quoted, strict};
 
 /// The longest id in text, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// The longest method name worth looking at, in bytes.
 const MAX_METHOD_BYTES: usize = 128;
+
+/// Bytes of an answer around its result, with an ordinary id.
+const FRAME: usize = 64;
 
 /// Characters of a client's own error that are kept.
 const MAX_SAID: usize = 300;
@@ -175,25 +178,32 @@ pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, Erro
 /// Never: every result of this protocol is plain data.
 #[must_use]
 pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
-    answer_of(id, result, 128)
+    let written = answer_of(id, 128, |json| serde_json::to_writer(json, result));
+    written.expect("results are plain data")
 }
 
-/// The same for an answer of about so many bytes, for which there is room from the beginning.
+/// The same where `result` writes the JSON of the result, about so many bytes, behind what there is.
+///
+/// # Errors
+/// What `result` says: then there is no answer.
 ///
 /// # Panics
-/// Never: every result of this protocol is plain data.
-#[must_use]
-pub fn answer_of<R: Serialize>(id: &RequestId, result: &R, bytes: usize) -> String {
-    #[derive(Serialize)]
-    struct Answer<'a, R> {
-        jsonrpc: &'static str,
-        id: &'a RequestId,
-        result: &'a R,
+/// Where it writes what is no text.
+pub fn answer_of<E>(
+    id: &RequestId,
+    bytes: usize,
+    result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<String, E> {
+    let mut json = Vec::with_capacity(bytes + FRAME);
+    json.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    match id {
+        RequestId::Number(number) => json.extend_from_slice(number.to_string().as_bytes()),
+        RequestId::Text(text) => quoted::write(text, &mut json),
     }
-    let mut text = Vec::with_capacity(bytes);
-    let answer = Answer { jsonrpc: "2.0", id, result };
-    serde_json::to_writer(&mut text, &answer).expect("results are plain data");
-    String::from_utf8(text).expect("JSON is text")
+    json.extend_from_slice(br#","result":"#);
+    result(&mut json)?;
+    json.push(b'}');
+    Ok(String::from_utf8(json).expect("JSON is text"))
 }
 
 /// The JSON of an answer that is an error; `None` is null, for a message whose id is unknown.
@@ -306,5 +316,30 @@ mod tests {
         }
         let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "a".repeat(1 << 20));
         assert_eq!(kind(&long), (None, Kind::InvalidId));
+    }
+
+    #[test]
+    fn an_answer_is_the_envelope_with_the_result_in_it() {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            jsonrpc: &'static str,
+            id: &'a RequestId,
+            result: Value,
+        }
+        for id in [i64::MIN, -1, 0, 7]
+            .map(RequestId::Number)
+            .into_iter()
+            .chain(["", "a", "\"\\\n\u{1}é\u{1f600}"].map(|text| RequestId::Text(text.to_owned())))
+        {
+            let result = serde_json::json!({ "b": [1, "x"], "a": {} });
+            let whole =
+                serde_json::to_string(&Whole { jsonrpc: "2.0", id: &id, result: result.clone() });
+            assert_eq!(answer(&id, &result), whole.unwrap());
+        }
+        let none = answer_of(&RequestId::Number(1), 0, |json| {
+            json.push(b'{');
+            Err("no")
+        });
+        assert_eq!(none, Err("no"));
     }
 }

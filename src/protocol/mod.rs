@@ -11,7 +11,7 @@
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`conversations`], [`diff`], [`complete`], [`models`],
 //! [`host`], [`page`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
-//! without surprises), [`typescript`], [`fuzz`].
+//! without surprises), [`quoted`] (a text in it), [`typescript`], [`fuzz`].
 
 pub mod cancel;
 pub mod complete;
@@ -32,6 +32,7 @@ pub mod page;
 pub mod permission;
 pub mod ping;
 pub mod policy;
+pub mod quoted;
 pub mod session;
 pub mod settings;
 pub mod status;

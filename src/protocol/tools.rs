@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
+use super::quoted;
+
 /// Nothing to say. The list is short and comes whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ToolsListParams {}
@@ -111,6 +113,37 @@ pub struct ToolsCallResult {
     pub is_error: bool,
 }
 
+/// An answer whose facts have been written: on the wire it is a [`ToolsCallResult`] with one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolsCallWritten {
+    /// The answer as text.
+    pub text: String,
+    /// The facts: JSON, which is sent as it stands.
+    pub facts: String,
+    /// Whether the tool failed.
+    pub is_error: bool,
+}
+
+impl ToolsCallWritten {
+    /// Bytes it takes as JSON, or somewhat more, unless most of the text has to be escaped.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.text.len() + self.text.len() / 16 + self.facts.len() + 128
+    }
+
+    /// Writes it behind what `json` holds.
+    pub fn write(&self, json: &mut Vec<u8>) {
+        json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+        quoted::write(&self.text, json);
+        json.extend_from_slice(br#"}],"structuredContent":"#);
+        json.extend_from_slice(self.facts.as_bytes());
+        json.extend_from_slice(match self.is_error {
+            true => br#","isError":true}"#,
+            false => br#","isError":false}"#,
+        });
+    }
+}
+
 /// One piece of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -120,4 +153,28 @@ pub enum Content {
         /// The text.
         text: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_the_result_of_a_call(text in ".{0,80}", fact in ".{0,20}", is_error: bool) {
+            let facts = json!({ "path": fact, "lines": [1, 2] });
+            let result = ToolsCallResult {
+                content: vec![Content::Text { text: text.clone() }],
+                structured_content: facts.clone(),
+                is_error,
+            };
+            let mut written = b"before".to_vec();
+            ToolsCallWritten { text, facts: facts.to_string(), is_error }.write(&mut written);
+            let expected = format!("before{}", serde_json::to_string(&result).unwrap());
+            prop_assert_eq!(String::from_utf8(written).unwrap(), expected);
+        }
+    }
 }

@@ -16,8 +16,8 @@ use crate::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
     EndParams, EndResult, ExportConversationParams, ExportConversationResult, ForkParams,
     ForkResult, RenameConversationParams, RenameConversationResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
-    SessionLoadResult, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
+    UsageParams, UsageResult,
 };
 use crate::protocol::diff::{DiffParams, DiffResult};
 use crate::protocol::error::ErrorObject;
@@ -40,7 +40,7 @@ use crate::protocol::session::{
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
-use crate::protocol::tools::{ToolsCallResult, ToolsListResult};
+use crate::protocol::tools::{ToolsCallWritten, ToolsListResult};
 use crate::vault::Cancel;
 
 /// How a tool's calls are treated.
@@ -93,7 +93,7 @@ pub const MAX_CALLER_CHARS: usize = 60;
 /// What came of a call.
 pub enum Called {
     /// It is over.
-    Done(ToolsCallResult),
+    Done(ToolsCallWritten),
     /// A person has to agree first; nothing has been done.
     Ask(Box<dyn Question>),
 }
@@ -115,9 +115,14 @@ pub trait Question: Send + Sync {
 /// Errors are of the kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
 #[expect(clippy::missing_errors_doc, reason = "said once, above")]
 pub trait ConversationsBackend: Send + Sync {
-    /// The conversations, the one last active first; at least one where there is any, and no more than
-    /// take `most` bytes as JSON.
-    fn list(&self, params: SessionListParams, most: u64) -> Result<SessionListResult, ErrorObject>;
+    /// Writes the conversations, the one last active first, behind what `json` holds: the JSON of a
+    /// `SessionListResult` with at least one where there is any, and no more than take `most` bytes.
+    fn list(
+        &self,
+        params: SessionListParams,
+        most: u64,
+        json: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject>;
 
     /// What was said in a conversation, told again as it was told live.
     fn load(
@@ -198,7 +203,7 @@ pub trait Backend: Send + Sync + 'static {
         name: &str,
         arguments: &Map<String, Value>,
         caller: &Caller,
-    ) -> Option<ToolsCallResult>;
+    ) -> Option<ToolsCallWritten>;
 
     /// Removes things from the trash for good.
     ///

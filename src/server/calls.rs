@@ -1,6 +1,7 @@
 //! Tool calls in flight on one connection: run, given up, answered exactly once.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -21,7 +22,7 @@ use super::{Settings, Shared, lock};
 use crate::protocol::MethodParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::tools::{Content, ToolsCallParams, ToolsCallResult};
+use crate::protocol::tools::{ToolsCallParams, ToolsCallWritten};
 use crate::vault::Cancel;
 
 /// How long a client is asked to wait when it has too much in flight.
@@ -439,10 +440,12 @@ fn finish(id: &RequestId, called: Called, limit: u64) -> Step {
     }
 }
 
-fn bounded(id: &RequestId, result: &ToolsCallResult, limit: u64) -> String {
-    // The text stands in it twice: for people, and in pieces for programs.
-    let said = result.content.iter().map(|Content::Text { text }| text.len()).sum::<usize>();
-    let text = envelope::answer_of(id, result, said.saturating_mul(5) / 2 + 512);
+fn bounded(id: &RequestId, result: &ToolsCallWritten, limit: u64) -> String {
+    let written = envelope::answer_of(id, result.room(), |json| {
+        result.write(json);
+        Ok::<(), Infallible>(())
+    });
+    let Ok(text) = written;
     let size = text.len() as u64;
     if size <= limit {
         return text;
@@ -462,8 +465,10 @@ fn bounded(id: &RequestId, result: &ToolsCallResult, limit: u64) -> String {
     )
 }
 
-fn says_cancelled(result: &ToolsCallResult) -> bool {
-    result.is_error && result.structured_content["code"] == "cancelled"
+fn says_cancelled(result: &ToolsCallWritten) -> bool {
+    let code =
+        || serde_json::from_str::<Value>(&result.facts).map(|mut facts| facts["code"].take());
+    result.is_error && code().is_ok_and(|code| code == "cancelled")
 }
 
 fn broke_off(id: &RequestId) -> String {

@@ -18,8 +18,7 @@ use super::{Settings, Shared};
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
-    RenameConversationParams, SearchConversationsParams, SessionListParams, SessionLoadParams,
-    UsageParams,
+    RenameConversationParams, SearchConversationsParams, SessionLoadParams, UsageParams,
 };
 use crate::protocol::diff::DiffParams;
 use crate::protocol::envelope::{self, Incoming, RequestId};
@@ -275,9 +274,16 @@ impl Session {
             Request::SessionList(params) => {
                 // All but what stands around them.
                 let most = self.settings.max_reply_bytes.saturating_sub(LIST_FRAME);
-                self.of_conversations::<SessionListParams>(id, Work::Read, move |kept| {
-                    kept.list(params, most)
-                })?;
+                self.only_a_person()?;
+                let answer_to = id.clone();
+                let job = move |shared: &Shared, _: &Cancel| {
+                    let written = envelope::answer_of(&answer_to, 0, |json| {
+                        shared.backend.conversations().list(params, most, json)
+                    });
+                    let refused = |error| envelope::failure(Some(&answer_to), &error);
+                    Step::Answer(written.unwrap_or_else(refused))
+                };
+                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
             }
             Request::SessionLoad(params) => {
                 self.only_a_person()?;

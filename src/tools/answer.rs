@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::clock::Clock;
 use super::conversations::ConversationView;
+use super::facts::Facts;
 use super::gate::{self, Gate};
 use super::history;
 use super::host::Host;
@@ -192,6 +193,13 @@ pub struct Answer<T> {
     pub text: String,
     /// The same facts for programs.
     pub data: T,
+}
+
+impl Answer<Facts> {
+    /// The same with the facts as a value, for whoever looks into them.
+    pub fn read(self) -> Answer<Value> {
+        Answer { data: self.data.value(), text: self.text }
+    }
 }
 
 /// A failure that goes back to the caller, who may mend it. One shape for all tools.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LocalTimes;
 use super::text_file::{count, local, shown, size};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
@@ -184,9 +185,10 @@ fn listed(
                 let original = catalogue.conflict_of(entry.path());
                 original.map(|original| original.as_str().to_owned())
             };
+            let mut times = LocalTimes::default();
             let found = listing.first.iter().map(|entry| {
                 let conflict_of = (entry.kind == Kind::File).then(|| conflict_of(entry)).flatten();
-                (entry.unnameable, Listed::of(entry, conflict_of))
+                (entry.unnameable, Listed::of(entry, conflict_of, &mut times))
             });
             (found.collect(), listing.total)
         };
@@ -211,12 +213,12 @@ fn listed(
 }
 
 impl Listed {
-    fn of(entry: &Entry<'_>, conflict_of: Option<String>) -> Self {
+    fn of(entry: &Entry<'_>, conflict_of: Option<String>, times: &mut LocalTimes) -> Self {
         let kind = if entry.unnameable { Kind::Other } else { entry.kind };
         Self {
             path: entry.path().as_str().to_owned(),
             kind: kind.word(),
-            modified: local(entry.modified),
+            modified: times.of_nanoseconds(entry.modified),
             size: (kind != Kind::Folder).then_some(entry.size),
             conflict_of,
         }

@@ -13,10 +13,12 @@
 mod answer;
 mod clock;
 mod conversations;
+mod facts;
 mod gate;
 mod graph;
 mod history;
 mod host;
+mod local_times;
 mod registry;
 mod relink;
 mod text_file;
@@ -52,8 +54,10 @@ mod write_file;
 pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use clock::Clock;
 pub use conversations::{ConversationView, Said};
+pub use facts::Facts;
 pub use gate::{Gate, Proposal, Proposed};
 pub use host::{Host, OpenNote};
+pub use local_times::LocalTimes;
 pub use registry::{CallError, Definition, offered};
 pub use text_file::size;
 

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize as _, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Context, Tier, Tool, ToolError};
+use super::facts::Facts;
 use crate::note::code::ErrorCode;
 
 /// What is made of a tool's types when it is first asked for: to make it of all of them takes longer
@@ -70,7 +71,7 @@ pub enum CallError {
     Tool(#[from] ToolError),
 }
 
-pub(super) type Call = fn(&Context, Value) -> Result<Answer<Value>, ToolError>;
+pub(super) type Call = fn(&Context, &Value) -> Result<Answer<Facts>, ToolError>;
 
 pub(super) fn definition<T: Tool>() -> Definition {
     Definition {
@@ -151,9 +152,13 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-pub(super) fn call<T: Tool>(context: &Context, input: Value) -> Result<Answer<Value>, ToolError> {
-    let input = if input.is_null() { json!({}) } else { input };
-    let input: T::Input = serde_json::from_value(input).map_err(|error| ToolError {
+pub(super) fn call<T: Tool>(context: &Context, input: &Value) -> Result<Answer<Facts>, ToolError> {
+    let read = if input.is_null() {
+        T::Input::deserialize(json!({}))
+    } else {
+        T::Input::deserialize(input)
+    };
+    let input = read.map_err(|error| ToolError {
         code: ErrorCode::InvalidInput,
         message: format!("the arguments of `{}` do not fit: {error}", T::NAME),
         hint: Some("see its input schema in tools/list, or `steward tools --json`".to_owned()),
@@ -170,7 +175,7 @@ pub(super) fn call<T: Tool>(context: &Context, input: Value) -> Result<Answer<Va
             "please report it, with the log",
         ))
     })?;
-    let data = serde_json::to_value(answer.data).map_err(|error| ToolError {
+    let data = Facts::of(&answer.data).map_err(|error| ToolError {
         code: ErrorCode::IoError,
         message: format!("the answer of `{}` could not be written as JSON: {error}", T::NAME),
         hint: None,
@@ -211,8 +216,8 @@ macro_rules! tools {
         pub fn call(
             context: &Context,
             name: &str,
-            arguments: serde_json::Value,
-        ) -> Result<Answer<serde_json::Value>, CallError> {
+            arguments: &serde_json::Value,
+        ) -> Result<Answer<Facts>, CallError> {
             match CALLS.iter().find(|(known, _)| *known == name) {
                 Some((_, call)) => Ok(call(context, arguments)?),
                 None => {

@@ -79,37 +79,39 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
 
 /// Nanoseconds since the epoch as local time for programs: `2026-11-21T10:28:45+01:00`.
 pub(super) fn local(nanoseconds: i64) -> String {
-    written(&moment(nanoseconds))
+    written(&moment(nanoseconds), true)
 }
 
-/// As `to_rfc3339_opts` writes it, to the second: a list has hundreds of these.
-fn written<Z: TimeZone>(moment: &DateTime<Z>) -> String {
+/// As `to_rfc3339_opts` writes it, to the second: a list has hundreds of these. Without an offset it ends
+/// in `Z` or, where `is_short` is not set, in `+00:00`.
+pub(super) fn written<Z: TimeZone>(moment: &DateTime<Z>, is_short: bool) -> String {
     let (local, offset) = (moment.naive_local(), moment.offset().fix().local_minus_utc());
     let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year < 10_000) else {
-        return moment.fixed_offset().to_rfc3339_opts(SecondsFormat::Secs, true);
+        return moment.fixed_offset().to_rfc3339_opts(SecondsFormat::Secs, is_short);
     };
-    let mut text = String::with_capacity(25);
-    let mut pair = |before: &str, number: u32| {
-        text.push_str(before);
-        text.extend([number / 10 % 10, number % 10].map(|digit| char::from(b'0' + digit as u8)));
-    };
-    pair("", year / 100);
-    pair("", year % 100);
-    pair("-", local.month());
-    pair("-", local.day());
-    pair("T", local.hour());
-    pair(":", local.minute());
-    // A leap second is the sixtieth.
-    pair(":", local.second() + local.nanosecond() / 1_000_000_000);
-    if offset == 0 {
-        text.push('Z');
-        return text;
-    }
     // An offset with seconds is rounded to minutes.
     let minutes = (offset.unsigned_abs() + 30) / 60;
-    pair(if offset < 0 { "-" } else { "+" }, minutes / 60);
-    pair(":", minutes % 60);
-    text
+    // A leap second is the sixtieth.
+    let second = local.second() + local.nanosecond() / 1_000_000_000;
+    let (date, time) = (
+        [year / 100, year % 100, local.month(), local.day()],
+        [local.hour(), local.minute(), second],
+    );
+    let mut text = *b"0000-00-00T00:00:00+00:00";
+    let places = [0, 2, 5, 8, 11, 14, 17, 20, 23];
+    let pairs = date.into_iter().chain(time).chain([minutes / 60, minutes % 60]);
+    for (at, number) in places.into_iter().zip(pairs) {
+        text[at] = b'0' + (number / 10 % 10) as u8;
+        text[at + 1] = b'0' + (number % 10) as u8;
+    }
+    if offset < 0 {
+        text[19] = b'-';
+    }
+    if offset == 0 && is_short {
+        text[19] = b'Z';
+    }
+    let length = if offset == 0 && is_short { 20 } else { text.len() };
+    str::from_utf8(&text[..length]).expect("digits and signs are text").to_owned()
 }
 
 /// The same for people: `2026-11-21 10:28`.
@@ -181,7 +183,10 @@ mod tests {
         ) {
             let offset = FixedOffset::east_opt(offset).expect("less than a day");
             let moment = Utc.timestamp_nanos(nanoseconds).with_timezone(&offset);
-            prop_assert_eq!(written(&moment), moment.to_rfc3339_opts(SecondsFormat::Secs, true));
+            for is_short in [true, false] {
+                let told = moment.to_rfc3339_opts(SecondsFormat::Secs, is_short);
+                prop_assert_eq!(written(&moment, is_short), told);
+            }
         }
 
         #[test]

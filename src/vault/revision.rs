@@ -48,7 +48,11 @@ impl Revision {
 
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        // Every read tells one.
+        let digits = |byte: u8| [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
+        let text = self.0.map(digits);
+        f.write_str(std::str::from_utf8(text.as_flattened()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -67,5 +71,21 @@ impl FromStr for Revision {
             *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
         }
         Ok(Self(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_its_bytes_in_hexadecimal() {
+        for bytes in [&b""[..], b"a", b"a note\n"] {
+            let Revision(short) = Revision::of(bytes);
+            let shown: String = short.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(Revision::of(bytes).to_string(), shown);
+            assert_eq!(shown.parse(), Ok(Revision(short)));
+        }
+        assert_eq!(Revision([0x0f; 16]).to_string(), "0f".repeat(16));
     }
 }

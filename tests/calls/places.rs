@@ -29,7 +29,7 @@ fn limited(vault: &TestVault) -> Calls {
 /// What a caller that may see `Open` alone is told, errors and all.
 fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
-        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data),
+        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data.json()),
         Outcome::Answered(Err(error)) => format!("{}\n{:?}", error.text(), error.data),
         Outcome::Ask(question) => format!("{:?}", question.changes()),
     }

@@ -85,9 +85,9 @@ fn broken(place: &Place) -> Result<u64, String> {
 }
 
 fn broken_in(context: &Context) -> Result<u64, String> {
-    let answer = tools::call(context, "list_links", json!({ "kind": "unresolved" }));
+    let answer = tools::call(context, "list_links", &json!({ "kind": "unresolved" }));
     let answer = answer.map_err(|error| error.to_string())?;
-    answer.data["total"].as_u64().ok_or_else(|| "no number".to_owned())
+    answer.data.value()["total"].as_u64().ok_or_else(|| "no number".to_owned())
 }
 
 fn one(known: &Known, at: u64, way: u64) -> Result<&'static str, String> {

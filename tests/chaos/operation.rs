@@ -93,7 +93,7 @@ impl Operation {
 /// The tool's own. A fault of the tool's own (a panic) is none: it ends the run.
 pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
     let (tool, arguments) = operation.call();
-    match tools::call(context, tool, arguments) {
+    match tools::call(context, tool, &arguments) {
         Ok(answer) => Ok(answer.data["change_set"].as_u64()),
         Err(CallError::Tool(error)) => {
             let panicked = error.code == ErrorCode::IoError && error.message.contains("of its own");

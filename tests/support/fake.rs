@@ -12,8 +12,8 @@ use vault_steward::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
     EndParams, EndResult, ExportConversationParams, ExportConversationResult, ForkParams,
     ForkResult, RenameConversationParams, RenameConversationResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
-    SessionLoadResult, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
+    UsageParams, UsageResult,
 };
 use vault_steward::protocol::diff::{DiffParams, DiffResult};
 use vault_steward::protocol::error::{ErrorObject, Kind};
@@ -37,9 +37,7 @@ use vault_steward::protocol::session::{
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
-use vault_steward::protocol::tools::{
-    Content, Tool, ToolAnnotations, ToolsCallResult, ToolsListResult,
-};
+use vault_steward::protocol::tools::{Tool, ToolAnnotations, ToolsCallWritten, ToolsListResult};
 use vault_steward::server::backend::{
     Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
 };
@@ -182,11 +180,7 @@ impl Backend for Fake {
             _ => (String::new(), false, Value::Object(arguments)),
         };
         let _ = self.ended.lock().unwrap().send(name.to_owned());
-        Called::Done(ToolsCallResult {
-            content: vec![Content::Text { text }],
-            structured_content: data,
-            is_error,
-        })
+        Called::Done(ToolsCallWritten { text, facts: data.to_string(), is_error })
     }
 
     /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
@@ -196,18 +190,15 @@ impl Backend for Fake {
         name: &str,
         arguments: &Map<String, Value>,
         _: &Caller,
-    ) -> Option<ToolsCallResult> {
+    ) -> Option<ToolsCallWritten> {
         if name != "look" || arguments.contains_key("wait") {
             return None;
         }
         assert!(!arguments.contains_key("panic"), "as the test wants");
         work(arguments);
         let _ = self.began.lock().unwrap().send("a glance".to_owned());
-        Some(ToolsCallResult {
-            content: vec![Content::Text { text: String::new() }],
-            structured_content: Value::Object(arguments.clone()),
-            is_error: false,
-        })
+        let facts = Value::Object(arguments.clone()).to_string();
+        Some(ToolsCallWritten { text: String::new(), facts, is_error: false })
     }
 
     fn new_session(&self, _: SessionNewParams, _: Scope) -> Result<SessionNewResult, ErrorObject> {
@@ -340,8 +331,9 @@ impl Backend for Fake {
 
 /// None are kept.
 impl ConversationsBackend for Fake {
-    fn list(&self, _: SessionListParams, _: u64) -> Result<SessionListResult, ErrorObject> {
-        Ok(SessionListResult::default())
+    fn list(&self, _: SessionListParams, _: u64, json: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        json.extend_from_slice(br#"{"sessions":[]}"#);
+        Ok(())
     }
 
     fn load(

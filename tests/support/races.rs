@@ -78,7 +78,7 @@ pub fn race(
             });
             start.wait();
             let begun = Instant::now();
-            let answer = tools::call(context, tool, arguments);
+            let answer = tools::call(context, tool, &arguments);
             let took = begun.elapsed();
             editor.join().expect("the editor ends");
             (answer, took)
@@ -115,8 +115,8 @@ fn call(
     tool: &str,
     arguments: serde_json::Value,
 ) -> Result<serde_json::Value, String> {
-    tools::call(context, tool, arguments)
-        .map(|answer| answer.data)
+    tools::call(context, tool, &arguments)
+        .map(|answer| answer.data.value())
         .map_err(|error| error.to_string())
 }
 

@@ -278,7 +278,7 @@ fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
 fn an_answer_to_a_panic_or_an_unknown_tool_is_an_error() {
     use vault_steward::tools::{CallError, call};
     let vault = vault(&[]);
-    let error = call(&vault.context, "read_fil", json!({})).expect_err("unknown");
+    let error = call(&vault.context, "read_fil", &json!({})).expect_err("unknown");
     let CallError::UnknownTool { near, .. } = error else { panic!("{error}") };
     assert_eq!(near, Some("read_file"));
 }

@@ -61,10 +61,14 @@ impl TestVault {
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
-        tools::call(&self.context, tool, arguments.clone()).map_err(|error| match error {
+        let answer = tools::call(&self.context, tool, arguments).map_err(|error| match error {
             CallError::Tool(error) => error,
             CallError::UnknownTool { name, .. } => panic!("no tool {name}"),
-        })
+        })?;
+        let written = answer.data.json().to_owned();
+        let answer = answer.read();
+        assert_eq!(written, answer.data.to_string(), "the facts are not as a value writes them");
+        Ok(answer)
     }
 
     /// The answer's data.

@@ -15,7 +15,7 @@ use vault_steward::agent::{ConversationSettings, Conversations, Message};
 use vault_steward::conversation::{EndKind, ItemKind, TurnState};
 use vault_steward::daemon::conversations::KeptConversations;
 use vault_steward::protocol::conversations::{
-    SessionListMeta, SessionListParams, SessionListVaultMeta,
+    SessionListMeta, SessionListParams, SessionListResult, SessionListVaultMeta,
 };
 use vault_steward::server::backend::ConversationsBackend as _;
 use vault_steward::store::Store;
@@ -200,13 +200,13 @@ fn in_process(kept: &Conversations, ground: &Ground<'_>, page: &mut Page) -> Res
     let mut times = Times::default();
     for round in 0..=ground.rounds * 3 {
         let begun = Instant::now();
-        let listed = kept.list(params.clone(), u64::MAX);
-        let listed = listed.map_err(|error| anyhow::anyhow!("{}", error.message))?;
-        let text = serde_json::to_string(&listed)?;
+        let mut json = Vec::new();
+        let listed = kept.list(params.clone(), u64::MAX, &mut json);
+        listed.map_err(|error| anyhow::anyhow!("{}", error.message))?;
         if round > 0 {
             times.add(begun.elapsed());
         }
-        std::hint::black_box(text);
+        let listed: SessionListResult = serde_json::from_slice(&json)?;
         anyhow::ensure!(listed.sessions.len() >= CONVERSATIONS, "not all were listed");
     }
     let what = format!("list {CONVERSATIONS} conversations as JSON, in the process");

@@ -99,8 +99,9 @@ pub(super) fn word<T>(
     index: usize,
     parse: fn(&str) -> Option<T>,
 ) -> Result<T, StoreError> {
-    let word: String = column(row, table, index)?;
-    parse(&word).ok_or_else(|| fault(row, table, format!("`{}` is no word", word.escape_debug())))
+    let cell = row.get_ref(index).map_err(|error| fault(row, table, error.to_string()))?;
+    let word = cell.as_str().map_err(|error| fault(row, table, error.to_string()))?;
+    parse(word).ok_or_else(|| fault(row, table, format!("`{}` is no word", word.escape_debug())))
 }
 
 pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreError {
