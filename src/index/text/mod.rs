@@ -12,7 +12,7 @@
 //! line, every search reads the files.
 //!
 //! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `rows`, `notes`, `table`,
-//! `answer` (one search), `pending`, `reading`, `worker`, `saved`, `map`.
+//! `answer` (one search), `pending`, `reading`, `worker`, `saved`, `slots`, `map`.
 
 mod answer;
 mod columns;
@@ -24,6 +24,7 @@ mod reading;
 mod rows;
 mod saved;
 pub mod signature;
+mod slots;
 mod strings;
 mod table;
 #[cfg(test)]

@@ -3,26 +3,20 @@
 //! time.
 //!
 //! The table is written anew each time, beside the old one, and put in its place. Of the signatures
-//! only blocks that have changed are written, each to a slot that the old table does not name and that
-//! nothing was found in at the start: so the old table holds until the new one is there, and what is seen
-//! through a [`Map`] of the file never changes. Each block's checksum is in the table. What is damaged, of another format or of
+//! only blocks that have changed are written, and nothing over what the old table tells of ([`slots`]): so
+//! that holds until the new one is there. Each block's checksum is in the table. What is damaged, of another format or of
 //! another vault is not used: a note counts as known only if the file at its path has the size, the time
 //! and the number on its disk that it had.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::columns::{BLOCK_BYTES, ROWS, Slot};
-use super::map::Map;
-use super::plan::Mask;
+use super::columns::Slot;
 use super::rows::Rows;
+use super::slots;
 use super::table::{Stamp, State};
 use crate::note::path::PathRef;
 
@@ -108,86 +102,12 @@ fn signatures_file(folder: &Path) -> PathBuf {
     folder.join("signatures")
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
-    let hash = blake3::hash(bytes);
-    let first = hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
-    u64::from_le_bytes(first)
-}
-
 /// Reads what was saved in `folder`; nothing, if there is nothing that can be used.
 pub(super) fn load(folder: &Path) -> Saved {
     let read = std::fs::read(table_file(folder));
     let Some((notes, slots)) = read.ok().and_then(parse) else { return Saved::default() };
-    let blocks = match open_cut(&signatures_file(folder), &slots) {
-        Ok(file) => load_blocks(&file, Map::of(&file).map(Arc::new).as_ref(), &slots),
-        Err(_) => vec![None; slots.len()],
-    };
+    let blocks = slots::load(&signatures_file(folder), &slots);
     Saved { notes, blocks }
-}
-
-/// The file of signatures, without what comes after the last of these slots. Nobody sees anything there.
-fn open_cut(place: &Path, slots: &[Slot]) -> io::Result<File> {
-    let end = slots.iter().map(|slot| end_of(slot.number)).max().unwrap_or(0);
-    match File::options().read(true).write(true).open(place) {
-        Ok(file) if file.metadata()?.len() > end => file.set_len(end).map(|()| file),
-        Ok(file) => Ok(file),
-        Err(_) => File::open(place),
-    }
-}
-
-fn start_of(slot: u32) -> u64 {
-    u64::from(slot) * BLOCK_BYTES as u64
-}
-
-fn end_of(slot: u32) -> u64 {
-    start_of(slot) + BLOCK_BYTES as u64
-}
-
-/// Blocks that one thread reads at a time.
-const SOME: usize = 16;
-
-/// Reads the blocks in these slots and looks at their checksums, on all cores: that is most of what a
-/// start reads. With a map they stay where they are, else they are kept as they were read.
-fn load_blocks(file: &File, map: Option<&Arc<Map>>, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
-    let some = |slots: &[Slot]| {
-        // Not looked at through the map: what cannot be read is an error here, and the end there.
-        let mut bytes = vec![0; BLOCK_BYTES];
-        let mut load = |slot: &Slot| {
-            read_at(file, &mut bytes, start_of(slot.number)).ok()?;
-            let sound = checksum(&bytes) == slot.sum;
-            let block = || match map.filter(|map| map.has(slot.number)) {
-                Some(map) => Rows::mapped(map, slot.number),
-                None => Rows::own(rows(&bytes)),
-            };
-            sound.then(|| (block(), *slot))
-        };
-        slots.iter().map(&mut load).collect::<Vec<_>>()
-    };
-    slots.par_chunks(SOME).flat_map_iter(some).collect()
-}
-
-/// Fills `bytes` with what lies in the file from `start` on.
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
-}
-
-/// Fills `bytes` with what lies in the file from `start` on.
-#[cfg(windows)]
-fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, bytes, start)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            read => (bytes, start) = (&mut bytes[read..], start + read as u64),
-        }
-    }
-    Ok(())
-}
-
-fn rows(bytes: &[u8]) -> Vec<Mask> {
-    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    let mask = |bytes: &[u8]| std::array::from_fn(|at| word(&bytes[at * 8..at * 8 + 8]));
-    bytes.chunks_exact(size_of::<Mask>()).map(mask).collect()
 }
 
 fn parse(table: Vec<u8>) -> Option<(Notes, Vec<Slot>)> {
@@ -260,28 +180,7 @@ pub(super) fn save(
     found: &[u32],
 ) -> io::Result<Vec<Slot>> {
     make_folder(folder)?;
-    let mut file = open(&signatures_file(folder))?;
-    let complete = file.metadata()?.len();
-    let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
-    let taken: HashSet<u32> = named.chain(found.iter().copied()).collect();
-    let mut free = (0..).filter(|slot| !taken.contains(slot));
-    let mut bytes = Vec::with_capacity(BLOCK_BYTES);
-    let mut slots = Vec::with_capacity(blocks.len());
-    for (rows, saved) in blocks {
-        if let Some(slot) = saved.filter(|slot| slot.same && end_of(slot.number) <= complete) {
-            slots.push(slot);
-            continue;
-        }
-        bytes.clear();
-        bytes.extend(rows.iter().flatten().flat_map(|word| word.to_le_bytes()));
-        debug_assert_eq!(bytes.len(), ROWS * size_of::<Mask>());
-        let number = free.next().ok_or(io::ErrorKind::FileTooLarge)?;
-        file.seek(SeekFrom::Start(start_of(number)))?;
-        file.write_all(&bytes)?;
-        slots.push(Slot { number, sum: checksum(&bytes), same: true });
-    }
-    // What is mapped at the next start is on the disk, and not only meant to be.
-    file.sync_data()?;
+    let slots = slots::save(&signatures_file(folder), blocks, found)?;
     let mut head = HEADER.to_vec();
     let mut put = |number: u64| head.extend(number.to_le_bytes());
     put(slots.len() as u64);
@@ -310,7 +209,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// A file for this user alone, with what it holds.
-fn open(place: &Path) -> io::Result<File> {
+pub(super) fn open(place: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -320,6 +219,7 @@ fn open(place: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::{BLOCK_BYTES, ROWS};
     use super::*;
 
     fn note(first: u32, state: State) -> (String, SavedNote) {
@@ -405,24 +305,6 @@ mod tests {
         }
         let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
         assert!(bytes <= 5 * BLOCK_BYTES as u64, "two slots change by turns: {bytes}");
-    }
-
-    #[test]
-    fn read_or_mapped_a_block_is_the_same() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("text");
-        let blocks = [4, 5].map(|word| (block(word), None));
-        let slots = save(&place, &no_notes(), &blocks, &[]).expect("saved");
-        let file = File::open(signatures_file(&place)).expect("opened");
-        let damaged = Slot { sum: !slots[1].sum, ..slots[1] };
-        // Where nothing can be mapped these are the same way twice.
-        for map in [None, Map::of(&file).map(Arc::new)] {
-            let loaded = load_blocks(&file, map.as_ref(), &[slots[1], damaged, slots[0]]);
-            let loaded: Vec<_> = loaded.into_iter().map(|block| Some(block?.0)).collect();
-            let [Some(second), None, Some(first)] = &loaded[..] else { panic!("two are sound") };
-            assert!(first[..] == blocks[0].0[..] && second[..] == blocks[1].0[..]);
-            assert!(map.is_none() || first.bytes() == 0);
-        }
     }
 
     #[test]

@@ -91,9 +91,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table over these columns, without a note.
-    pub fn new(columns: Columns) -> Self {
-        Self { columns, ..Self::default() }
+    /// Gives it the columns that were saved, while no note has any.
+    pub fn set_columns(&mut self, columns: Columns) {
+        self.columns = columns;
     }
 
     /// Everything, newest first.
@@ -158,19 +158,16 @@ impl Table {
     }
 
     /// Adds many notes at once, the newest first, all unread.
-    pub fn fill<'p, I>(&mut self, notes: impl Fn() -> I)
-    where
-        I: Iterator<Item = (PathRef<'p>, Stamp)>,
-    {
-        let add = |(count, bytes), path: PathRef<'_>| (count + 1, bytes + path.as_str().len());
-        let (count, bytes) = notes().fold((0, 0), |sum, (path, _)| add(sum, path));
+    pub fn fill<'p>(&mut self, notes: impl ExactSizeIterator<Item = (PathRef<'p>, Stamp)> + Clone) {
+        let count = notes.len();
+        let bytes = notes.clone().map(|(path, _)| path.as_str().len()).sum();
         self.notes.reserve(count, bytes);
         self.unread.reserve_exact(count);
         // A table that grows hashes every path once more each time.
         let Self { notes: known, by_path, hasher, .. } = &mut *self;
         let path = |id: &u32| known.get(*id).map_or("", |note| note.path.as_str());
         by_path.reserve(count, |id| hasher.hash_one(path(id)));
-        for (path, stamp) in notes() {
+        for (path, stamp) in notes {
             self.insert(path, stamp, false, true);
         }
         // Read from the end: the newest.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
-use super::table::{Stamp, State};
+use super::table::{Note, Stamp, State};
 use super::{Gate, Inner, lock, read, write};
 use crate::note::path::VaultPath;
 
@@ -160,7 +160,7 @@ impl Inner {
             let known = table.notes().filter(|(_, note)| note.state != State::Unread);
             let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
             for (_, note) in known {
-                let super::table::Note { path, stamp, inode, state, first, count, .. } = note;
+                let Note { path, stamp, inode, state, first, count, .. } = note;
                 notes.put(path, &SavedNote { stamp, inode, state, first, count });
             }
             (notes, table.columns().blocks(), table.columns().found().to_vec())
@@ -179,33 +179,33 @@ impl Inner {
     /// Makes the table from the catalogue, and of what was saved what still holds.
     pub(super) fn begin(&self) {
         let started = Instant::now();
-        let mut saved = self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
-        let loaded = started.elapsed();
-        let columns = super::columns::Columns::of(std::mem::take(&mut saved.blocks));
-        let mut table = super::table::Table::new(columns);
         // What changes from here on is told of.
         *lock(&self.pending) = super::pending::Pending::default();
-        let (mut all, mut adopted) = (0, 0);
-        {
-            let catalogue = self.vault.catalogue();
-            let notes = || catalogue.recent().filter(|entry| super::pending::is_note(entry));
-            table.fill(|| notes().map(|entry| (entry.path(), (entry.size, entry.modified))));
-            // Both are in one order, the newest first, and what has another time has changed: so one
-            // look at each is enough. Numbers are given in this order.
-            let mut kept = saved.notes.iter().peekable();
-            for (entry, id) in notes().zip(0_u32..) {
-                all += 1;
-                let here = (Reverse(entry.modified), entry.path().as_str());
-                let place = |stamp: Stamp| Reverse(stamp.1);
-                while kept.next_if(|(path, note)| (place(note.stamp), *path) < here).is_some() {}
-                let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
-                if let Some((_, note)) = same
-                    && note.stamp == (entry.size, entry.modified)
-                    && note.inode == entry.id.inode
-                {
-                    let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
-                    adopted += usize::from(is_kept);
-                }
+        let mut table = super::table::Table::default();
+        // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
+        let (saved, inodes) = std::thread::scope(|scope| {
+            let load = || self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
+            let load = scope.spawn(load);
+            let inodes = self.fill_table(&mut table);
+            (load.join().unwrap_or_default(), inodes)
+        });
+        table.set_columns(super::columns::Columns::of(saved.blocks));
+        let (all, mut adopted) = (inodes.len(), 0);
+        // Both are in one order, the newest first, and what has another time has changed: so one
+        // look at each is enough. Numbers are given in this order.
+        let mut kept = saved.notes.iter().peekable();
+        for (id, inode) in (0_u32..).zip(inodes) {
+            let Some(Note { path, stamp, .. }) = table.note(id) else { continue };
+            let place = |stamp: Stamp| Reverse(stamp.1);
+            let here = (place(stamp), path.as_str());
+            while kept.next_if(|(path, note)| (place(note.stamp), *path) < here).is_some() {}
+            let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
+            if let Some((_, note)) = same
+                && note.stamp == stamp
+                && note.inode == inode
+            {
+                let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
+                adopted += usize::from(is_kept);
             }
         }
         table.adopted();
@@ -215,7 +215,19 @@ impl Inner {
         self.changed.store(changed, Ordering::Relaxed);
         self.refill.store(true, Ordering::Relaxed);
         self.open_gate(Gate::Ready);
-        tracing::debug!(?loaded, took = ?started.elapsed(), all, adopted, "the text index is there");
+        tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is there");
+    }
+
+    /// Adds the catalogue's notes to an empty table; gives the number of each on its disk.
+    fn fill_table(&self, table: &mut super::table::Table) -> Vec<u64> {
+        let catalogue = self.vault.catalogue();
+        // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
+        let notes = catalogue.recent().filter(super::pending::is_note);
+        let (notes, inodes): (Vec<_>, Vec<_>) = notes
+            .map(|entry| ((entry.path(), (entry.size, entry.modified)), entry.id.inode))
+            .unzip();
+        table.fill(notes.into_iter());
+        inodes
     }
 }
 
