@@ -155,7 +155,7 @@ pub(super) fn recovered(
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
-    let store = context.journal.store().another();
+    let store = context.journal.store().another_to_add();
     let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
     calls.policy().guard(instructions(config));
     calls

@@ -340,6 +340,19 @@ mod tests {
     }
 
     #[test]
+    fn who_only_adds_keeps_little_of_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        let adding = store.another_to_add();
+        let rows: Vec<AuditRow> = (0..20_000).map(|n| row(n, "undo", "allowed")).collect();
+        adding.audit(&rows).unwrap();
+        assert_eq!(adding.cache_bytes(), 256 << 10);
+        store.check().unwrap();
+        assert!(store.cache_bytes() > 1 << 20, "of a database that is larger than that");
+        assert_eq!(times(&adding, AuditWanted { limit: 1, ..AuditWanted::default() }), [19_999]);
+    }
+
+    #[test]
     fn what_was_asked_is_settled_or_counts_as_refused() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());

@@ -57,6 +57,8 @@ struct Inner {
     blobs: Blobs,
     /// Opened at the first use: who only reads notes waits for no database.
     database: Mutex<Option<Database>>,
+    /// Whether its connection is for who adds rows and reads hardly any.
+    only_adds: bool,
     soundness: Arc<Soundness>,
 }
 
@@ -80,17 +82,33 @@ impl Store {
     /// The store in this state folder. Touches nothing yet.
     pub fn at(folder: &Path) -> Self {
         let blobs = Blobs::at(&folder.join("blobs"));
-        Self::with_connection(folder.to_owned(), blobs, Arc::default())
+        Self::with_connection(folder.to_owned(), blobs, false, Arc::default())
     }
 
     /// The same store with a connection of its own, for who should not wait for what others write.
     pub fn another(&self) -> Self {
-        let Inner { folder, blobs, soundness, .. } = &*self.0;
-        Self::with_connection(folder.clone(), blobs.clone(), Arc::clone(soundness))
+        self.with_another(false)
     }
 
-    fn with_connection(folder: PathBuf, blobs: Blobs, soundness: Arc<Soundness>) -> Self {
-        let inner = Arc::new(Inner { folder, blobs, database: Mutex::default(), soundness });
+    /// As [`Self::another`], for who adds rows and reads hardly any: what was written stays out of this
+    /// process's memory.
+    pub fn another_to_add(&self) -> Self {
+        self.with_another(true)
+    }
+
+    fn with_another(&self, only_adds: bool) -> Self {
+        let Inner { folder, blobs, soundness, .. } = &*self.0;
+        Self::with_connection(folder.clone(), blobs.clone(), only_adds, Arc::clone(soundness))
+    }
+
+    fn with_connection(
+        folder: PathBuf,
+        blobs: Blobs,
+        only_adds: bool,
+        soundness: Arc<Soundness>,
+    ) -> Self {
+        let database = Mutex::default();
+        let inner = Arc::new(Inner { folder, blobs, database, only_adds, soundness });
         let mut all = inner.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.strong_count() > 0);
         all.push(Arc::downgrade(&inner));
@@ -283,7 +301,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         let mut open = self.database();
         if open.is_none() {
-            *open = Database::open_if_there(&self.0.folder)?;
+            *open = self.sized(Database::open_if_there(&self.0.folder)?)?;
         }
         match open.as_ref() {
             Some(database) => {
@@ -308,17 +326,26 @@ impl Store {
             return Err(StoreError::Damaged { place, reason });
         }
         if open.is_none() {
-            *open = match Database::open_if_there(&self.0.folder)? {
+            let opened = match Database::open_if_there(&self.0.folder)? {
                 None if repair::is_missed(&self.0.folder)? => {
                     return Err(StoreError::Missing { place: self.0.folder.join(DATABASE) });
                 }
                 None => Some(Database::open(&self.0.folder)?),
                 there => there,
             };
+            *open = self.sized(opened)?;
         }
         let database = open.as_mut().expect("it was opened above");
         database.check_there()?;
         self.noted(work(database))
+    }
+
+    /// One that was just opened, keeping as much in memory as it is for.
+    fn sized(&self, database: Option<Database>) -> Result<Option<Database>, StoreError> {
+        if let (Some(database), true) = (&database, self.0.only_adds) {
+            database.keep_little()?;
+        }
+        Ok(database)
     }
 
     /// Remembers that something was damaged, so that the next start looks for it first.

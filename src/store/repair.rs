@@ -218,6 +218,8 @@ pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreErr
     let _ = std::fs::remove_file(&temp);
     let text = temp.to_string_lossy();
     database.read().execute("VACUUM INTO ?1", [&text])?;
+    // It has gone through all pages, and of none of them is known that somebody will read it.
+    database.read().execute_batch("PRAGMA shrink_memory;")?;
     File::options()
         .write(true)
         .open(&temp)

@@ -1,21 +1,35 @@
 //! How much memory it takes.
 
+use std::path::Path;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::Ground;
 use super::search::{PATTERNS, UNINDEXED};
-use crate::daemon::{Daemon, Home};
+use crate::daemon::{Daemon, Home, Memory};
 use crate::report::{Page, Row, short, thousands};
 
 /// Bytes of a megabyte, as people count them here.
 const MEGABYTE: f64 = 1_048_576.0;
 
+/// How often everything is asked of the daemons whose difference is what notes cost.
+const TIMES: usize = 50;
+
 /// What the daemon of an almost empty vault holds, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Base {
+    /// One that was just started, and asked everything once.
+    fresh: u64,
+    /// One that was asked what the daemon of a larger vault is.
+    asked: u64,
+}
+
+/// What the daemon of an almost empty vault holds.
 ///
 /// # Errors
 /// The daemon failed.
-pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<u64>> {
+pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<Base>> {
     let vault = tempfile::TempDir::with_prefix_in("empty-", ground.scratch)?;
     std::fs::write(vault.path().join("Note.md"), "The only one.\n")?;
     let home = Home::new(ground.scratch)?;
@@ -29,23 +43,22 @@ pub fn base(ground: &Ground<'_>, page: &mut Page) -> Result<Option<u64>> {
     page.add(row.alone(memory.resident as f64 / MEGABYTE, "MB", 15.0));
     let row = Row::new("of it no part of the program or another file", 0);
     page.add(row.alone(memory.own as f64 / MEGABYTE, "MB", 15.0).told());
-    Ok(Some(memory.resident))
+    drop(daemon);
+    let Some((asked, _)) = asked(ground, vault.path())? else { return Ok(None) };
+    let row = Row::new("memory with one note, asked as much as the larger vaults below", 0);
+    page.add(row.alone(asked.resident as f64 / MEGABYTE, "MB", 15.0).told());
+    Ok(Some(Base { fresh: memory.resident, asked: asked.resident }))
 }
 
 /// What each note adds.
 ///
 /// # Errors
 /// The daemon failed.
-pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<u64>) -> Result<()> {
+pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<Base>) -> Result<()> {
     let Some(base) = base else { return Ok(()) };
-    let daemon = ground.serve()?;
-    let status = use_it(&daemon)?;
-    let Some(memory) = daemon.memory() else { return Ok(()) };
-    let mut text = 0;
+    let Some((memory, status)) = asked(ground, &ground.vault)? else { return Ok(()) };
+    let text = resident_text(&status);
     for (part, bytes) in parts(&status["memory"]) {
-        if part.to_lowercase().contains("text") && part.to_lowercase().contains("resident") {
-            text = bytes;
-        }
         page.detail(
             "Memory by part, as `steward status` tells",
             &["part", "notes", "MB"],
@@ -62,20 +75,59 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<u64>) -> Resul
             short(text as f64 / MEGABYTE),
         ],
     );
-    let more = memory.resident.saturating_sub(base).saturating_sub(text) as f64;
+    let each = |memory: Memory, base: u64, text: u64| {
+        let more = memory.resident.saturating_sub(base).saturating_sub(text) as f64;
+        more / 1_024.0 / ground.notes as f64
+    };
     let row = Row::new("memory a note, without the texts kept", ground.notes);
-    page.add(row.alone(more / 1_024.0 / ground.notes as f64, "KB", 1.0));
+    page.add(row.alone(each(memory, base.asked, text), "KB", 1.0));
+    // As it was measured before: with all that was kept of what this run has asked of the vault, beside
+    // a daemon that keeps nothing yet.
+    let daemon = ground.serve()?;
+    let text = resident_text(&use_it(&daemon)?);
+    let Some(memory) = daemon.memory() else { return Ok(()) };
+    let row = Row::new("the same, with what a daemon keeps of having been asked", ground.notes);
+    page.add(row.alone(each(memory, base.fresh, text), "KB", 1.0).told());
     Ok(())
 }
 
-/// Asks a little of everything, so that whatever is built at first use is there; then how it is.
-fn use_it(daemon: &Daemon) -> Result<Value> {
+/// What the daemon of this vault holds and says of itself, after it was started for the second time in
+/// folders of its own and asked everything many times. `None` where the system does not tell.
+fn asked(ground: &Ground<'_>, vault: &Path) -> Result<Option<(Memory, Value)>> {
+    let home = Home::new(ground.scratch)?;
+    // The first one makes the index and keeps it.
+    Daemon::start(ground.steward, vault, &home)?.rest();
+    let daemon = Daemon::start(ground.steward, vault, &home)?;
+    daemon.rest();
+    for _ in 1..TIMES {
+        ask_everything(&daemon)?;
+    }
+    let status = use_it(&daemon)?;
+    Ok(daemon.memory().map(|memory| (memory, status)))
+}
+
+/// Bytes of texts that a daemon with this status keeps.
+fn resident_text(status: &Value) -> u64 {
+    let is_text = |name: &str| name.contains("text") && name.contains("resident");
+    let parts = parts(&status["memory"]);
+    parts.iter().find(|(part, _)| is_text(&part.to_lowercase())).map_or(0, |(_, bytes)| *bytes)
+}
+
+/// Asks a little of everything, so that whatever is built at first use is there.
+fn ask_everything(daemon: &Daemon) -> Result<()> {
     let mut client = daemon.client()?;
     for (_, pattern) in PATTERNS.into_iter().chain(UNINDEXED) {
         client.call("search_files", &json!({"pattern": pattern}))?;
     }
     client.call("list_files", &json!({"pattern": "**/*.md"}))?;
+    Ok(())
+}
+
+/// Asks a little of everything, and, once the daemon is at rest, how it is.
+fn use_it(daemon: &Daemon) -> Result<Value> {
+    ask_everything(daemon)?;
     daemon.rest();
+    let mut client = daemon.client()?;
     client.ask("_vault/status", &json!({}))?.result()
 }
 

@@ -37,6 +37,7 @@ impl Beginning {
     }
 
     /// Whether a name that begins as [`beginning`] says can begin so.
+    #[inline]
     pub fn allows(self, name: u32) -> bool {
         name & self.known == self.wanted
     }

@@ -270,6 +270,7 @@ impl Row {
 }
 
 /// Where in `keys` the key of this one of `rows` stands.
+#[inline]
 fn key_range(rows: &[Row], keys: &str, number: u32) -> std::ops::Range<usize> {
     let end = rows.get(number as usize + 1).map_or(keys.len(), |next| next.key_at as usize);
     rows[number as usize].key_at as usize..end
