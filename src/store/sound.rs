@@ -114,6 +114,14 @@ mod tests {
         (folder, database)
     }
 
+    /// Waits for the thread that looks through the database and copies it: at work in a folder while
+    /// that is taken away it leaves some of it behind.
+    fn wait_for_thread(store: &Store) {
+        while std::sync::Arc::strong_count(&store.0) > 1 {
+            std::thread::yield_now();
+        }
+    }
+
     /// Damages a page that opening does not read, as a disk does: no time of the file says so.
     fn damage(folder: &Path, database: &Path) {
         let connection = rusqlite::Connection::open(database).unwrap();
@@ -137,6 +145,7 @@ mod tests {
         assert_eq!(store.setting("kept").unwrap().as_deref(), Some("late"));
         store.keep_setting("more", Some("x")).unwrap();
         assert_eq!(store.found_later(), [""; 0]);
+        wait_for_thread(&store);
         // Without an end there is no mark.
         drop(store);
         assert!(!place(folder.path()).exists());
@@ -160,6 +169,7 @@ mod tests {
         assert!(told.len() == 1 && told[0].contains("took its place"), "{told:?}");
         assert!(store.has_moved_aside().unwrap(), "what was there is kept");
         assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
+        wait_for_thread(&store);
         store.end();
         assert!(!place(folder.path()).exists(), "others are not at their end");
         others.iter().for_each(Store::end);
@@ -167,6 +177,7 @@ mod tests {
         let store = Store::at(folder.path());
         assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
         assert_eq!(store.setting("written").unwrap().as_deref(), Some("after"));
+        wait_for_thread(&store);
     }
 
     #[test]
@@ -195,5 +206,6 @@ mod tests {
         assert_eq!(store.prepare().unwrap().warnings.len(), 1);
         assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
         assert!(store.has_moved_aside().unwrap(), "what was there is kept");
+        wait_for_thread(&store);
     }
 }
