@@ -94,7 +94,7 @@ impl Operation {
 pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
     let (tool, arguments) = operation.call();
     match tools::call(context, tool, &arguments) {
-        Ok(answer) => Ok(answer.data["change_set"].as_u64()),
+        Ok(answer) => Ok(answer.read().data["change_set"].as_u64()),
         Err(CallError::Tool(error)) => {
             let panicked = error.code == ErrorCode::IoError && error.message.contains("of its own");
             assert!(!panicked, "{operation:?}: {}", error.text());
