@@ -116,12 +116,11 @@ impl Store {
         Self(inner)
     }
 
-    /// Has `work` done while no connection is open and none can be opened here.
+    /// Has `work` done while no connection is open and none can be opened here: those that there are
+    /// wait, and no other is made meanwhile.
     fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
-        let all: Vec<Arc<Inner>> = {
-            let all = self.0.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
-            all.iter().filter_map(Weak::upgrade).collect()
-        };
+        let listed = self.0.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<Arc<Inner>> = listed.iter().filter_map(Weak::upgrade).collect();
         let mut open: Vec<_> = all.iter().map(|one| database(one)).collect();
         open.iter_mut().for_each(|one| **one = None);
         work()

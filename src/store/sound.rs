@@ -180,6 +180,22 @@ mod tests {
         wait_for_thread(&store);
     }
 
+    /// One that is made while the database changes places would open the old one, and find it gone.
+    #[test]
+    fn while_it_is_closed_nobody_comes_to_it() {
+        let (folder, _) = ended();
+        let store = Store::at(folder.path());
+        let others = [store.another(), store.another()];
+        others.iter().for_each(|other| drop(other.setting("kept").unwrap()));
+        store.closed(|| {
+            assert!(store.0.soundness.all.try_lock().is_err(), "another could be made");
+            for there in [&store, &others[0], &others[1]] {
+                assert!(there.0.database.try_lock().is_err(), "one could be opened");
+            }
+        });
+        assert_eq!(store.another().setting("kept").unwrap().as_deref(), Some("late"));
+    }
+
     #[test]
     fn a_store_that_was_not_looked_through_leaves_no_mark() {
         let folder = tempfile::tempdir().unwrap();
