@@ -88,7 +88,7 @@ const MOVING: u8 = 0b1_0000;
 #[derive(Default)]
 pub struct Catalogue {
     rows: Vec<Row>,
-    /// How the last component of each row's key begins: see [`beginning`].
+    /// How the last component of each row's key begins: see [`mod@beginning`].
     beginnings: Vec<u32>,
     keys: String,
     paths: String,
