@@ -149,11 +149,7 @@ impl<'a> Text<'a> {
             let body = decode_wide(encoding, rest).ok_or(fault(NotTextReason::InvalidUtf16))?;
             return Ok(Self { body: Cow::Owned(body), encoding });
         }
-        let sniffed = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-        // Whether there is one is found out many bytes at a time.
-        if sniffed.contains(&0)
-            && let Some(at) = sniffed.iter().position(|&byte| byte == 0)
-        {
+        if let Some(at) = memchr::memchr(0, &bytes[..bytes.len().min(SNIFFED_BYTES)]) {
             return Err(fault(NotTextReason::Nul { at }));
         }
         let text = std::str::from_utf8(bytes)
@@ -189,10 +185,7 @@ impl<'a> Text<'a> {
 
     /// How many lines there are. Counts them: keep the result.
     pub fn line_count(&self) -> usize {
-        // So few at a time that one byte holds their number: so many bytes are counted at once.
-        let of = |few: &[u8]| few.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
-        let newlines: usize =
-            self.body.as_bytes().chunks(255).map(|few| usize::from(of(few))).sum();
+        let newlines = memchr::memchr_iter(b'\n', self.body.as_bytes()).count();
         newlines + usize::from(!self.body.is_empty() && !self.ends_with_newline())
     }
 

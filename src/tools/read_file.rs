@@ -1,5 +1,7 @@
 //! `read_file`
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,10 +155,7 @@ fn page(text: &Text, first: usize, last: usize) -> Page {
         let number = at + 1;
         let before = page.numbered.len();
         let more = if cut { "… [cut]\n" } else { "\n" };
-        push_number(number, &mut page.numbered);
-        for part in [": ", shown, more] {
-            page.numbered.push_str(part);
-        }
+        let _ = write!(page.numbered, "{number}: {shown}{more}");
         if page.lines > 0 && page.numbered.len() > MAX_BYTES {
             page.numbered.truncate(before);
             break;
@@ -169,18 +168,6 @@ fn page(text: &Text, first: usize, last: usize) -> Page {
         }
     }
     page
-}
-
-/// Writes a number of a line: a page has hundreds, so nothing is allocated for one.
-fn push_number(number: usize, text: &mut String) {
-    let mut digits = [b'0'; 20];
-    let (mut rest, mut first) = (number, digits.len());
-    while rest > 0 || first == digits.len() {
-        first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    text.push_str(str::from_utf8(&digits[first..]).expect("digits are text"));
 }
 
 /// What is shown of a line, and whether that is not all of it.
@@ -200,19 +187,5 @@ fn encoding(encoding: Encoding) -> &'static str {
         Encoding::Utf8Bom => "utf-8 with BOM",
         Encoding::Utf16Le => "utf-16le",
         Encoding::Utf16Be => "utf-16be",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_written_as_it_is_shown() {
-        for number in [0, 1, 9, 10, 99, 100, 2_000, 123_456_789, usize::MAX] {
-            let mut text = "a ".to_owned();
-            push_number(number, &mut text);
-            assert_eq!(text, format!("a {number}"));
-        }
     }
 }

@@ -4,9 +4,9 @@
 //!
 //! The table is written anew each time, beside the old one, and put in its place. Of the signatures
 //! only blocks that have changed are written, and nothing over what the old table tells of ([`slots`]): so
-//! that holds until the new one is there. Each block's checksum is in the table. What is damaged, of another format or of
-//! another vault is not used: a note counts as known only if the file at its path has the size, the time
-//! and the number on its disk that it had.
+//! that holds until the new one is there. Each block's checksum is in the table. What is damaged, of
+//! another format or of another vault is not used: a note counts as known only if the file at its path
+//! has the size, the time and the number on its disk that it had.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 

@@ -185,9 +185,12 @@ impl Inner {
         // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
         let (saved, inodes) = std::thread::scope(|scope| {
             let load = || self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
-            let load = scope.spawn(load);
+            let loading = std::thread::Builder::new().name("text-load".to_owned());
+            let loading = loading.spawn_scoped(scope, load);
             let inodes = self.fill_table(&mut table);
-            (load.join().unwrap_or_default(), inodes)
+            // Where there can be no more threads, one after the other.
+            let saved = loading.map_or_else(|_| load(), |it| it.join().unwrap_or_default());
+            (saved, inodes)
         });
         table.set_columns(super::columns::Columns::of(saved.blocks));
         let (all, mut adopted) = (inodes.len(), 0);

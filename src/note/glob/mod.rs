@@ -11,7 +11,8 @@
 //! segments), so it costs at most pattern × path; alternates are unfolded beforehand, up to a cap.
 //!
 //! What a glob says of every path that it means ([`Glob::prefix`], [`Glob::name`],
-//! [`Glob::name_beginning`], [`Glob::ending`], [`Glob::needle`], [`Glob::depth`]) lets whoever has a hundred thousand paths look at few of them.
+//! [`Glob::name_beginning`], [`Glob::ending`], [`Glob::needle`], [`Glob::depth`]) lets whoever has a
+//! hundred thousand paths look at few of them.
 
 mod braces;
 mod wild;
