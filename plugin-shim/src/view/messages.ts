@@ -12,8 +12,12 @@ import type { Happened } from "./chat";
 const NEAR = 48;
 /** Milliseconds for which what a person did explains a scroll. */
 const MEANT = 1_000;
-/** Pixels before the first entry at which older ones are loaded. */
-const AHEAD = 2_000;
+/**
+ * Pixels before the first entry at which older ones are loaded: so many screens that they are there
+ * before the browser reaches for what comes into view, or it would draw them all in the frame they are
+ * made in.
+ */
+const AHEAD = 8_000;
 /** Milliseconds of one frame that are spent on making entries, and how many are made at least. */
 const BUDGET = 3;
 const AT_LEAST = 8;
