@@ -51,16 +51,29 @@ pub fn globs(c: &mut Criterion) {
 /// before anything is searched.
 pub fn signatures(c: &mut Criterion) {
     let mut group = c.benchmark_group("signature");
-    let text = "A line of words about the harbour, the garden and [[the winter|last winter]].\n"
-        .repeat(40);
-    group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("a note of 3 KB is signed", |bencher| {
-        bencher.iter(|| {
-            for chunk in signature::chunks(black_box(text.as_bytes())) {
-                black_box(signature::sign(chunk));
-            }
+    for (name, line, lines) in [
+        (
+            "a note of 3 KB is signed",
+            "A line of words about the harbour, the garden and [[the winter|last winter]].\n",
+            40,
+        ),
+        (
+            "one in Cyrillic letters",
+            "Несколько слов о гавани, о саде и о [[зиме|прошлой зиме]].\n",
+            30,
+        ),
+        ("one in Chinese", "关于港口、花园和[[冬天|去年冬天]]的几句话。\n", 52),
+    ] {
+        let text = line.repeat(lines);
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                for chunk in signature::chunks(black_box(text.as_bytes())) {
+                    black_box(signature::sign(chunk));
+                }
+            });
         });
-    });
+    }
     group.finish();
     let mut group = c.benchmark_group("plan");
     for pattern in [
@@ -69,6 +82,7 @@ pub fn signatures(c: &mut Criterion) {
         "frost|harbour|Needle",
         r"\d{4}-\d{2}-\d{2}",
         r"\w+ Needle \w+",
+        "весенний ветер",
     ] {
         let hir = regex_syntax::parse(pattern).expect("it is a pattern");
         group.bench_function(pattern, |bencher| bencher.iter(|| Plan::of(black_box(&hir))));

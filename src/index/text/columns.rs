@@ -286,7 +286,7 @@ fn place(column: u32) -> (usize, usize, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::signature::{class, pair as pair_of, sign};
+    use super::super::signature::{bits, letter, sign};
     use super::*;
     use proptest::prelude::*;
 
@@ -298,6 +298,12 @@ mod tests {
         owners
     }
 
+    /// The one bit of two letters of ASCII.
+    fn pair_of(two: &str) -> u16 {
+        let letters: Option<Vec<_>> = two.chars().map(letter).collect();
+        bits(&letters.expect("no line end"))[0]
+    }
+
     #[test]
     fn two_classes_are_told_of_their_neighbours_alone() {
         let mut columns = Columns::default();
@@ -307,7 +313,7 @@ mod tests {
         for (owner, signature) in signatures.iter().enumerate() {
             columns.add(owner as u32, std::slice::from_ref(signature));
         }
-        let zq = Plan::Row(pair_of([25, 16]));
+        let zq = Plan::Row(pair_of("zq"));
         let wanted: Vec<u32> = (64..128).chain(640..704).collect();
         assert_eq!(chosen(&columns, &zq), wanted);
         for (first, count, told) in [(127, 1, true), (128, 1, false), (0, 64, false), (0, 65, true)]
@@ -346,9 +352,7 @@ mod tests {
                 }
             }
             for pair in ["ab", "ee", "zz"] {
-                let [a, b] = pair.as_bytes() else { panic!("two letters") };
-                let classes = [*a, *b].map(|byte| class(byte).expect("a letter"));
-                let plan = Plan::Row(pair_of(classes));
+                let plan = Plan::Row(pair_of(pair));
                 let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
                 let chosen = chosen(&columns, &plan);
                 for (owner, (first, held)) in &model {

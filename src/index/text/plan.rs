@@ -1,6 +1,6 @@
 //! Which signatures a pattern's matches can have, from the pattern's own structure.
 //!
-//! Every match of a pattern contains certain threes of classes and fours of letters: those of its
+//! Every match of a pattern contains certain neighbours, twos, threes or fours of letters: those of its
 //! literals, of the alternatives of an alternation, of the members of a small class. A [`Plan`] says
 //! which bits the signature of a piece of text must have for it to hold a match at all; it never leaves
 //! out one that does. What cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
@@ -32,15 +32,15 @@ pub type Mask = [u64; 8];
 impl Plan {
     /// The plan for a pattern.
     pub fn of(hir: &Hir) -> Self {
-        let by_classes = Part::of(hir, Alphabet::Classes).into_plan();
-        if by_classes.asks_for_sequences() {
-            return by_classes;
+        let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
+        if by_letters.asks_for_sequences() {
+            return by_letters;
         }
         // Ranges of letters and digits have too many members to be told one by one.
-        and(vec![by_classes, Part::of(hir, Alphabet::Kinds).into_plan()])
+        and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
     }
 
-    /// Whether every text that it allows has some three classes; other bits rule out less.
+    /// Whether every text that it allows has some sequence of letters; other bits rule out less.
     fn asks_for_sequences(&self) -> bool {
         match self {
             Self::All => false,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn rows(text: &str) -> Plan {
-        of(Alphabet::Classes, text.as_bytes())
+        of(Alphabet::Letters, text.as_bytes())
     }
 
     fn kinds(text: &[u8]) -> Plan {
@@ -157,7 +157,8 @@ mod tests {
     }
 
     fn of(alphabet: Alphabet, text: &[u8]) -> Plan {
-        alphabet.of_string(&alphabet.spell(text).expect("one line"))
+        let spelt = alphabet.spell(text).expect("characters");
+        alphabet.of_string(spelt.first().expect("one line"))
     }
 
     #[test]
@@ -182,14 +183,41 @@ mod tests {
 
     #[test]
     fn relatives_outside_ascii_are_thought_of() {
-        let task = or(vec![
-            rows("task"),
-            rows("ta\u{17f}k"),
-            rows("tas\u{212a}"),
-            rows("ta\u{17f}\u{212a}"),
-        ]);
-        assert_eq!(plan("task"), task);
-        assert_eq!(plan("Task"), rows("task"), "with a capital case counts");
+        // The long s and the Kelvin sign are letters with another case, as the signature has it.
+        assert_eq!(plan("task"), rows("task"));
+        assert_eq!(plan("привет"), rows("привет"));
+        assert_eq!(plan("σίσυφος"), rows("ΣΊΣΥΦΟΣ"));
+        let wide = or(vec![rows("\u{ff41}b"), rows("\u{ff21}b")]);
+        assert_eq!(plan("\u{ff41}b"), wide, "what the signature tells apart is spelt both ways");
+    }
+
+    #[test]
+    fn words_beyond_ascii_are_told() {
+        for (pattern, with, without) in [
+            ("весна", "Ранняя ВЕСНА", "Ранняя осень, всё нас несёт"),
+            ("été", "cet ÉTÉ-là", "cet ete, les"),
+            ("会议", "今天的会议记录", "开会。议程"),
+            ("猫", "这只猫", "这只狗"),
+            ("✅", "done ✅", "done ❌"),
+            ("don’t", "I DON’T", "don't, on’s"),
+            ("第[0-9]章", "第3章", "第三章 3"),
+        ] {
+            let plan = plan(pattern);
+            let allowed = |text: &str| plan.allows(&signature::sign(text.as_bytes()));
+            assert!(allowed(with) && !allowed(without), "{pattern}: {plan:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_characters_ask_for_nothing() {
+        for pattern in [r"(?-u:\xff)", r"(?-u:\xc3\xa9)"] {
+            let Ok(compiled) = Pattern::compile(pattern, None) else { continue };
+            for text in [&b"\xff"[..], b"x\xc3\xa9y", b"\xe4\xc3\xa9"] {
+                if compiled.is_match(text) {
+                    assert!(compiled.plan().allows(&signature::sign(text)), "{pattern} {text:?}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -208,8 +236,7 @@ mod tests {
         assert_eq!(plan("zQ"), rows("zq"));
         assert_eq!(plan("ab|cd"), or(vec![rows("ab"), rows("cd")]));
         assert_eq!(plan("a.*cd.*e"), rows("cd"));
-        let k = or(vec![rows("zk"), rows("z\u{212a}")]);
-        assert_eq!(plan("zk"), k, "the Kelvin sign is a k");
+        assert_eq!(plan("zk"), rows("z\u{212a}"), "the Kelvin sign is a k");
         let zq = plan("zq");
         let allowed = |text: &str| zq.allows(&signature::sign(text.as_bytes()));
         assert!(allowed("a ZQ b") && !allowed("z q\nqz"));
@@ -257,6 +284,17 @@ mod tests {
             lines in proptest::collection::vec("[abkKsSſ\u{212a}ßx ]{0,16}", 20),
         ) {
             if let Ok(pattern) = Pattern::compile(&pattern, None) {
+                lines.iter().for_each(|line| check(&pattern, line));
+            }
+        }
+
+        #[test]
+        fn no_match_beyond_ascii_is_left_out(
+            pattern in "(([aвВςéǅßİ会議🎉’ａ.]|\\[вг\\]|\\[а-я\\]|\\[一-七\\]|\\(会\\|é?\\)|\\\\w|\\\\p\\{Greek\\})[*+?]?){1,6}",
+            lines in proptest::collection::vec("[aAвВᲀгσςΣéÉǄǅǆßẞİı会議三🎉’ａＡ ]{0,12}", 30),
+            ignore_case in proptest::option::of(proptest::bool::ANY),
+        ) {
+            if let Ok(pattern) = Pattern::compile(&pattern, ignore_case) {
                 lines.iter().for_each(|line| check(&pattern, line));
             }
         }

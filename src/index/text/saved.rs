@@ -21,7 +21,7 @@ use super::table::{Stamp, State};
 use crate::note::path::PathRef;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.
-const HEADER: &[u8; 24] = b"steward text index   3\n\0";
+const HEADER: &[u8; 24] = b"steward text index   4\n\0";
 
 /// Bytes of the checksum at the end of the table.
 const SUM: usize = blake3::OUT_LEN;

@@ -1,28 +1,37 @@
-//! What a piece of text is known by: which rows of a table its neighbouring bytes fall on.
+//! What a piece of text is known by: which rows of a table its neighbouring characters fall on.
 //!
-//! Bytes are folded to 64 classes, so that three of them are 18 bits and need no dictionary: ASCII
-//! letters without their case, digits, the signs that notes are full of, and eight classes for all
-//! that is not ASCII. Three neighbours set one of [`SEQUENCES`] bits; four of them, if they are a letter or
-//! a blank and three letters more, one more of the same: words of which every three letters are common are
-//! told apart by those. They fill the bits half as much again. On generated vaults and on manuals that
-//! costs a word of three letters up to a third more notes that are looked into, and saves a third where two
-//! words stand together, two fifths with a longer word and two thirds or more with a rare one whose parts
-//! are common.
+//! Characters are folded to [`Letter`]s. Those of ASCII are 56 classes, so that three of them are 18 bits
+//! and need no dictionary: letters without their case, digits, the signs that notes are full of. Those
+//! beyond ASCII are letters of their own, without their case too.
+//!
+//! Of the letters of an alphabet three neighbours set one of [`SEQUENCES`] bits; four of them, if they are
+//! a letter or a blank and three letters more, one more of the same: words of which every three letters are
+//! common are told apart by those. They fill the bits half as much again. On generated vaults and on manuals
+//! that costs a word of three letters up to a third more notes that are looked into, and saves a third where
+//! two words stand together, two fifths with a longer word and two thirds or more with a rare one whose
+//! parts are common.
+//!
+//! What says much by itself, an ideograph, a syllable, an emoji or a sign ([`SAYS_MUCH`]), sets a bit alone
+//! and one with each neighbour, and none of three: a word of Chinese has two characters, and threes beside
+//! the twos would fill more bits than they rule out.
 //!
 //! Two more things are told, of what patterns without a literal of three letters look for. Of five
 //! [`kinds`](kind) of byte, which keep the case, every three neighbours there are: `[A-Z]{2}[0-9]`.
-//! And every two neighbouring classes, without a collision; `columns` keeps these of many pieces
+//! And every two neighbouring classes, without a collision in ASCII; `columns` keeps these of many pieces
 //! together, since what is looked for by two letters is common or nowhere.
 //!
-//! Nothing is told of bytes on two lines, since no match reaches over a line end.
+//! Nothing is told of characters on two lines, since no match reaches over a line end. Bytes that are no
+//! characters are passed over: a text then has bits that it need not have, and lacks none.
 //!
-//! A changed constant, class or kind is another format: raise the number in `saved`.
+//! A changed constant, letter or kind is another format: raise the number in `saved`.
+
+use std::sync::LazyLock;
 
 /// Bits of a signature that are of three classes or of four; they come first.
 pub const SEQUENCES: usize = 4096;
 
 /// Kinds of byte.
-const KINDS: u8 = 5;
+const KINDS: u16 = 5;
 
 /// Bits of three kinds, rounded up to whole words; they follow.
 const THREE_KINDS: usize = 128;
@@ -50,24 +59,23 @@ pub type Signature = [u64; BITS / 64];
 /// What no byte's class or kind is.
 const NONE: u8 = 64;
 
-/// Classes of letters; they come first.
-const LETTERS: u8 = 26;
+/// Classes of ASCII's letters; they come first.
+const LATIN: u8 = 26;
 
-const CLASSES: [u8; 256] = classes();
+const CLASSES: [u8; 128] = classes();
 
-const fn classes() -> [u8; 256] {
+const fn classes() -> [u8; 128] {
     // Those that are not named share a class with each other.
     const SIGNS: &[u8] = b" \t-[]#*_.,:/()\"'|=`";
     const OTHER: u8 = 36 + SIGNS.len() as u8;
-    let mut classes = [OTHER; 256];
+    let mut classes = [OTHER; 128];
     let mut byte = 0;
-    while byte < 256 {
+    while byte < 128 {
         classes[byte] = match byte as u8 {
             letter @ b'a'..=b'z' => letter - b'a',
             letter @ b'A'..=b'Z' => letter - b'A',
-            digit @ b'0'..=b'9' => 26 + digit - b'0',
+            digit @ b'0'..=b'9' => LATIN + digit - b'0',
             b'\n' => NONE,
-            other @ 0x80.. => 56 + (other & 7),
             _ => OTHER,
         };
         byte += 1;
@@ -80,46 +88,141 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
-/// A byte's class, below 64; `None` for a line end.
-pub fn class(byte: u8) -> Option<u8> {
-    Some(CLASSES[usize::from(byte)]).filter(|class| *class != NONE)
+/// What a character is known by: of ASCII its class, below 64; of others the number of the character
+/// that it is without its case.
+pub type Letter = u32;
+
+/// Letters from here on say much by themselves: signs, symbols, emoji, ideographs and syllables. Before
+/// them are those of which words are spelt.
+pub const SAYS_MUCH: Letter = 0x2000;
+
+/// Letters of words beyond ASCII: from À on.
+const SPELT: std::ops::Range<Letter> = 0xc0..SAYS_MUCH;
+
+/// The letters of the characters below [`SAYS_MUCH`].
+static FOLDED: LazyLock<Vec<u16>> = LazyLock::new(|| {
+    let fold = |number| char::from_u32(number).map_or(number, fold);
+    // Each is below `SAYS_MUCH` itself, or stays as it is.
+    (0..SAYS_MUCH).map(|number| u16::try_from(fold(number)).unwrap_or(number as u16)).collect()
+});
+
+/// A character without its case, by way of its capital: so the long s is an s, and the final sigma a
+/// sigma. Where a case has more than one character the other is kept. What a pattern ignores the case
+/// of and this tells apart is spelt both ways by the planner.
+fn fold(character: char) -> Letter {
+    fn one(mut cased: impl Iterator<Item = char>, character: char) -> char {
+        cased.next().filter(|_| cased.next().is_none()).unwrap_or(character)
+    }
+    let capital = one(character.to_uppercase(), character);
+    let small = one(capital.to_lowercase(), capital);
+    CLASSES.get(small as usize).map_or(small.into(), |class| (*class).into())
 }
 
-/// The bit of three classes.
-pub fn row(classes: [u8; 3]) -> u16 {
-    let [a, b, c] = classes.map(u32::from);
-    row_of(a << 12 | b << 6 | c)
+/// A character's letter; `None` for a line end.
+pub fn letter(character: char) -> Option<Letter> {
+    let number = u32::from(character);
+    let letter = match number {
+        0..0x80 => CLASSES[number as usize].into(),
+        0x80..SAYS_MUCH => FOLDED[number as usize].into(),
+        // The Kelvin sign and its like.
+        0x2100..0x2200 => fold(character),
+        _ => number,
+    };
+    (letter != Letter::from(NONE)).then_some(letter)
 }
 
-fn row_of(three: u32) -> u16 {
-    // The upper bits of a product depend on all bits of its factor.
-    (three.wrapping_mul(0x9e37_79b1) >> 20) as u16
+/// A letter's class, below 64: those beyond ASCII share eight.
+fn class(letter: Letter) -> u16 {
+    (if letter < 64 { letter } else { 56 + letter % 8 }) as u16
 }
 
-/// The bit of four classes; `None` unless they are three letters after a letter or a blank.
-pub fn row_of_word(classes: [u8; 4]) -> Option<u16> {
-    let [a, b, c, d] = classes.map(u32::from);
-    let letters = classes[1..].iter().all(|class| *class < LETTERS);
-    (letters && begins_word(a)).then(|| row_of_four(a << 18 | b << 12 | c << 6 | d))
+/// The bit of two neighbours' classes.
+fn pair(first: Letter, second: Letter) -> u16 {
+    OWN as u16 + (class(first) << 6 | class(second))
 }
 
-/// Whether four neighbours that begin with this class and go on with letters have a bit.
-fn begins_word(class: u32) -> bool {
-    const BLANK: u64 = 1 << CLASSES[b' ' as usize];
-    const FIRST: u64 = BLANK | ((1 << LETTERS) - 1);
-    FIRST >> class & 1 == 1
+/// Of a mixed number the bit among [`SEQUENCES`]: the upper bits of a product depend on all of its factor.
+fn bit_of(mixed: u32) -> u16 {
+    (mixed >> 20) as u16
 }
 
-fn row_of_four(four: u32) -> u16 {
+fn bit_of_one(letter: Letter) -> u16 {
+    bit_of(letter.wrapping_mul(0x85eb_ca6b))
+}
+
+fn bit_of_two(a: Letter, b: Letter) -> u16 {
+    let mixed = a.wrapping_mul(0xc2b2_ae35) ^ b;
+    bit_of((mixed ^ mixed >> 15).wrapping_mul(0x27d4_eb2f))
+}
+
+/// Of three letters, six bits of place each; what is more in one lies over its neighbours.
+fn bit_of_three(three: u32) -> u16 {
+    bit_of((three & 0x3_ffff).wrapping_mul(0x9e37_79b1))
+}
+
+fn bit_of_four(four: u32) -> u16 {
     // Mixed better than three are: words that are alike must not fall on rows that are alike.
     let mixed = four.wrapping_mul(0x9e37_79b1);
-    ((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d) >> 20) as u16
+    bit_of((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d))
 }
 
-/// The bit of two classes.
-pub fn pair(classes: [u8; 2]) -> u16 {
-    let [a, b] = classes.map(u16::from);
-    OWN as u16 + (a << 6 | b)
+/// Letters that follow each other on a line, as far as the next tells bits of them.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// The last letter; `NONE` before the first.
+    last: Letter,
+    /// The last four that do not say much, six bits of place each.
+    four: u32,
+    /// How many there are since one that says much, and in a word with the blank before it.
+    plain: u32,
+    word: u32,
+}
+
+impl Line {
+    const BEGUN: Self = Self { last: NONE as Letter, four: 0, plain: 0, word: 0 };
+
+    /// Adds a letter, and tells each bit of it and those before it. What it tells of a part of a line it
+    /// tells of the line, too.
+    #[inline(always)]
+    fn add(&mut self, letter: Letter, tell: &mut impl FnMut(u16)) {
+        const BLANK: Letter = CLASSES[b' ' as usize] as Letter;
+        let last = std::mem::replace(&mut self.last, letter);
+        if letter >= SAYS_MUCH {
+            tell(bit_of_one(letter));
+            if last != Letter::from(NONE) {
+                tell(bit_of_two(last, letter));
+            }
+            (self.plain, self.word) = (0, 0);
+            return;
+        }
+        if last >= SAYS_MUCH {
+            tell(bit_of_two(last, letter));
+        }
+        self.four = (self.four << 6 ^ letter) & 0xff_ffff;
+        self.plain += 1;
+        if self.plain >= 2 {
+            tell(pair(last, letter));
+        }
+        if self.plain >= 3 {
+            tell(bit_of_three(self.four));
+        }
+        self.word = match letter {
+            BLANK => 1,
+            _ if letter < LATIN.into() || SPELT.contains(&letter) => self.word + 1,
+            _ => 0,
+        };
+        if self.word >= 4 {
+            tell(bit_of_four(self.four));
+        }
+    }
+}
+
+/// The bits that a text with these letters next to each other has.
+pub fn bits(letters: &[Letter]) -> Vec<u16> {
+    let mut bits = Vec::new();
+    let mut line = Line::BEGUN;
+    letters.iter().for_each(|letter| line.add(*letter, &mut |bit| bits.push(bit)));
+    bits
 }
 
 const UPPER: u8 = 0;
@@ -155,11 +258,9 @@ pub fn kind(byte: u8) -> Option<u8> {
     Some(KIND_OF[usize::from(byte)]).filter(|kind| *kind != NONE)
 }
 
-/// The bit of three kinds.
-pub fn kinds(kinds: [u8; 3]) -> u16 {
-    let [a, b, c] = kinds.map(u16::from);
-    let base = u16::from(KINDS);
-    SEQUENCES as u16 + (a * base + b) * base + c
+/// The bit of three kinds, at most as many.
+pub fn kinds(three: &[Letter]) -> u16 {
+    SEQUENCES as u16 + three.iter().fold(0, |so_far, kind| so_far * KINDS + *kind as u16)
 }
 
 /// The signature of a text.
@@ -168,38 +269,48 @@ pub fn sign(text: &[u8]) -> Signature {
     // Three kinds in nine bits; put in their places at the end.
     let mut three_kinds = [0_u64; 8];
     let mut set = |bit: u16| signature[usize::from(bit / 64)] |= 1 << (bit % 64);
-    let (mut four, mut kinds_before, mut length, mut letters) = (0_u32, 0_usize, 0_u32, 0_u32);
-    for byte in text {
-        let class = CLASSES[usize::from(*byte)];
-        if class == NONE {
-            (length, letters) = (0, 0);
+    let (mut line, mut kinds_before, mut length) = (Line::BEGUN, 0_usize, 0_u32);
+    for (at, byte) in text.iter().enumerate() {
+        let kind = KIND_OF[usize::from(*byte)];
+        if kind == NONE {
+            (line, length) = (Line::BEGUN, 0);
             continue;
         }
-        four = (four << 6 | u32::from(class)) & 0xff_ffff;
-        kinds_before = (kinds_before << 3 | usize::from(KIND_OF[usize::from(*byte)])) & 0x1ff;
+        kinds_before = (kinds_before << 3 | usize::from(kind)) & 0x1ff;
         length += 1;
-        letters = if class < LETTERS { letters + 1 } else { 0 };
-        if length >= 2 {
-            set(OWN as u16 + (four & 0xfff) as u16);
-        }
         if length >= 3 {
-            set(row_of(four & 0x3_ffff));
             three_kinds[kinds_before / 64] |= 1 << (kinds_before % 64);
         }
-        if letters >= 3 && length >= 4 && begins_word(four >> 18) {
-            set(row_of_four(four));
+        match CLASSES.get(usize::from(*byte)) {
+            // Below 64, which spares it what is asked of others.
+            Some(class) => line.add((*class & 63).into(), &mut set),
+            None => {
+                if let Some(letter) = character(&text[at..]).and_then(letter) {
+                    line.add(letter, &mut set);
+                }
+            }
         }
     }
     for (first, word) in three_kinds.into_iter().enumerate() {
         let mut bits = word;
         while bits != 0 {
-            let (a, b, c) =
-                (first as u8, bits.trailing_zeros() as u8 / 8, bits.trailing_zeros() as u8 % 8);
-            set(kinds([a, b, c]));
+            let at = bits.trailing_zeros();
+            set(kinds(&[first as Letter, at / 8, at % 8]));
             bits &= bits - 1;
         }
     }
     signature
+}
+
+/// The character beyond ASCII that begins here, if one does.
+fn character(text: &[u8]) -> Option<char> {
+    let length = match *text.first()? {
+        0xc2..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0..0xf5 => 4,
+        _ => return None,
+    };
+    str::from_utf8(text.get(..length)?).ok()?.chars().next()
 }
 
 /// Cuts a text into what gets a signature each: whole lines, as many as fit into [`CHUNK`] bytes,
@@ -229,51 +340,103 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn has(text: &str, bit: u16) -> bool {
+        sign(text.as_bytes())[usize::from(bit / 64)] >> (bit % 64) & 1 == 1
+    }
+
+    fn letters(text: &str) -> Vec<Letter> {
+        text.chars().map(|character| letter(character).expect("no line end")).collect()
+    }
+
+    /// Bits of a text that are not of kinds, which keep the case.
+    fn without_kinds(text: &str) -> Vec<u64> {
+        let signature = sign(text.as_bytes());
+        [&signature[..SEQUENCES / 64], &signature[OWN / 64..]].concat()
+    }
+
     #[test]
-    fn case_and_nothing_else_of_ascii_letters_is_folded() {
-        let classes = |text: &[u8]| {
-            let signature = sign(text);
-            let (sequences, pairs) = (&signature[..SEQUENCES / 64], &signature[OWN / 64..]);
-            [sequences, pairs].concat()
-        };
-        assert_eq!(classes(b"Needle"), classes(b"nEEDLE"));
-        assert_ne!(classes(b"needle"), classes(b"needls"));
+    fn case_and_nothing_else_is_folded() {
+        for (one, other) in [
+            ("Needle", "nEEDLE"),
+            ("Стол", "сТОЛ"),
+            ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+            ("ÉTÉ", "été"),
+            ("ask", "a\u{17f}\u{212a}"),
+            ("straße", "STRA\u{1e9e}E"),
+        ] {
+            assert_eq!(without_kinds(one), without_kinds(other), "{one} {other}");
+        }
+        for (one, other) in
+            [("needle", "needls"), ("стол", "стул"), ("été", "ete"), ("你好", "您好"), ("🎉", "🎈")]
+        {
+            assert_ne!(without_kinds(one), without_kinds(other), "{one} {other}");
+        }
         assert_eq!(sign(b"ab\ncd")[..OWN / 64], [0; OWN / 64], "none reaches over a line end");
-        let classes = (0..=255_u8).filter_map(class).max();
+        let classes = ('\0'..'\u{3000}').filter_map(letter).map(class).max();
         assert_eq!(classes, Some(63), "a class has six bits");
     }
 
     #[test]
     fn four_letters_are_told_that_stand_together() {
-        let classes = |bytes: &[u8; 4]| bytes.map(|byte| class(byte).expect("no line end"));
-        let told = |text: &[u8], four: &[u8; 4]| {
-            let bit = row_of_word(classes(four)).expect("a letter or a blank, and three letters");
-            sign(text)[usize::from(bit / 64)] >> (bit % 64) & 1 == 1
+        let told = |text: &str, four: &str| {
+            let four = letters(four).into_iter().fold(0, |four, letter| four << 6 ^ letter);
+            has(text, bit_of_four(four & 0xff_ffff))
         };
-        assert!(told(b"word", b"word") && told(b"a passWORD: 1", b"word"));
-        assert!(told(b"a word", b" Wor") && !told(b"a-word", b" wor"));
-        for apart in [&b"wor d"[..], b"w ord", b"wo\nrd", b"w0rd", b"wor\xc3\xa9d", b"wor", b""] {
-            assert!(!told(apart, b"word"), "{apart:?}");
+        assert!(told("word", "word") && told("a passWORD: 1", "word"));
+        assert!(told("a word", " Wor") && !told("a-word", " wor"));
+        for apart in ["wor d", "w ord", "wo\nrd", "w0rd", "woréd", "wor", ""] {
+            assert!(!told(apart, "word"), "{apart:?}");
         }
-        for none in [b"wo-d", b"wor ", b"-wor", b"\xc3wor", b"w rd"] {
-            assert_eq!(row_of_word(classes(none)), None, "{none:?}");
+        for none in ["wo-d", "wor ", "-wor", "猫wor", "w rd"] {
+            assert!(!told(none, none), "{none:?}");
         }
+        assert!(told("Высота", "СОТА") && told("un café", "café") && told("un été", " été"));
+    }
+
+    #[test]
+    fn what_says_much_is_told_alone_and_with_its_neighbours() {
+        let all = |text: &str, of: &str| bits(&letters(of)).into_iter().all(|bit| has(text, bit));
+        assert!(all("今天的会议记录", "会议") && !all("今天的会议记录", "会记"));
+        assert!(all("第3章", "第3") && all("第3章", "3章") && !all("第3章", "第章"));
+        assert!(all("done ✅ today", "✅") && !all("done today", "✅"));
+        let of_one = bits(&letters("会"));
+        assert_eq!(of_one.len(), 1, "{of_one:?}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_characters_take_no_bit_away() {
+        let whole = sign("caf\u{e9} 会议 привет".as_bytes());
+        let broken = b"\xff\xe4\xbc\n\xf0caf\xc3\xa9 \xe4\xbc\x9a\xe8\xae\xae \xd0\xbf\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82\xd0";
+        let broken = sign(broken);
+        assert!(whole.iter().zip(broken).all(|(whole, broken)| whole & !broken == 0));
     }
 
     #[test]
     fn kinds_and_pairs_are_told_and_none_of_two_lines() {
         let has = |text: &[u8], bit: u16| sign(text)[usize::from(bit / 64)] >> (bit % 64) & 1 == 1;
-        let of = |bytes: &[u8; 3]| kinds(bytes.map(|byte| kind(byte).expect("no line end")));
+        let of =
+            |bytes: &[u8; 3]| kinds(&bytes.map(|byte| kind(byte).expect("no line end").into()));
         assert!(has(b"room AB12", of(b"XY7")) && !has(b"room Ab12", of(b"XY7")));
         assert!(has(b" \xc3\xbc1", of(b"\x80\xff0")) && !has(b"A\nB1", of(b"XY7")));
-        let of = |bytes: &[u8; 2]| pair(bytes.map(|byte| class(byte).expect("no line end")));
-        assert!(has(b"buzQ", of(b"zq")) && !has(b"z\nq qz", of(b"zq")));
-        let all: Vec<u16> = (0..125_u8).map(|n| kinds([n / 25, n / 5 % 5, n % 5])).collect();
+        let of = |two: &str| bits(&letters(two))[0];
+        assert!(has(b"buzQ", of("zq")) && !has(b"z\nq qz", of("zq")));
+        let all: Vec<u16> = (0..125).map(|n| kinds(&[n / 25, n / 5 % 5, n % 5])).collect();
         assert_eq!(all, (4096..4221).collect::<Vec<u16>>());
-        assert_eq!((pair([0, 0]), usize::from(pair([63, 63]))), (OWN as u16, BITS - 1));
+        assert_eq!((pair(0, 0), usize::from(pair(63, 63))), (OWN as u16, BITS - 1));
     }
 
     proptest! {
+        #[test]
+        fn a_part_of_a_line_has_no_bit_that_the_line_has_not(
+            line in "[abкПé会議🎉’ \u{17f}1-]{0,12}", from in 0_usize..12, length in 0_usize..12,
+        ) {
+            let line = letters(&line);
+            let from = from.min(line.len());
+            let part = &line[from..(from + length).min(line.len())];
+            let all = bits(&line);
+            prop_assert!(bits(part).iter().all(|bit| all.contains(bit)));
+        }
+
         #[test]
         fn chunks_are_whole_lines(lines in prop::collection::vec(0_usize..6_000, 0..8)) {
             let text: Vec<u8> =

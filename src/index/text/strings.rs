@@ -4,15 +4,15 @@
 //! Matching with a Trigram Index": all a part can match where these are few, else how its matches
 //! begin and end.
 //!
-//! They are strings over an [`Alphabet`]. Over the classes of `signature` an ignored case costs no
-//! alternatives but for the letters that have relatives outside ASCII: k with the Kelvin sign, s with
-//! the long s. Those are members of the class that the parser makes of the letter. Over the kinds,
-//! `[A-Z]` is one string, and all that is not ASCII is told by how many bytes it has.
+//! They are strings over an [`Alphabet`]. Over the letters of `signature` an ignored case costs no
+//! alternatives: the members of the class that the parser makes of a letter, the Kelvin sign beside k and
+//! the long s beside s among them, are the same one, but for a few of which both are thought of. Over the
+//! kinds, `[A-Z]` is one string, and all that is not ASCII is told by how many bytes it has.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::plan::{Plan, and, or};
-use super::signature;
+use super::signature::{self, SEQUENCES};
 
 /// Strings carried for one part of the pattern; more are given up for what all have in common.
 const MAX_STRINGS: usize = 64;
@@ -27,25 +27,28 @@ const KNOWN: usize = 3;
 const MAX_COPIES: u32 = 4;
 
 /// A string of an alphabet's letters.
-type Letters = Vec<u8>;
+type Letters = Vec<signature::Letter>;
 
 /// What the bytes of a text are told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
-    /// The 64 classes.
-    Classes,
+    /// The letters of characters.
+    Letters,
     /// The five kinds.
     Kinds,
 }
 
 impl Alphabet {
-    /// These bytes; `None` if there is a line end among them, which no line has.
-    pub fn spell(self, bytes: &[u8]) -> Option<Letters> {
-        let letter = match self {
-            Self::Classes => signature::class,
-            Self::Kinds => signature::kind,
+    /// All that these bytes can be: nothing if there is a line end among them, which no line has.
+    /// `None` if that cannot be told, since they are no characters.
+    pub fn spell(self, bytes: &[u8]) -> Option<Vec<Letters>> {
+        let letters: Option<Letters> = match self {
+            Self::Letters => str::from_utf8(bytes).ok()?.chars().map(signature::letter).collect(),
+            Self::Kinds => {
+                bytes.iter().map(|byte| signature::kind(*byte).map(Into::into)).collect()
+            }
         };
-        bytes.iter().map(|byte| letter(*byte)).collect()
+        Some(letters.into_iter().collect())
     }
 
     /// All that a class of the pattern matches, unless that is too much.
@@ -54,14 +57,14 @@ impl Alphabet {
         match class {
             Class::Bytes(class) => {
                 for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
-                    strings.extend(self.spell(&[byte]));
+                    strings.extend(self.spell(&[byte])?);
                 }
             }
             Class::Unicode(class) => {
                 let ranges = || class.iter().map(|range| (range.start(), range.end()));
                 let length = |(start, end)| u32::from(end) - u32::from(start) + 1;
                 let members = ranges().map(length).fold(0, u32::saturating_add);
-                if self == Self::Classes && members > MAX_MEMBERS {
+                if self == Self::Letters && members > MAX_MEMBERS {
                     return None;
                 }
                 for (start, end) in ranges() {
@@ -76,15 +79,17 @@ impl Alphabet {
     fn spell_range(self, start: char, end: char, strings: &mut Vec<Letters>) {
         // Beyond ASCII a kind is a number of bytes, which grows with the character.
         let last = match self {
-            Self::Classes => end,
+            Self::Letters => end,
             Self::Kinds => end.min('\x7f'),
         };
         for member in start..=last {
-            strings.extend(self.spell(member.encode_utf8(&mut [0; 4]).as_bytes()));
+            let spelt = self.spell(member.encode_utf8(&mut [0; 4]).as_bytes());
+            strings.extend(spelt.into_iter().flatten());
         }
         if self == Self::Kinds && end > '\x7f' {
             let lengths = start.max('\u{80}').len_utf8()..=end.len_utf8();
-            strings.extend(lengths.filter_map(|length| self.spell(&[0x80; 4][..length])));
+            let spelt = lengths.filter_map(|length| self.spell(&[0x80; 4][..length]));
+            strings.extend(spelt.flatten());
         }
     }
 
@@ -94,20 +99,17 @@ impl Alphabet {
     }
 
     /// What a text with this string has.
-    pub fn of_string(self, string: &[u8]) -> Plan {
-        let row = |three: &[u8]| match self {
-            Self::Classes => signature::row([three[0], three[1], three[2]]),
-            Self::Kinds => signature::kinds([three[0], three[1], three[2]]),
+    pub fn of_string(self, string: &[signature::Letter]) -> Plan {
+        let mut bits = match self {
+            Self::Letters => signature::bits(string),
+            Self::Kinds => string.windows(3).map(signature::kinds).collect(),
         };
-        let mut rows: Vec<Plan> = string.windows(3).map(|three| Plan::Row(row(three))).collect();
-        if self == Self::Classes {
-            if let &[first, second] = string {
-                return Plan::Row(signature::pair([first, second]));
-            }
-            let word = |four: &[u8]| signature::row_of_word([four[0], four[1], four[2], four[3]]);
-            rows.extend(string.windows(4).filter_map(word).map(Plan::Row));
+        let is_sequence = |bit: &u16| usize::from(*bit) < SEQUENCES;
+        if bits.iter().any(is_sequence) {
+            // Two classes say little more than what tells them among others.
+            bits.retain(is_sequence);
         }
-        and(rows)
+        and(bits.into_iter().map(Plan::Row).collect())
     }
 }
 
@@ -132,8 +134,8 @@ impl Part {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => exactly(vec![Letters::new()]),
             HirKind::Literal(literal) => match alphabet.spell(&literal.0) {
-                Some(letters) => exactly(vec![letters]),
-                None => exactly(Vec::new()),
+                Some(strings) => exactly(strings),
+                None => Self::anything(alphabet),
             },
             HirKind::Class(class) => match alphabet.spell_class(class) {
                 Some(strings) => exactly(strings),

@@ -105,7 +105,8 @@ fn folder() -> impl Strategy<Value = String> {
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
-        12 => "([abkKsSſ\u{212a}é .1-3]{0,12}|task|needle|Needle|STRASSE|straße|- \\[ \\] ask)",
+        12 => "([abkKsSſ\u{212a}é .1-3]{0,12}|[вВςΣé会議🎉’ a]{0,8}|task|needle|Needle|STRASSE|straße|- \\[ \\] ask)",
+        1 => Just("длинно ".repeat(700)),
         1 => Just("long ".repeat(900)),
     ];
     let end = prop::sample::select(vec!["\n", "\n", "\n", "\r\n", "\n\n", ""]);
@@ -185,8 +186,17 @@ fn pattern() -> impl Strategy<Value = String> {
         "[A-Z][1-3]{2}",
         "\\d{2} ?[kK]",
         "\\bsk?",
+        "вВ",
+        "ВвВ",
+        "(?i)σ",
+        "会議",
+        "議",
+        "[会議]a",
+        "🎉",
+        "’.é",
+        "длинно длинно",
     ]);
-    let made = "[abksKé.1]{1,3}[*+?]?(\\||\\\\b|\\\\d|\\\\w|\\$|\\.)?[abks1]{0,3}";
+    let made = "[abksKé.1вς会🎉]{1,3}[*+?]?(\\||\\\\b|\\\\d|\\\\w|\\$|\\.)?[abks1]{0,3}";
     prop_oneof![3 => known.prop_map(str::to_owned), 1 => made]
 }
 
