@@ -153,6 +153,12 @@ export async function a_message_waits_and_a_turn_stops(set) {
   await done(tab);
   never.open();
   await stage.close(tab);
+  // Whoever opens the view later is told so at its place, too.
+  const later = await stage.open();
+  await later.locator(".vs-notice").getByText("stopped").waitFor();
+  const kinds = await later.locator(".vs-entry").evaluateAll((all) => all.slice(-2).map((one) => one.classList[1]));
+  assert.deepEqual(kinds, ["vs-agent", "vs-notice"]);
+  await stage.close(later);
   await stage.strike();
 }
 

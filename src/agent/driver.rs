@@ -325,7 +325,7 @@ impl Driver {
         }
         self.tell(What::Show(show));
         if let Some(scope) = limits {
-            self.tell(What::Show(limited(scope)));
+            self.tell(What::Show(Show::limited(scope)));
         }
     }
 
@@ -391,13 +391,7 @@ impl Driver {
         };
         let name = format!("{}-summary", self.conversation);
         let summary = summary_of(self.model.as_ref(), &cut, self.window(), name);
-        self.show(Show::Notice {
-            severity: Severity::Info,
-            title: "the conversation nearly fills what the model can read, so its beginning is \
-                    replaced by a summary"
-                .to_owned(),
-            text: None,
-        });
+        self.show(Show::shortened());
         self.shortening = Some(Shortening { cut, summary, then });
         true
     }
@@ -511,22 +505,6 @@ pub(super) fn not_begun(
     let what = What::Ended { end: end.clone() };
     agent.0.ports.audience.tell(Told { conversation, turn, what });
     Done { end, heard: vec![message], answer: String::new(), is_kept: false }
-}
-
-/// What people are told when the first message comes whose sender may do less than they.
-fn limited(scope: Scope) -> Show {
-    let came = match scope {
-        Scope::Voice => "by voice",
-        _ => "from another program",
-    };
-    let text = "Whatever is done later in this conversation may come of what that message says, so \
-                it is done with the rights of whoever said it, even where you type. A new \
-                conversation has all rights again.";
-    Show::Notice {
-        severity: Severity::Info,
-        title: format!("a message came {came}, which limits this conversation from here on"),
-        text: Some(text.to_owned()),
-    }
 }
 
 fn broken(error: &MemoryError) -> End {

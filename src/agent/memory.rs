@@ -370,7 +370,8 @@ fn words(reason: Reason) -> &'static str {
     }
 }
 
-fn reason(turn: &Turn) -> Option<Reason> {
+/// Why a turn ended; none while it runs, and where the steward ended first.
+pub fn reason(turn: &Turn) -> Option<Reason> {
     match turn.state {
         TurnState::Running | TurnState::Interrupted => None,
         TurnState::Waiting => Some(Reason::Waiting),

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{history, listing, replay, talk};
+use super::replay::Replay;
+use super::{history, listing, talk};
 use crate::agent::conversations::{ConversationError, Excerpt};
 use crate::agent::{ConversationEvent, Conversations, view};
 use crate::conversation::title::plain;
@@ -89,7 +90,8 @@ impl ConversationsBackend for KeptConversations {
         let conversation = self.conversations.get(id).map_err(failed)?;
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
-        let updates = replay::updates(&history, root);
+        let turns = self.conversations.turns(id).map_err(failed)?;
+        let updates = Replay::new(&history, &turns, root).all(&history);
         let meta = SessionMeta { vault: info(conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }
@@ -111,7 +113,11 @@ impl ConversationsBackend for KeptConversations {
         };
         let items: Vec<Item> = items.map_err(failed)?.into_iter().flatten().collect();
         let root = Path::new(&self.folder);
-        let page = history::page(items, &params, most, root);
+        let turns = match params.updates {
+            true => self.conversations.turns(id).map_err(failed)?,
+            false => Vec::new(),
+        };
+        let page = history::page(items, &turns, &params, most, root);
         let changes = match &self.journal {
             Some(journal) if params.updates => {
                 history::changes(journal, &id.to_string(), &page.turns)

@@ -5,9 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::backend::set_info;
-use super::{conversations, replay, told};
+use super::replay::Replay;
+use super::{conversations, told};
 use crate::agent::toolbox::turn_name;
-use crate::conversation::{Item, TurnId};
+use crate::conversation::{Item, Turn, TurnId};
 use crate::journal::Journal;
 use crate::protocol::conversations::{ConversationParams, ItemInfo};
 use crate::protocol::events::ChangeSetInfo;
@@ -34,8 +35,16 @@ pub struct Page {
 }
 
 /// The items that `params` asks for, of all those of a branch, in an answer of about `most` bytes;
-/// one item at least. `root` is the vault's folder, of which paths are told.
-pub fn page(items: Vec<Item>, params: &ConversationParams, most: u64, root: &Path) -> Page {
+/// one item at least. `turns` are the conversation's, `root` is the vault's folder, of which paths are
+/// told.
+pub fn page(
+    items: Vec<Item>,
+    turns: &[Turn],
+    params: &ConversationParams,
+    most: u64,
+    root: &Path,
+) -> Page {
+    let replay = params.updates.then(|| Replay::new(&items, turns, root));
     let number = |item: &Item| u64::try_from(item.number.0).unwrap_or(0);
     let before = params.before.unwrap_or(u64::MAX);
     let first = items.iter().map(number).min();
@@ -43,7 +52,7 @@ pub fn page(items: Vec<Item>, params: &ConversationParams, most: u64, root: &Pat
     let wanted: Vec<Item> = items.into_iter().filter(fits).collect();
     let turn_of = |item: &Item| item.turn;
     let told = |item: Item| {
-        let updates = if params.updates { updates(&item, root) } else { Vec::new() };
+        let updates = replay.as_ref().map(|replay| updates(&item, replay)).unwrap_or_default();
         let turn = turn_of(&item);
         let info = ItemInfo { updates, ..conversations::said(item) };
         (turn, info)
@@ -92,8 +101,8 @@ pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<C
     turns.iter().filter_map(set).collect()
 }
 
-fn updates(item: &Item, root: &Path) -> Vec<SessionUpdate> {
-    let mut updates = replay::of_item(item, root).unwrap_or_else(|error| {
+fn updates(item: &Item, replay: &Replay<'_>) -> Vec<SessionUpdate> {
+    let mut updates = replay.updates(item).unwrap_or_else(|error| {
         tracing::warn!(%error, item = %item.number, "an item is told as plain text alone");
         Vec::new()
     });
@@ -152,7 +161,7 @@ mod tests {
     }
 
     fn numbers(params: &ConversationParams, most: u64) -> (Vec<u64>, bool, bool) {
-        let page = page(items(&["a", "b", "c", "d", "e"]), params, most, Path::new("/v"));
+        let page = page(items(&["a", "b", "c", "d", "e"]), &[], params, most, Path::new("/v"));
         (page.items.iter().map(|item| item.item).collect(), page.more, page.earlier)
     }
 

@@ -1,13 +1,16 @@
 //! What was said in a conversation, told again in the words in which it was told live.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::agent::ports::MemoryError;
-use crate::conversation::{Item, TurnId};
+use crate::agent::turn::{Reason, Severity, Show};
+use crate::conversation::{Item, ItemKind, ItemNumber, Turn, TurnId, TurnState};
 use crate::llm::{BlockKind, Message, ToolResult};
+use crate::policy::Scope;
 use crate::protocol::session::{
     SessionEventMeta, SessionEventVaultMeta, SessionUpdate, SessionUpdateParams, ToolCallContent,
     ToolCallStatus,
@@ -19,53 +22,121 @@ const MOST: usize = 8 << 20;
 /// Bytes that stand around each text.
 const AROUND: usize = 300;
 
-/// The updates that tell these items again, the oldest first. What is kept and cannot be read is left
-/// out.
-pub fn updates(items: &[Item], root: &Path) -> Vec<SessionUpdateParams> {
-    let Some(last) = items.last() else { return Vec::new() };
-    let session = last.conversation.to_string();
-    let mut room = MOST;
-    let mut first = items.len();
-    for item in items.iter().rev() {
-        let size = item.text.len() + item.body.as_ref().map_or(0, String::len) + AROUND;
-        let Some(rest) = room.checked_sub(size).or((first == items.len()).then_some(0)) else {
-            break;
-        };
-        room = rest;
-        first -= 1;
-    }
-    let mut told = Vec::new();
-    let mut tell = |turn: Option<TurnId>, update| {
-        let turn = turn.map(|turn| turn.to_string());
-        let meta = SessionEventMeta { vault: SessionEventVaultMeta { seq: 0, turn } };
-        told.push(SessionUpdateParams { session_id: session.clone(), update, meta });
-    };
-    if first > 0 {
-        tell(
-            None,
-            SessionUpdate::Notice {
-                severity: "info".to_owned(),
-                title: "This is the end of a long conversation".to_owned(),
-                description: Some(format!("{first} earlier items are not told again")),
-            },
-        );
-    }
-    for item in &items[first..] {
-        let updates = of_item(item, root).unwrap_or_else(|error| {
-            tracing::error!(%error, item = %item.number, "it is told again without what is damaged");
-            Vec::new()
-        });
-        updates.into_iter().for_each(|update| tell(item.turn, update));
-    }
-    told
+/// A history that is told again: its items as they were, and between them what people were told live of
+/// how it stood.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    /// The vault's folder, of which paths are told.
+    root: &'a Path,
+    /// The first message whose sender may do less than a person, and what it may.
+    limiting: Option<(ItemNumber, Scope)>,
+    /// The last item of each turn that did not end with an answer, and how it ended.
+    ends: HashMap<ItemNumber, SessionUpdate>,
 }
 
-/// The updates that tell one item again.
-///
-/// # Errors
-/// It cannot be read.
-pub fn of_item(item: &Item, root: &Path) -> Result<Vec<SessionUpdate>, MemoryError> {
-    Ok(memory::entry(item)?.map(|entry| of_entry(item, entry, root)).unwrap_or_default())
+impl<'a> Replay<'a> {
+    /// The history with these items, all of a branch, and these turns.
+    pub fn new(items: &[Item], turns: &[Turn], root: &'a Path) -> Self {
+        let last: HashMap<TurnId, ItemNumber> =
+            items.iter().filter_map(|item| Some((item.turn?, item.number))).collect();
+        let end = |turn: &Turn| Some((*last.get(&turn.id)?, end(turn)?));
+        let limiting = items.iter().find_map(|item| Some((item.number, limiting(item)?)));
+        Self { root, limiting, ends: turns.iter().filter_map(end).collect() }
+    }
+
+    /// The updates that tell one item again.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn updates(&self, item: &Item) -> Result<Vec<SessionUpdate>, MemoryError> {
+        let entry = memory::entry(item)?;
+        let mut updates = entry.map(|entry| of_entry(item, entry, self.root)).unwrap_or_default();
+        if let Some((number, scope)) = self.limiting
+            && number == item.number
+        {
+            updates.extend(notice(Show::limited(scope)));
+        }
+        updates.extend(self.ends.get(&item.number).cloned());
+        Ok(updates)
+    }
+
+    /// The updates that tell these items again, the oldest first. What is kept and cannot be read is
+    /// left out.
+    pub fn all(&self, items: &[Item]) -> Vec<SessionUpdateParams> {
+        let Some(last) = items.last() else { return Vec::new() };
+        let session = last.conversation.to_string();
+        let mut room = MOST;
+        let mut first = items.len();
+        for item in items.iter().rev() {
+            let size = item.text.len() + item.body.as_ref().map_or(0, String::len) + AROUND;
+            let Some(rest) = room.checked_sub(size).or((first == items.len()).then_some(0)) else {
+                break;
+            };
+            room = rest;
+            first -= 1;
+        }
+        let mut told = Vec::new();
+        let mut tell = |turn: Option<TurnId>, update| {
+            let turn = turn.map(|turn| turn.to_string());
+            let meta = SessionEventMeta { vault: SessionEventVaultMeta { seq: 0, turn } };
+            told.push(SessionUpdateParams { session_id: session.clone(), update, meta });
+        };
+        if first > 0 {
+            let title = "This is the end of a long conversation".to_owned();
+            let more = format!("{first} earlier items are not told again");
+            tell(None, told::notice(Severity::Info, title, Some(more)));
+        }
+        for item in &items[first..] {
+            let updates = self.updates(item).unwrap_or_else(|error| {
+                let item = item.number;
+                tracing::error!(%error, %item, "it is told again without what is damaged");
+                Vec::new()
+            });
+            updates.into_iter().for_each(|update| tell(item.turn, update));
+        }
+        told
+    }
+}
+
+/// What the sender of a message may do, where that is less than what a person may.
+fn limiting(item: &Item) -> Option<Scope> {
+    // Few messages say so, and only those are read.
+    let says_so = |body: &String| body.contains("\"scope\"");
+    if item.kind != ItemKind::User || !item.body.as_ref().is_some_and(says_so) {
+        return None;
+    }
+    match memory::entry(item) {
+        Ok(Some(Entry::Message { scope, .. })) => scope.filter(|scope| *scope > Scope::Client),
+        _ => None,
+    }
+}
+
+/// How a turn ended, where it did not end with an answer.
+fn end(turn: &Turn) -> Option<SessionUpdate> {
+    let (severity, title) = match memory::reason(turn) {
+        Some(Reason::Done | Reason::Waiting | Reason::Ended) => return None,
+        Some(Reason::Cancelled) => (Severity::Info, "stopped"),
+        Some(Reason::MaxTokens) => {
+            (Severity::Warning, "the answer reached the longest that the model may give")
+        }
+        Some(Reason::MaxRounds) => {
+            (Severity::Warning, "stopped after as many steps as one turn may have")
+        }
+        Some(Reason::Refused) => (Severity::Warning, "the model declined to answer"),
+        Some(Reason::Failed) if turn.reason.is_empty() => (Severity::Error, "it could not go on"),
+        Some(Reason::Failed) => (Severity::Error, turn.reason.as_str()),
+        None if turn.state == TurnState::Interrupted => (Severity::Warning, turn.reason.as_str()),
+        None => return None,
+    };
+    Some(told::notice(severity, title.to_owned(), None))
+}
+
+/// A notice, as it is told.
+fn notice(show: Show) -> Option<SessionUpdate> {
+    match show {
+        Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
+        _ => None,
+    }
 }
 
 fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
@@ -111,10 +182,10 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
         }
         Entry::Result { result } => vec![over(named(&result.call_id), &result)],
         Entry::Sent { id, text, .. } => vec![chunk(text, id)],
+        Entry::Trimmed { .. } => notice(Show::shortened()).into_iter().collect(),
         // What the model alone is told.
         Entry::Message { message: Message::Notice { .. }, id: None, .. }
-        | Entry::Opening { .. }
-        | Entry::Trimmed { .. } => Vec::new(),
+        | Entry::Opening { .. } => Vec::new(),
     }
 }
 

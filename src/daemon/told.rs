@@ -169,16 +169,19 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
                 raw_output: Some(called.data).filter(|data| !data.is_null()),
             }
         }
-        Show::Notice { severity, title, text } => {
-            let severity = match severity {
-                Severity::Info => "info",
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-            };
-            SessionUpdate::Notice { severity: severity.to_owned(), title, description: text }
-        }
+        Show::Notice { severity, title, text } => notice(severity, title, text),
     };
     vec![SessionTold::Update(update)]
+}
+
+/// Something the person should know, as it is told.
+pub fn notice(severity: Severity, title: String, description: Option<String>) -> SessionUpdate {
+    let severity = match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    SessionUpdate::Notice { severity: severity.to_owned(), title, description }
 }
 
 /// A person's message, as it is told.

@@ -7,7 +7,7 @@ use vault_steward::llm::Wire;
 
 use crate::models::{Answer, Step};
 use crate::script::{Piece, answer, body, calls, says};
-use crate::serve::Place;
+use crate::serve::{Place, Watcher};
 
 const WIRES: [Wire; 4] = [Wire::Chat, Wire::Anthropic, Wire::Responses, Wire::Gemini];
 
@@ -131,6 +131,26 @@ fn a_turn_is_cancelled_by_anybody_at_once() {
     for said in ["Tell me a story", "Once upon", "the user stopped the answer here", "Go on"] {
         assert!(body.contains(said), "{body}");
     }
+    let told = told_again(&mut place.client(&daemon));
+    let stopped = json!({"sessionUpdate": "notice", "severity": "info", "title": "stopped"});
+    let at = |one: &Value| told.iter().position(|told| told == one).expect("it is told");
+    let says = |text: &str| {
+        let says = |told: &Value| told["content"]["text"].as_str().is_some_and(|it| it == text);
+        told.iter().find(|told| says(told)).expect("it is told").clone()
+    };
+    assert!(at(&says("Tell me a story")) < at(&stopped) && at(&stopped) < at(&says("Go on")));
+    assert_eq!(told.iter().filter(|one| one["sessionUpdate"] == "notice").count(), 1, "{told:#?}");
+}
+
+/// What a client is told again of the newest conversation.
+fn told_again(client: &mut Watcher) -> Vec<Value> {
+    let listed = client.client.ask("session/list", json!({}));
+    let listed = client.answer(listed);
+    let session = &listed["result"]["sessions"][0]["sessionId"];
+    let loaded = client.client.ask("session/load", json!({"sessionId": session}));
+    client.answer(loaded);
+    let updates = client.seen.iter().filter(|message| message["method"] == "session/update");
+    updates.map(|message| message["params"]["update"].clone()).collect()
 }
 
 #[test]
@@ -185,6 +205,10 @@ fn without_a_model_or_with_one_that_fails_it_is_said() {
     assert_eq!(error["data"]["kind"], "model_failed", "{error:#}");
     assert!(error["message"].as_str().unwrap().contains("the key was refused"), "{error:#}");
     assert!(error["data"]["hint"].as_str().unwrap().contains("steward key set work"));
+    let told = told_again(&mut place.client(&daemon));
+    let last = told.last().expect("something is told");
+    assert_eq!((&last["sessionUpdate"], &last["severity"]), (&json!("notice"), &json!("error")));
+    assert_eq!(last["title"], error["message"], "{told:#?}");
 
     // Another model from the next turn on, without a restart.
     place.home.write_config("# no model any more\n");

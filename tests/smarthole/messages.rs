@@ -75,6 +75,17 @@ fn who_types_is_told_once_that_a_voice_limits_the_conversation() {
     });
     assert_eq!(notices.len(), 1, "{notices:#?}");
     assert!(notices[0].contains("a message came by voice"), "{notices:#?}");
+
+    // Whoever opens the conversation later is told so at the same place.
+    let of = json!({"updates": true});
+    let shown = client.call("_vault/conversation", of)["result"]["items"].clone();
+    let items = shown.as_array().expect("items").iter();
+    let told: Vec<&Value> = items.flat_map(|item| item["updates"].as_array()).flatten().collect();
+    let is_notice = |update: &&Value| update["sessionUpdate"] == "notice";
+    let at = told.iter().position(&is_notice).expect("it is told again");
+    assert_eq!(told[at - 1]["_meta"]["vault"]["source"], "voice", "{told:#?}");
+    assert!(told[at]["title"].as_str().is_some_and(|title| title.contains("by voice")));
+    assert_eq!(told.iter().filter(|update| is_notice(update)).count(), 1, "{told:#?}");
 }
 
 #[test]

@@ -199,6 +199,17 @@ describe("history", () => {
     expect(timeline.entries.map((entry) => entry.item)).toEqual([1, 3]);
   });
 
+  it("keeps notices apart that are alike and of two turns, and tells none twice", () => {
+    const notice = (title: string): SessionUpdate => ({ sessionUpdate: "notice", severity: "info", title });
+    const kept = (at: number): ItemInfo => item(at, "user", [user(`u${at}`, "hello"), notice("limited"), notice("stopped")], at);
+    timeline.replace(entriesOf([kept(3)]));
+    timeline.update(notice("stopped"), "3");
+    timeline.update(notice("stopped"), "9");
+    timeline.prepend(entriesOf([kept(1), kept(3)]));
+    const titles = timeline.entries.map((entry) => (entry.kind === "notice" ? `${entry.title} ${entry.turn ?? ""}` : entry.kind));
+    expect(titles).toEqual(["user", "limited 1", "stopped 1", "user", "limited 3", "stopped 3", "stopped 9"]);
+  });
+
   it("is let go of by whole turns", () => {
     const items = Array.from({ length: 100 }, (_, at) => item(at, "assistant", [chunk(`m${at}`, "x")], Math.floor(at / 10)));
     timeline.replace(entriesOf(items));

@@ -137,7 +137,6 @@ export class Timeline {
   entries: Entry[] = [];
   standing: Standing = IDLE;
   readonly #byKey = new Map<string, Entry>();
-  #nextNotice = 0;
   /** Turns that were at work already when their conversation was opened. */
   #joined: string | null = null;
 
@@ -259,7 +258,8 @@ export class Timeline {
       case "notice":
         return this.#place({
           kind: "notice",
-          key: `notice:${this.#nextNotice++}`,
+          // One that is told again, here or in what is kept, is the same.
+          key: `notice:${turn ?? ""}:${update.title}`,
           turn,
           severity: update.severity,
           title: update.title,

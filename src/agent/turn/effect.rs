@@ -237,6 +237,35 @@ pub enum Show {
     },
 }
 
+impl Show {
+    /// What people are told when the first message comes whose sender may do less than they.
+    pub fn limited(scope: Scope) -> Self {
+        let came = match scope {
+            Scope::Voice => "by voice",
+            _ => "from another program",
+        };
+        let text = "Whatever is done later in this conversation may come of what that message says, \
+                    so it is done with the rights of whoever said it, even where you type. A new \
+                    conversation has all rights again.";
+        Self::Notice {
+            severity: Severity::Info,
+            title: format!("a message came {came}, which limits this conversation from here on"),
+            text: Some(text.to_owned()),
+        }
+    }
+
+    /// What they are told when the history is made shorter.
+    pub fn shortened() -> Self {
+        Self::Notice {
+            severity: Severity::Info,
+            title: "the conversation nearly fills what the model can read, so its beginning is \
+                    replaced by a summary"
+                .to_owned(),
+            text: None,
+        }
+    }
+}
+
 /// Which kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
