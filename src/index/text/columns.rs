@@ -73,6 +73,8 @@ pub(super) struct Columns {
     owners: Vec<u32>,
     /// Slots of the file that blocks were found in at the start, and may still be seen in.
     found: Vec<u32>,
+    /// Slots that the table on disk names, also those of blocks that were cleared since.
+    named: Vec<u32>,
     /// Blocks without a live column, which can be cleared and filled again.
     free: Vec<usize>,
     /// The block that is being filled, and how many of its columns are taken.
@@ -93,7 +95,8 @@ impl Columns {
         let found = blocks.iter().filter_map(|block| Some(block.saved?.number)).collect();
         let taken = if blocks.is_empty() { 0 } else { WIDTH };
         let open = blocks.len().saturating_sub(1);
-        Self { open, taken, blocks, owners, found, free: Vec::new() }
+        let named = Vec::clone(&found);
+        Self { open, taken, blocks, owners, found, named, free: Vec::new() }
     }
 
     /// Gives saved columns an owner. They must exist and be nobody's.
@@ -149,24 +152,13 @@ impl Columns {
         if count == 0 {
             return 0;
         }
+        let left = self.open;
         if self.taken + count > WIDTH {
-            let left = self.open;
-            match self.free.pop() {
-                Some(free) if count <= WIDTH => {
-                    self.blocks[free] = Block::new();
-                    self.owners[free * WIDTH..(free + 1) * WIDTH].fill(NOBODY);
-                    (self.open, self.taken) = (free, 0);
-                }
-                free => {
-                    self.free.extend(free);
-                    // The last block goes on in the next; another one cannot.
-                    if self.open + 1 < self.blocks.len() {
-                        (self.open, self.taken) = (self.blocks.len(), 0);
-                    }
-                }
-            }
-            if left != self.open && self.blocks.get(left).is_some_and(|b| b.live == [0; 8]) {
-                self.free.push(left);
+            if let Some(free) = self.take_free(count.div_ceil(WIDTH)) {
+                (self.open, self.taken) = (free, 0);
+            } else if self.open + 1 < self.blocks.len() {
+                // The last block goes on in the next; another one cannot.
+                (self.open, self.taken) = (self.blocks.len(), 0);
             }
         }
         let first = self.open * WIDTH + self.taken;
@@ -176,7 +168,31 @@ impl Columns {
         }
         self.open = (end - 1) / WIDTH;
         self.taken = (end - 1) % WIDTH + 1;
+        // What died while it was being filled is told of by nobody else.
+        let is_dead = |block: &Block| block.live == [0; 8];
+        if !(first / WIDTH..=self.open).contains(&left)
+            && self.blocks.get(left).is_some_and(is_dead)
+        {
+            self.free.push(left);
+        }
         u32::try_from(first).expect("a vault's text has under 2^32 pieces")
+    }
+
+    /// Takes so many free blocks that lie next to each other, and clears them; the first of them.
+    fn take_free(&mut self, count: usize) -> Option<usize> {
+        let at = match count {
+            1 => self.free.len().checked_sub(1)?,
+            _ => {
+                self.free.sort_unstable();
+                let mut runs = self.free.windows(count);
+                runs.position(|run| run[count - 1] - run[0] == count - 1)?
+            }
+        };
+        let first = self.free[at];
+        self.free.drain(at..at + count);
+        self.blocks[first..first + count].fill_with(Block::new);
+        self.owners[first * WIDTH..(first + count) * WIDTH].fill(NOBODY);
+        Some(first)
     }
 
     fn grow(&mut self) {
@@ -245,12 +261,13 @@ impl Columns {
     }
 
     /// Slots that nothing is to be written to.
-    pub fn found(&self) -> &[u32] {
-        &self.found
+    pub fn kept_slots(&self) -> Vec<u32> {
+        [&self.found[..], &self.named].concat()
     }
 
     /// Takes in where blocks were saved, and how they were then.
     pub fn saved(&mut self, blocks: &[(Rows, Slot)]) {
+        self.named = blocks.iter().map(|(_, slot)| slot.number).collect();
         for (block, (rows, slot)) in self.blocks.iter_mut().zip(blocks) {
             block.saved = Some(Slot { same: block.rows.are_still(rows), ..*slot });
         }
@@ -324,6 +341,45 @@ mod tests {
         taken.iter().for_each(|column| columns.remove(*column, 1));
         let wanted: Vec<u32> = (640..704).collect();
         assert_eq!(chosen(&columns, &zq), wanted, "what is nobody's is not told");
+    }
+
+    #[test]
+    fn one_note_that_is_written_again_and_again_takes_no_more_room() {
+        for others in [0, 400, 600] {
+            for pieces in [1, 3, 700] {
+                let mut columns = Columns::default();
+                let signatures = vec![sign(b"a note"); pieces];
+                for owner in 0..others {
+                    columns.add(owner, &signatures[..1]);
+                }
+                let mut first = columns.add(others, &signatures);
+                let (before, most) = (columns.blocks.len(), 2 * pieces.div_ceil(WIDTH) + 1);
+                for _ in 0..3_000 {
+                    columns.remove(first, pieces as u32);
+                    first = columns.add(others, &signatures);
+                }
+                let now = columns.blocks.len();
+                assert!(now <= before + most, "{others}, {pieces}: {before}, then {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_table_on_disk_names_is_kept_until_there_is_another() {
+        let mut columns = Columns::default();
+        let signature = [sign(b"a note")];
+        let at: Vec<u32> = (0..2 * WIDTH).map(|_| columns.add(1, &signature)).collect();
+        let slots = |columns: &Columns, numbers: [u32; 2]| -> Vec<(Rows, Slot)> {
+            let slot = |number| Slot { number, sum: 0, same: true };
+            columns.blocks().into_iter().map(|(rows, _)| rows).zip(numbers.map(slot)).collect()
+        };
+        columns.saved(&slots(&columns, [4, 7]));
+        at[..WIDTH].iter().for_each(|at| columns.remove(*at, 1));
+        columns.add(2, &signature);
+        assert!(columns.blocks()[0].1.is_none(), "the first block was cleared");
+        assert_eq!(columns.kept_slots(), [4, 7]);
+        columns.saved(&slots(&columns, [5, 7]));
+        assert_eq!(columns.kept_slots(), [5, 7]);
     }
 
     proptest! {

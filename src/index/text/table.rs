@@ -5,6 +5,7 @@
 //! searched by reading it until its new text is signed, so the table is never wrong, only behind.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -87,6 +88,9 @@ pub(super) struct Table {
     unsigned: Bits,
     /// Those to read, the most wanted last; some may have been read since.
     unread: Vec<u32>,
+    /// Those that somebody reads, and that have not changed since that began. Size and time do not tell
+    /// alone: another note with the same may have taken the path.
+    being_read: HashSet<u32>,
     columns: Columns,
 }
 
@@ -219,6 +223,7 @@ impl Table {
     /// What was known of a note's text does not hold any more.
     fn forget_text(&mut self, id: u32) {
         let Some(note) = self.notes.get(id) else { return };
+        self.being_read.remove(&id);
         self.columns.remove(note.first, note.count);
         self.notes.know(id, State::Unread, note.inode, 0, 0);
         self.notes.take_text(id);
@@ -268,6 +273,7 @@ impl Table {
             };
             if let Some(note) = self.note(id).filter(|note| note.state == State::Unread) {
                 next.push((id, note.path.to_path(), note.stamp));
+                self.being_read.insert(id);
             }
         }
         next
@@ -282,6 +288,9 @@ impl Table {
     pub fn read(&mut self, id: u32, path: &VaultPath, content: Content) {
         let Some(note) = self.note(id) else { return };
         if note.state != State::Unread || note.path != *path || note.stamp != content.stamp {
+            return;
+        }
+        if !self.being_read.remove(&id) {
             return;
         }
         let count = u16::try_from(content.signatures.len()).expect("what is signed is small");

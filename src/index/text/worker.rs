@@ -155,7 +155,7 @@ impl Inner {
         if !self.changed.swap(false, Ordering::Relaxed) {
             return;
         }
-        let (notes, blocks, found) = {
+        let (notes, blocks, kept) = {
             let table = read(&self.table);
             let known = table.notes().filter(|(_, note)| note.state != State::Unread);
             let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
@@ -163,9 +163,9 @@ impl Inner {
                 let Note { path, stamp, inode, state, first, count, .. } = note;
                 notes.put(path, &SavedNote { stamp, inode, state, first, count });
             }
-            (notes, table.columns().blocks(), table.columns().found().to_vec())
+            (notes, table.columns().blocks(), table.columns().kept_slots())
         };
-        match saved::save(folder, &notes, &blocks, &found) {
+        match saved::save(folder, &notes, &blocks, &kept) {
             Ok(slots) => {
                 let rows = blocks.into_iter().map(|(rows, _)| rows);
                 let written: Vec<_> = rows.zip(slots).collect();

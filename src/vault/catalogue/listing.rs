@@ -251,24 +251,26 @@ impl Catalogue {
             return None;
         }
         let most = self.rows.len() / 16 + 64;
+        let finder = memmem::Finder::new(needle);
         let mut rows: Vec<u32> = Vec::new();
-        let mut from = 0;
-        for at in memmem::find_iter(self.keys.as_bytes(), needle.as_bytes()) {
+        let (mut from, mut next) = (0, 0);
+        while let Some(at) = finder.find(&self.keys.as_bytes()[next..]).map(|at| next + at) {
             // Keys lie in the order of the rows.
             let later = leading(&self.rows[from..], |row| row.key_at as usize <= at);
-            let number = from + later - 1;
-            let row = &self.rows[number];
-            let key = key_range(&self.rows, &self.keys, number as u32);
-            if at + needle.len() <= key.end
-                && !row.is(GONE)
-                && rows.last() != Some(&(number as u32))
-            {
-                rows.push(number as u32);
+            from += later - 1;
+            let key = key_range(&self.rows, &self.keys, from as u32);
+            if at + needle.len() > key.end {
+                // Lies over two keys; the second may hold it from within this place on.
+                next = at + 1;
+                continue;
+            }
+            if !self.rows[from].is(GONE) {
+                rows.push(from as u32);
             }
             if rows.len() > most {
                 return None;
             }
-            from = number;
+            next = key.end;
         }
         Some(rows)
     }

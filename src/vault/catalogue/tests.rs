@@ -168,7 +168,8 @@ enum Step {
 }
 
 fn path() -> impl Strategy<Value = String> {
-    "[aAbBé]{1,2}(/[cCé]{1,2}){0,2}(\\.md|\\.MD)?|Daily/[ab]/[ab]{1,3}\\.md"
+    // Some begin as others end: what lies behind each other holds what neither does.
+    "[aAbBé]{1,2}(/[cCé]{1,2}){0,2}(\\.md|\\.MD)?|Daily/[ab]/[ab]{1,3}\\.md|[ab]{2,5}(/[ab]{2,4}){0,2}(\\.md)?"
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -268,6 +269,8 @@ fn glob() -> impl Strategy<Value = String> {
         Just("*/*".to_owned()),
         "[ab*?]{1,2}(/[c*?é]{1,2}){0,2}(\\.md)?",
         "\\*\\*/[abcé?*]{1,4}(\\.md)?",
+        "\\*\\*/\\*[ab]{3,4}\\*",
+        "\\*\\*/[ab]{2}/\\*\\*",
     ]
 }
 
