@@ -245,7 +245,8 @@ impl Driver {
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
                     let id = call.id.clone();
-                    let wanted = Wanted { call, scope, conversation, turn };
+                    let room = self.turn.room();
+                    let wanted = Wanted { call, scope, conversation, turn, room };
                     let answer = self.agent.0.ports.toolbox.call(wanted, self.cancel.clone());
                     self.calls.spawn(async move { (id, unbroken(answer).await) });
                 }

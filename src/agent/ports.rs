@@ -266,6 +266,8 @@ pub struct Wanted {
     pub conversation: ConversationId,
     /// The turn it belongs to.
     pub turn: TurnId,
+    /// Characters of the result that the model is given.
+    pub room: usize,
 }
 
 /// What a call came to.

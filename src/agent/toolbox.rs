@@ -74,7 +74,7 @@ impl Toolbox for VaultToolbox {
     }
 
     fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
-        let Wanted { call, scope, conversation, turn } = wanted;
+        let Wanted { call, scope, conversation, turn, room } = wanted;
         let arguments = match call.args {
             ToolArgs::Object(arguments) => Value::Object(arguments),
             // The turn lets none of these through.
@@ -91,6 +91,7 @@ impl Toolbox for VaultToolbox {
             turn: Some(turn_name(conversation, turn)),
             confirmed: false,
             dry_run: false,
+            room: Some(room),
         };
         let toolbox = self.clone();
         let (id, calls) = (format!("{turn}/{}", call.id), self.calls.clone());

@@ -12,22 +12,49 @@ const NAME: &str = "tooldata";
 /// So many characters behind a bracket may spell it.
 const MARK_CHARS: usize = 64;
 
-/// A tool's answer as a model is given it, of at most about `most` characters.
+/// A tool's answer as a model is given it, of at most about `most` characters. What it says at its end
+/// of how to go on stays.
 pub fn data(text: &str, most: usize) -> String {
     let (clear, hidden) = cleared(text);
-    let (shown, left_out) = bounded(&clear, most);
+    let (body, end) = clear.split_at(end_of(&clear));
+    let (shown, left_out) = bounded(body, most);
     // What stands in a note cannot end the mark early.
-    let shown = without_marks(shown);
-    let mut wrapped = format!("{OPEN}\n{shown}\n{CLOSE}");
-    if left_out > 0 {
-        wrapped.push_str(&format!(
-            "\n[{left_out} characters more were left out: ask for a smaller part]"
-        ));
+    let (shown, end) = (without_marks(shown), without_marks(end));
+    let mut wrapped = match left_out {
+        0 => format!("{OPEN}\n{shown}{end}\n{CLOSE}"),
+        _ => format!(
+            "{OPEN}\n{shown}\n{CLOSE}\n[{left_out} characters more were left out here: ask for a \
+             smaller part]"
+        ),
+    };
+    if left_out > 0 && !end.is_empty() {
+        wrapped.push_str(&format!("\n{OPEN}{end}\n{CLOSE}"));
     }
     if !hidden.is_empty() {
         wrapped.push_str(&format!("\n[left out, since nobody can see it: {}]", hidden.join(", ")));
     }
     wrapped
+}
+
+/// Lines and bytes of what an answer may say at its end of itself.
+const END_LINES: usize = 4;
+const END_BYTES: usize = 800;
+
+/// Where the last lines begin that stand in square brackets, with the line end before them.
+fn end_of(text: &str) -> usize {
+    let mut end = text.len();
+    for _ in 0..END_LINES {
+        let start = text[..end].rfind('\n').unwrap_or(0);
+        let line = text[start..end].trim();
+        if start == 0 || !line.starts_with('[') || !line.ends_with(']') {
+            break;
+        }
+        if text.len() - start > END_BYTES {
+            break;
+        }
+        end = start;
+    }
+    end
 }
 
 /// What stands for the angle bracket of a mark, in a text that imitates one.
@@ -134,6 +161,21 @@ mod tests {
         assert_eq!(wrapped.matches(CLOSE).count(), 1);
         assert_eq!(wrapped.matches(OPEN).count(), 1);
         assert!(wrapped.ends_with(CLOSE));
+    }
+
+    #[test]
+    fn how_to_go_on_is_not_cut_off() {
+        let lines: String = (0..100).map(|n| format!("{n}: a line\n")).collect();
+        let wrapped = data(&format!("a.md\n{lines}[2 lines cut]\n[more with start_line 101]"), 500);
+        assert!(wrapped.contains(" characters more were left out here"), "{wrapped}");
+        let end = "[2 lines cut]\n[more with start_line 101]\n</tool_data>";
+        assert!(wrapped.ends_with(end) && wrapped.len() < 900, "{wrapped}");
+        assert_eq!(data("a\n[b]\n[c]", 99), format!("{OPEN}\na\n[b]\n[c]\n{CLOSE}"));
+        // A note that consists of such lines is cut all the same.
+        let many = "[x]\n".repeat(1_000);
+        assert!(data(&many, 500).len() < 1_600);
+        let long = format!("a\n[{}]", "x".repeat(5_000));
+        assert!(data(&long, 500).len() < 900);
     }
 
     #[test]

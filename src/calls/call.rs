@@ -30,6 +30,9 @@ pub struct Request {
     pub confirmed: bool,
     /// Whether it is only to be said what would be done.
     pub dry_run: bool,
+    /// Characters of text that the caller takes; what it cannot take is cut off an answer that is longer,
+    /// so that tools that can go on at a place stop before. `None`: as many as a tool gives.
+    pub room: Option<usize>,
 }
 
 impl fmt::Debug for Request {

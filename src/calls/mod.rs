@@ -292,6 +292,7 @@ impl Calls {
         let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
+        context.room = request.room.unwrap_or(usize::MAX);
         context.gate = Some(Arc::clone(&judge) as Arc<dyn tools::Gate>);
         context.origin = Origin {
             caller: request.caller.name.clone(),

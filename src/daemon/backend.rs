@@ -320,6 +320,7 @@ fn request(name: &str, arguments: Map<String, Value>, caller: Caller) -> Request
         dry_run: caller.dry_run,
         turn: caller.turn,
         conversation: caller.conversation,
+        room: None,
     }
 }
 

@@ -98,6 +98,7 @@ pub fn into_vault(
         conversation: None,
         turn: None,
         dry_run: false,
+        room: None,
     };
     match calls.call(request, &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => {

@@ -82,6 +82,7 @@ fn context(vault: Vault, store: Store, config: &Config) -> Context {
         journal,
         index,
         settings,
+        room: usize::MAX,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,

@@ -42,6 +42,8 @@ pub struct Context {
     pub index: Index,
     /// Limits.
     pub settings: Settings,
+    /// Characters of text that the caller takes.
+    pub room: usize,
     /// Set when the caller does not want the answer any more.
     pub cancel: Cancel,
     /// Who calls.

@@ -16,6 +16,9 @@ const MAX_LINES: usize = 2_000;
 /// Bytes of text in one answer.
 const MAX_BYTES: usize = 100 << 10;
 
+/// Bytes of an answer that tell of the note and where to go on.
+const AROUND: usize = 500;
+
 /// Characters shown of one line.
 const MAX_LINE_CHARACTERS: usize = 2_000;
 
@@ -77,7 +80,7 @@ impl Tool for ReadFile {
         let text = file.text()?;
         let total_lines = text.line_count();
         let (first, last) = range(&input, total_lines, file.path.as_str())?;
-        let page = page(&text, first, last);
+        let page = page(&text, first, last, context.room.saturating_sub(AROUND).min(MAX_BYTES));
         let end_line = (first + page.lines).saturating_sub(1);
         let next_start_line = (end_line < last).then_some(end_line + 1);
         let mut shown = page.numbered;
@@ -143,7 +146,8 @@ struct Page {
     cut: Vec<usize>,
 }
 
-fn page(text: &Text, first: usize, last: usize) -> Page {
+/// These lines, as many as there is room for in `most` bytes; one at least.
+fn page(text: &Text, first: usize, last: usize, most: usize) -> Page {
     let mut page = Page::default();
     // An ordinary note whole, with its numbers.
     let room = text.body().len().min(MAX_BYTES / 8);
@@ -156,7 +160,7 @@ fn page(text: &Text, first: usize, last: usize) -> Page {
         let before = page.numbered.len();
         let more = if cut { "… [cut]\n" } else { "\n" };
         let _ = write!(page.numbered, "{number}: {shown}{more}");
-        if page.lines > 0 && page.numbered.len() > MAX_BYTES {
+        if page.lines > 0 && page.numbered.len() > most {
             page.numbered.truncate(before);
             break;
         }

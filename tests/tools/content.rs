@@ -38,6 +38,25 @@ fn reading_numbers_lines_and_pages() {
 }
 
 #[test]
+fn a_page_is_no_longer_than_the_caller_takes() {
+    let long: String = (1..=3_000).map(|n| format!("line {n} of a long note\n")).collect();
+    let mut vault = vault(&[("long.md", &long)]);
+    vault.context.room = 6_000;
+    let (mut next, mut seen) = (json!(1), String::new());
+    while !next.is_null() {
+        let arguments = json!({ "path": "long", "start_line": next });
+        let text = vault.text("read_file", arguments.clone());
+        assert!((4_000..=6_000).contains(&text.len()) || seen.len() + 6_000 > long.len());
+        let page = vault.ok("read_file", arguments);
+        seen.push_str(page["content"].as_str().expect("text"));
+        next = page["next_start_line"].clone();
+        let goes_on = next.as_u64().map(|next| format!("; go on with start_line {next}]"));
+        assert!(goes_on.is_none_or(|words| text.ends_with(&words)), "{text}");
+    }
+    assert_eq!(seen, long);
+}
+
+#[test]
 fn a_very_long_line_is_cut_and_the_answer_bounded() {
     let line = "ü".repeat(1_500_000);
     let many = format!("{}\n", "y".repeat(1_900)).repeat(200);

@@ -153,6 +153,7 @@ fn context(place: &Path, state: &Path) -> Context {
         index: Index::new(vault.clone()),
         vault,
         settings: tools::Settings::default(),
+        room: usize::MAX,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,

@@ -162,6 +162,11 @@ impl Turn {
         self.unheard.len()
     }
 
+    /// Characters of a result that the model is given.
+    pub fn room(&self) -> usize {
+        self.limits.result_chars
+    }
+
     /// Whether it has come to its end.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
