@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::extension_remark;
+use super::text_file::has_type;
 use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
@@ -22,7 +22,7 @@ pub(super) struct Move;
 pub struct Input {
     /// What to move, from the vault's root.
     source: String,
-    /// Its new path, from the vault's root, with the extension.
+    /// Its new path, from the vault's root. A file whose new name has no extension keeps its own.
     destination: String,
     /// Show what would change, links included, and change nothing.
     #[serde(default)]
@@ -90,10 +90,8 @@ impl Tool for Move {
         let kind = source.meta.kind.word();
         let mut lines = vec![match moved {
             true => {
-                let lost = source.path.extension().is_some() && source.meta.kind == Kind::File;
-                let remark = if lost { extension_remark(&destination) } else { "" };
                 let verb = if input.dry_run { "would move" } else { "moved" };
-                format!("{verb} the {kind} `{}` to `{destination}`{remark}", source.path)
+                format!("{verb} the {kind} `{}` to `{destination}`", source.path)
             }
             false => format!("`{destination}` is there already under exactly this name; no change"),
         }];
@@ -151,5 +149,28 @@ fn destination(
             return Ok(new);
         }
     }
-    Ok(context.vault.new_path(asked)?)
+    let new = context.vault.new_path(asked)?;
+    Ok(if kind == Kind::File { with_type_of(source, new) } else { new })
+}
+
+/// What a note may become by its new name.
+const OTHER_TEXTS: [&str; 21] = [
+    "base", "bak", "bib", "canvas", "csv", "htm", "html", "json", "log", "markdown", "md", "mdx",
+    "org", "rst", "tex", "text", "tsv", "txt", "xml", "yaml", "yml",
+];
+
+/// The new path, with the old one's extension where it names none: people name notes and not files, and
+/// what is behind a dot (`Release 2.0`, `Dr. Who`) is hardly ever meant as one.
+fn with_type_of(source: &VaultPath, new: VaultPath) -> VaultPath {
+    let Some(extension) = source.extension() else { return new };
+    let names_one = match source.is_note() {
+        true => new
+            .extension()
+            .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other))),
+        false => has_type(&new),
+    };
+    if names_one {
+        return new;
+    }
+    VaultPath::from_disk(&format!("{}.{extension}", new.as_str())).unwrap_or(new)
 }

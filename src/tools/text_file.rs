@@ -162,10 +162,20 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 
 /// A remark on a new file's name that Obsidian would not show as a note.
 pub(super) fn extension_remark(path: &VaultPath) -> &'static str {
-    match path.extension() {
-        None => " (this name has no extension: Obsidian shows it as a note only with `.md`)",
-        Some(_) => "",
+    match has_type(path) {
+        false => " (this name has no extension: Obsidian shows it as a note only with `.md`)",
+        true => "",
     }
+}
+
+/// Whether the name ends in an extension, and not in what is said behind a dot: `v2.0`, `Dr. Who`.
+pub(super) fn has_type(path: &VaultPath) -> bool {
+    let is_type = |extension: &str| {
+        extension.len() <= 12
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !extension.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    path.extension().is_some_and(is_type)
 }
 
 #[cfg(test)]

@@ -50,6 +50,30 @@ fn nothing_is_ever_replaced() {
 }
 
 #[test]
+fn what_moves_keeps_its_extension_unless_another_is_named() {
+    for (source, destination, now) in [
+        ("inbox", "garden/inbox", "Garden/inbox.md"),
+        ("Inbox.md", "Release 2.0", "Release 2.0.md"),
+        ("inbox", "Dr. Who", "Dr. Who.md"),
+        ("inbox", "Notes/Mr.Smith", "Notes/Mr.Smith.md"),
+        ("inbox", "Inbox.txt", "Inbox.txt"),
+        ("inbox", "Later.MD", "Later.MD"),
+        ("plot.png", "Garden/plot 1.2", "Garden/plot 1.2.png"),
+        ("plot.png", "plot.jpg", "plot.jpg"),
+        ("LICENSE", "Garden/LICENSE", "Garden/LICENSE"),
+        ("Garden", "Garden 2.0", "Garden 2.0"),
+    ] {
+        let files = [("Inbox.md", "x"), ("plot.png", "p"), ("LICENSE", "l"), ("Garden/a.md", "a")];
+        let vault = vault(&[&files[..], &[("Links.md", "[[inbox]] ![[plot.png]]")]].concat());
+        let moved = vault.ok("move", json!({ "source": source, "destination": destination }));
+        assert_eq!(moved["destination"], now, "{source} to {destination}");
+        let broken = vault.ok("list_links", json!({ "kind": "unresolved" }));
+        let is_kept = now.ends_with(".txt") || broken["total"] == 0;
+        assert!(is_kept, "{source} to {destination}: {broken}");
+    }
+}
+
+#[test]
 fn a_change_of_case_alone_works() {
     let vault = vault(&[("todo.md", "t"), ("projects/x.md", "x")]);
     vault.ok("move", json!({ "source": "todo.md", "destination": "Todo.md" }));
