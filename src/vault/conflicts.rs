@@ -1,6 +1,6 @@
 //! Conflict copies of sync programs among the vault's files; see [`crate::note::conflict`].
 
-use super::{Catalogue, Kind, Vault};
+use super::{Catalogue, Entry, Kind, Vault};
 use crate::note::conflict;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
@@ -12,12 +12,37 @@ impl Catalogue {
         let found = conflict::original_of(path.name())?;
         let folder = path.parent().map_or_else(VaultPath::root, PathRef::to_path);
         let original = folder.join(&found.original)?;
-        let there = self.get(original.as_str());
-        let there = there.or_else(|| self.folded(&fold_key(original.as_str())).into_iter().next());
-        match there.filter(|entry| entry.kind == Kind::File) {
-            Some(entry) => Some(entry.path().to_path()),
-            None => found.is_certain.then_some(original),
+        let there = self.file(&original);
+        if found.is_certain {
+            return Some(there.map_or(original, |entry| entry.path().to_path()));
         }
+        let there = there?;
+        let copy = self.get(path.as_str())?;
+        // What was changed on two machines is still about as long.
+        let (less, more) = (there.size.min(copy.size), there.size.max(copy.size));
+        let is_alike = more <= less.saturating_mul(2).saturating_add(64);
+        let is_alone = || !(1..=9).any(|number| self.is_numbered(&original, number, path));
+        (is_alike && is_alone()).then(|| there.path().to_path())
+    }
+
+    /// Whether another file than `path` has the name of `original` with this number: then they are the
+    /// parts of something, as a person numbers them.
+    fn is_numbered(&self, original: &VaultPath, number: u32, path: PathRef<'_>) -> bool {
+        let (stem, extension) = match original.extension() {
+            Some(extension) => (original.stem(), format!(".{extension}")),
+            None => (original.name(), String::new()),
+        };
+        let folder = original.parent().unwrap_or_else(VaultPath::root);
+        let name = folder.join(&format!("{stem} {number}{extension}"));
+        let other = name.and_then(|name| self.file(&name));
+        other.is_some_and(|other| other.path() != path)
+    }
+
+    /// The file at a path, whatever the case.
+    fn file(&self, path: &VaultPath) -> Option<Entry<'_>> {
+        let exact = self.get(path.as_str());
+        let found = exact.or_else(|| self.folded(&fold_key(path.as_str())).into_iter().next());
+        found.filter(|entry| entry.kind == Kind::File)
     }
 
     /// Every conflict copy with the file it is a copy of, by path.

@@ -15,6 +15,11 @@ fn copies_are_marked_and_counted() {
         ("a/note 2.md", "z"),
         ("a/Gone (Anna's conflicted copy 2026-11-21).md", "z"),
         ("b/Note 2.md", "no copy: there is no Note beside it"),
+        ("c/Part.md", "the parts of something"),
+        ("c/Part 2.md", "that is numbered"),
+        ("c/Part 3.md", "by a person"),
+        ("d/Plan.md", "short"),
+        ("d/Plan 2.md", &"another one altogether\n".repeat(20)),
         ("Chapter 3/x.md", "a folder is none"),
         ("Chapter.md", "x"),
     ]);

@@ -56,7 +56,7 @@ pub(super) fn look(
 fn conflicts(vault: &Vault, checks: &mut Checks) {
     const SHOWN: usize = 20;
     let found = vault.conflicts();
-    let hint = "compare the two, keep what counts in one, then delete the other; nothing here \
+    let hint = "compare the two; if they are versions of one note, keep what counts in one; nothing here \
                 touches them by itself";
     for (copy, original) in found.iter().take(SHOWN) {
         checks.warn(
