@@ -23,6 +23,9 @@ const MAX_SOURCES: usize = 100;
 /// Lines shown of each of them.
 const MAX_LINES: usize = 5;
 
+/// Other files of the name of a link that are named for it.
+const MAX_OTHERS: usize = 3;
+
 /// Characters shown of a line.
 const MAX_CHARACTERS: usize = 240;
 
@@ -193,6 +196,11 @@ fn source(context: &Context, found: Backlinks) -> Source {
             let number = (link.line as usize).checked_sub(1)?;
             text.lines().nth(number).map(|line| cut(line.text.trim()))
         });
+        // A canvas has nodes and no lines.
+        let line = line.or_else(|| {
+            let node = || cut(&format!("{} `{}`", graph::word(link), link.path));
+            (!found.source.is_note()).then(node)
+        });
         lines.push(SourceLine { line: link.line, text: line.unwrap_or_default() });
     }
     Source { path: found.source.as_str().to_owned(), links: found.links.len(), lines }
@@ -238,8 +246,12 @@ fn text(links: &Output) -> String {
         let leads = match (&link.target, link.others.len()) {
             (None, _) => "nothing: there is no such file".to_owned(),
             (Some(target), 0) => format!("{target}{}", link.subpath),
-            (Some(target), _) => {
-                format!("{target}{} (or {})", link.subpath, link.others.join(", "))
+            (Some(target), others) => {
+                let mut or = link.others[..others.min(MAX_OTHERS)].join(", ");
+                if others > MAX_OTHERS {
+                    or.push_str(&format!(" and {} more", others - MAX_OTHERS));
+                }
+                format!("{target}{} (or {or})", link.subpath)
             }
         };
         lines.push(format!("  {}: {} `{}` → {leads}", link.line, link.kind, link.link));
@@ -253,8 +265,9 @@ fn text(links: &Output) -> String {
     });
     for source in &links.backlinks {
         lines.push(format!("  {} ({})", source.path, count(source.links, "link")));
+        let node = if source.path.to_lowercase().ends_with(".canvas") { "node " } else { "" };
         for line in &source.lines {
-            lines.push(format!("    {}: {}", line.line, line.text));
+            lines.push(format!("    {node}{}: {}", line.line, line.text));
         }
     }
     if links.backlinks.len() < links.total_backlinks {

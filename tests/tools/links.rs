@@ -145,10 +145,14 @@ fn a_note_tells_its_links_and_who_links_to_it() {
                 {"line": 1, "text": "back to [[a]] and [[A|again]]"},
                 {"line": 2, "text": "%% [[a]] %%"}
             ]},
-            {"path": "m.canvas", "links": 1, "lines": [{"line": 0, "text": ""}]}
+            {"path": "m.canvas", "links": 1, "lines": [
+                {"line": 0, "text": "canvas file `a.md`"}
+            ]}
         ])
     );
     assert_eq!(found["mentions"][0]["line"], 2);
+    let text = vault.text("get_links", json!({"path": "b.md"}));
+    assert!(text.contains("  m.canvas (1 link)\n    node 1: canvas card `b`"), "{text}");
     let text = vault.text("get_links", json!({"path": "p.png"}));
     assert!(text.contains("linked from 1 file\n  a.md (1 link)\n    5: see"), "{text}");
 }
