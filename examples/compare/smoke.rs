@@ -19,6 +19,26 @@ pub const NOTES: usize = 200;
 /// After so many patterns a note changes.
 const EDIT_EVERY: usize = 20;
 
+/// Words that are spelt beyond ASCII: letters with and without a case, ideographs, syllables, signs.
+const OTHER_SCRIPTS: [&str; 16] = [
+    "весна",
+    "Ветер",
+    "Ёжик",
+    "σίσυφος",
+    "Λόγος",
+    "café",
+    "naïve",
+    "Straße",
+    "会议",
+    "会议记录",
+    "東京",
+    "ねこ",
+    "한국어",
+    "🎉",
+    "done✅",
+    "don’t",
+];
+
 /// The count of matching lines by file.
 type Counts = BTreeMap<String, u64>;
 
@@ -40,11 +60,14 @@ pub fn check(
     let mut client = daemon.client()?;
     let mut random = Random(seed);
     let note = client.any_note()?;
-    let words = words(&fs::read_to_string(vault.join(&note))?);
+    let mut words = words(&fs::read_to_string(vault.join(&note))?);
     ensure!(words.len() > 20, "`{note}` has too few words to search for");
+    // A third of them in other scripts, which the notes that change are written with, too.
+    let others = (0..words.len() / 2).map(|at| OTHER_SCRIPTS[at % OTHER_SCRIPTS.len()].to_owned());
+    words.extend(others.collect::<Vec<_>>());
     let mut hits = 0;
     for number in 0..patterns {
-        if number % EDIT_EVERY == EDIT_EVERY / 2 {
+        if number % EDIT_EVERY == 0 {
             edit(&mut client, vault, &mut random, &words, number)?;
         }
         let pattern = pattern(&mut random, &words);

@@ -269,10 +269,11 @@ mod tests {
 
     /// Every line that matches is allowed by its signature.
     #[track_caller]
-    fn check(pattern: &Pattern, line: &str) {
-        if pattern.is_match(line.as_bytes()) {
-            let signature = signature::sign(line.as_bytes());
-            assert!(pattern.plan().allows(&signature), "{:?}: {line:?}", pattern.plan());
+    fn check(pattern: &Pattern, line: impl AsRef<[u8]>) {
+        let line = line.as_ref();
+        if pattern.is_match(line) {
+            let allowed = pattern.plan().allows(&signature::sign(line));
+            assert!(allowed, "{:?}: {}", pattern.plan(), line.escape_ascii());
         }
     }
 
@@ -296,6 +297,25 @@ mod tests {
         ) {
             if let Ok(pattern) = Pattern::compile(&pattern, ignore_case) {
                 lines.iter().for_each(|line| check(&pattern, line));
+            }
+        }
+
+        #[test]
+        fn no_match_among_bytes_that_are_no_characters_is_left_out(
+            pattern in "(([aé会🎉]|\\(\\?-u:(\\\\xc3|\\\\xa9|\\\\xe4\\\\xbc|\\[\\\\xa9\\\\xaa\\]|\\\\xff|[a.])\\))[*+?]?){1,5}",
+            lines in proptest::collection::vec(
+                proptest::collection::vec(
+                    proptest::sample::select(vec![
+                        &b"a"[..], b"\xc3", b"\xa9", b"\xc3\xa9", b"\xe4\xbc", b"\xe4\xbc\x9a",
+                        b"\xff", b"\xf0\x9f\x8e\x89", b"\xf0\x9f", b" ",
+                    ]),
+                    0..8,
+                ),
+                30,
+            ),
+        ) {
+            if let Ok(pattern) = Pattern::compile(&pattern, None) {
+                lines.iter().for_each(|line| check(&pattern, &line.concat()));
             }
         }
 
