@@ -1,0 +1,171 @@
+//! Changes that are taken in together: nobody looks until all of it is done, so that every event of it
+//! lies behind what is on the disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tempfile::TempDir;
+use vault_steward::index::Index;
+use vault_steward::journal::{self, Journal};
+use vault_steward::note::path::VaultPath;
+use vault_steward::store::Store;
+use vault_steward::vault::{ChangeKind, Settings, Vault, VaultChange, Watching};
+
+use crate::abilities::{Ability, can};
+use crate::vault::{TestVault, temporary_folder, vault};
+
+/// A vault that the system tells of, without the thread that takes in what it tells.
+struct Listening {
+    vault: TestVault,
+    told: Arc<Mutex<Vec<VaultChange>>>,
+    known: BTreeSet<String>,
+    /// Beside the vault, on the same disk.
+    outside: TempDir,
+}
+
+impl Listening {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let mut vault = vault(files);
+        let open = Vault::open_watched;
+        let opened = open(&vault.place, &vault.state, Settings::default(), &|_| ());
+        let opened = opened.expect("opened");
+        let store = Store::at(&vault.state);
+        vault.context.journal = Journal::open(opened.clone(), store, journal::Settings::default());
+        vault.context.index = Index::new(opened.clone());
+        vault.context.vault = opened;
+        let told: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
+        vault.context.vault.subscribe(Box::new({
+            let told = told.clone();
+            move |change| told.lock().expect("whole").push(change.clone())
+        }));
+        let mut listening =
+            Self { vault, told, known: BTreeSet::new(), outside: temporary_folder() };
+        listening.known = listening.catalogue();
+        listening
+    }
+
+    fn catalogue(&self) -> BTreeSet<String> {
+        let catalogue = self.vault.context.vault.catalogue();
+        let entries = catalogue.within(&VaultPath::root());
+        entries.map(|entry| entry.path().to_string()).collect()
+    }
+
+    /// What is known once everything told is taken in: the same as on the disk, and as known to one
+    /// who has only heard what was told of it.
+    #[track_caller]
+    fn settled(&mut self) -> BTreeSet<String> {
+        self.vault.context.vault.settle();
+        let catalogue = self.catalogue();
+        let mut on_disk = BTreeSet::new();
+        list(&self.vault.place, "", &mut on_disk);
+        assert_eq!(catalogue, on_disk, "the catalogue is not the disk");
+        let told = std::mem::take(&mut *self.told.lock().expect("whole"));
+        told.iter().for_each(|change| hear(&mut self.known, change));
+        assert_eq!(self.known, catalogue, "{told:?}");
+        catalogue
+    }
+
+    /// A note made in each folder now is heard of.
+    #[track_caller]
+    fn hears_of(&mut self, folders: &[&str]) {
+        let Watching::Events { folders: watched } = self.vault.context.vault.watching() else {
+            panic!("no events");
+        };
+        // Beside the vault's own.
+        assert_eq!(watched, folders.len() + 1, "{folders:?}");
+        for folder in folders {
+            fs::write(self.vault.place.join(folder).join("heard.md"), "x").expect("written");
+        }
+        let found = self.settled();
+        for folder in folders {
+            assert!(found.contains(&format!("{folder}/heard.md")), "{folder}: {found:?}");
+        }
+    }
+}
+
+/// What a client does with what it is told.
+fn hear(known: &mut BTreeSet<String>, change: &VaultChange) {
+    let path = change.path.as_str();
+    match &change.kind {
+        ChangeKind::Created => drop(known.insert(path.to_owned())),
+        ChangeKind::Modified => assert!(known.contains(path), "{change:?}"),
+        ChangeKind::Removed => drop(known.remove(path)),
+        ChangeKind::Renamed { from } => {
+            let moved = std::mem::take(known).into_iter().map(|one| {
+                let below = one.strip_prefix(from.as_str());
+                let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
+                below.map_or(one.clone(), |below| format!("{path}{below}"))
+            });
+            *known = moved.collect();
+        }
+    }
+}
+
+/// Each has the other's name from then on, at no moment none.
+fn exchange(one: &Path, other: &Path) {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
+}
+
+/// All below a folder but what is hidden.
+fn list(folder: &Path, before: &str, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("listed").flatten() {
+        let name = entry.file_name().into_string().expect("text");
+        if name.starts_with('.') {
+            continue;
+        }
+        let path = format!("{before}{name}");
+        if entry.file_type().expect("known").is_dir() {
+            list(&entry.path(), &format!("{path}/"), found);
+        }
+        found.insert(path);
+    }
+}
+
+/// What is moved out of sight takes its watches along, and not those of what takes its name.
+#[test]
+fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
+    if !can(Ability::InKernel) || !can(Ability::Exchange) {
+        return;
+    }
+    let mut here = Listening::new(&[("notes/sub/a.md", "x"), ("b.md", "x")]);
+    let at = here.vault.place.clone();
+    let outside = here.outside.path().to_owned();
+    fs::create_dir(at.join(".trash")).expect("made");
+
+    // Into the trash, and a new one made.
+    fs::rename(at.join("notes"), at.join(".trash/notes")).expect("moved");
+    fs::create_dir_all(at.join("notes/sub")).expect("made");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub"]);
+
+    // Out of the vault, and another in.
+    fs::create_dir_all(outside.join("other/sub/deep")).expect("made");
+    fs::write(outside.join("other/sub/deep/c.md"), "x").expect("written");
+    fs::rename(at.join("notes"), outside.join("notes")).expect("moved");
+    fs::rename(outside.join("other"), at.join("notes")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub", "notes/sub/deep"]);
+
+    // Out and in again.
+    fs::rename(at.join("notes"), outside.join("away")).expect("moved");
+    fs::rename(outside.join("away"), at.join("notes")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub", "notes/sub/deep"]);
+
+    // Out, and another event before the next thing that is moved.
+    fs::rename(at.join("notes"), outside.join("away")).expect("moved");
+    fs::write(at.join("b.md"), "longer").expect("written");
+    fs::create_dir(at.join("notes")).expect("made");
+    fs::rename(at.join("b.md"), at.join("notes/b.md")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes"]);
+
+    // Another of outside has changed places with it: that came before this went.
+    fs::create_dir_all(outside.join("other/sub")).expect("made");
+    exchange(&outside.join("other"), &at.join("notes"));
+    here.settled();
+    here.hears_of(&["notes", "notes/sub"]);
+}
