@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
 use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::journal::{self, Journal};
@@ -168,4 +169,50 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     exchange(&outside.join("other"), &at.join("notes"));
     here.settled();
     here.hears_of(&["notes", "notes/sub"]);
+}
+
+/// What changes places in one step is told as two renames, each of which lies behind the disk.
+#[test]
+fn what_changes_places_keeps_both_names() {
+    if !can(Ability::InKernel) || !can(Ability::Exchange) {
+        return;
+    }
+    let mut here = Listening::new(&[
+        ("a.md", "one"),
+        ("b.md", "another"),
+        ("c/sub/c.md", "x"),
+        ("d/sub/d.md", "x"),
+        ("d/deep/d.md", "x"),
+    ]);
+    let at = here.vault.place.clone();
+    let found = |here: &Listening, text: &str| -> Vec<String> {
+        let arguments = json!({ "pattern": text, "output_mode": "files_with_matches" });
+        let found = here.vault.ok("search_files", arguments);
+        let files = found["files"].as_array().expect("a list").iter();
+        files.map(|file| file["path"].as_str().expect("a path").to_owned()).collect()
+    };
+    here.vault.context.index.text.refresh();
+
+    exchange(&at.join("a.md"), &at.join("b.md"));
+    here.settled();
+    assert_eq!(found(&here, "^one$"), ["b.md"]);
+    assert_eq!(found(&here, "^another$"), ["a.md"]);
+
+    exchange(&at.join("c"), &at.join("d"));
+    here.settled();
+    here.hears_of(&["c", "c/sub", "c/deep", "d", "d/sub"]);
+
+    // A file and a folder.
+    exchange(&at.join("a.md"), &at.join("d"));
+    here.settled();
+    here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
+    assert!(found(&here, "^another$").is_empty(), "no note has it");
+
+    // There and back, and what was made under the old name of what was moved.
+    exchange(&at.join("a.md"), &at.join("c"));
+    exchange(&at.join("a.md"), &at.join("c"));
+    fs::rename(at.join("b.md"), at.join("e.md")).expect("moved");
+    fs::write(at.join("b.md"), "new").expect("written");
+    here.settled();
+    here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
 }

@@ -202,6 +202,8 @@ impl Events {
                 }
                 if is_folder {
                     self.watch_tree(vault, &path);
+                    // Where two changed places, what has the old name now had it before this event.
+                    self.watch_tree(vault, &leaving.path);
                 }
                 told.push(Told::Renamed(leaving.path, path));
                 continue;

@@ -214,10 +214,7 @@ impl Vault {
             self.absorb(&std::mem::take(&mut changed));
             match told {
                 Told::Changed(_) => {}
-                Told::NewFolder(path) => {
-                    self.refresh(&path);
-                    self.refresh_tree(&path);
-                }
+                Told::NewFolder(path) => self.look_through(&path),
                 Told::Renamed(from, to) => self.renamed(&from, &to),
                 Told::Lost => {
                     if let Err(error) = self.rescan() {
