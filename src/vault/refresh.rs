@@ -275,14 +275,16 @@ impl Vault {
             _ => Vec::new(),
         };
         let mut changes = self.missing_parents(path);
-        changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
         let mut edits = Vec::with_capacity(below.len() + 2);
         if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
             edits.push(Edit::Remove(path.clone()));
         }
-        changes.extend(below.iter().map(|entry| change(ChangeKind::Created, entry)));
+        let come: Vec<_> = below.iter().map(|entry| change(ChangeKind::Created, entry)).collect();
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        let taken = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        changes.extend(gone_below(path, &taken));
+        changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
+        changes.extend(come);
         self.emit(&changes);
     }
 

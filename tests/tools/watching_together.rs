@@ -216,3 +216,34 @@ fn what_changes_places_keeps_both_names() {
     here.settled();
     here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
 }
+
+/// What was in a folder is gone with it, though only the folder's name is told of.
+#[test]
+fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let mut here = Listening::new(&[
+        ("folder.md/sub/a.md", "within"),
+        ("folder.md/b.md", "within"),
+        ("c.md", "x"),
+    ]);
+    let at = here.vault.place.clone();
+    here.vault.context.index.text.refresh();
+    fs::rename(at.join("folder.md"), here.outside.path().join("away")).expect("moved");
+    fs::write(at.join("folder.md"), "instead").expect("written");
+    here.settled();
+    here.vault.context.index.text.refresh();
+    let (signed, other) = here.vault.context.index.text.known();
+    assert_eq!(signed + other, 2);
+    let arguments = json!({ "pattern": "within|instead", "output_mode": "count" });
+    let found = here.vault.ok("search_files", arguments);
+    assert_eq!(found["files"][0]["path"], "folder.md", "{found}");
+    assert_eq!(found["searched"], 2, "{found}");
+
+    // And back.
+    fs::remove_file(at.join("folder.md")).expect("removed");
+    fs::rename(here.outside.path().join("away"), at.join("folder.md")).expect("moved");
+    here.settled();
+    here.hears_of(&["folder.md", "folder.md/sub"]);
+}
