@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
@@ -87,7 +87,7 @@ impl Vault {
         let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
         let root = VaultPath::root();
         // What changes while the walk is under way may lie behind it: looked at again at the end.
-        *lock(&self.0.touched) = Some(Vec::new());
+        let _until_the_end = Touched::collect(&self.0.touched);
         let saved = if first { remembered::load(&self.0.state) } else { None };
         let loaded = started.elapsed();
         // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
@@ -433,6 +433,22 @@ impl Vault {
     fn look(&self, path: &VaultPath) -> Option<Meta> {
         let (folder, name) = self.0.root.open_parent(path).ok()?;
         folder.stat(Name::new(name.as_str()).ok()?).ok()
+    }
+}
+
+/// Collects what is looked at while a scan is under way, and no longer, however that ends.
+struct Touched<'a>(&'a Mutex<Option<Vec<VaultPath>>>);
+
+impl<'a> Touched<'a> {
+    fn collect(touched: &'a Mutex<Option<Vec<VaultPath>>>) -> Self {
+        *lock(touched) = Some(Vec::new());
+        Self(touched)
+    }
+}
+
+impl Drop for Touched<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
     }
 }
 

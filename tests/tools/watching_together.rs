@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
@@ -16,7 +17,7 @@ use vault_steward::store::Store;
 use vault_steward::vault::{ChangeKind, Settings, Vault, VaultChange, Watching};
 
 use crate::abilities::{Ability, can};
-use crate::vault::{TestVault, temporary_folder, vault};
+use crate::vault::{TestVault, temporary_folder};
 
 /// A vault that the system tells of, without the thread that takes in what it tells.
 struct Listening {
@@ -29,7 +30,14 @@ struct Listening {
 
 impl Listening {
     fn new(files: &[(&str, &str)]) -> Self {
-        let mut vault = vault(files);
+        // So long ago that the text index keeps what they are.
+        let then = SystemTime::now() - Duration::from_secs(3600);
+        let mut vault = TestVault::new(files, |place| {
+            for (path, _) in files {
+                let file = fs::File::options().write(true).open(place.join(path)).expect("opened");
+                file.set_modified(then).expect("set");
+            }
+        });
         let open = Vault::open_watched;
         let opened = open(&vault.place, &vault.state, Settings::default(), &|_| ());
         let opened = opened.expect("opened");
@@ -246,4 +254,47 @@ fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
     fs::rename(here.outside.path().join("away"), at.join("folder.md")).expect("moved");
     here.settled();
     here.hears_of(&["folder.md", "folder.md/sub"]);
+}
+
+/// What the system told is dropped with what it lost: a scan that then fails leaves nobody told.
+#[test]
+fn a_search_after_a_scan_that_failed_trusts_nothing() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let here = Listening::new(&[("a.md", "old"), ("b.md", "old"), ("c.md", "old")]);
+    let Listening { vault, outside, .. } = &here;
+    vault.context.index.text.refresh();
+    assert_eq!(vault.context.index.text.known(), (3, 0));
+    let found = |text: &str| -> Vec<String> {
+        let arguments = json!({ "pattern": text, "output_mode": "files_with_matches" });
+        let found = vault.ok("search_files", arguments);
+        let files = found["files"].as_array().expect("a list").iter();
+        let mut paths: Vec<String> =
+            files.map(|file| file["path"].as_str().expect("a path").to_owned()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(found("old"), ["a.md", "b.md", "c.md"]);
+    assert!(vault.context.vault.is_told_of_changes());
+    // The vault's folder went and came back, in a folder that cannot be found by its name meanwhile:
+    // what else was told is dropped for a scan, which finds no vault.
+    let (above, away) = (vault.place.parent().expect("a folder"), outside.path().join("away"));
+    fs::rename(above, &away).expect("moved");
+    fs::write(away.join("Vault/a.md"), "new and longer").expect("written");
+    fs::remove_file(away.join("Vault/b.md")).expect("removed");
+    fs::rename(away.join("Vault"), away.join("Other")).expect("moved");
+    fs::rename(away.join("Other"), away.join("Vault")).expect("moved");
+    vault.context.vault.settle();
+    let warnings = vault.context.vault.status().warnings;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    fs::rename(&away, above).expect("moved back");
+    assert_eq!(found("new"), ["a.md"]);
+    assert_eq!(found("old"), ["c.md"]);
+    // Until one that succeeds.
+    assert!(!vault.context.vault.is_told_of_changes());
+    vault.context.vault.rescan().expect("scanned");
+    assert!(vault.context.vault.is_told_of_changes());
+    fs::write(vault.place.join("b.md"), "new").expect("written");
+    assert_eq!(found("new"), ["a.md", "b.md"]);
 }

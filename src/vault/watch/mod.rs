@@ -10,6 +10,8 @@ mod platform;
 #[cfg(not(target_os = "linux"))]
 #[path = "notify.rs"]
 mod platform;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
