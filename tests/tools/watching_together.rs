@@ -298,3 +298,39 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     fs::write(vault.place.join("b.md"), "new").expect("written");
     assert_eq!(found("new"), ["a.md", "b.md"]);
 }
+
+/// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,
+/// which knows of no renames.
+#[test]
+fn what_is_lost_in_a_flood_is_found() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let files: Vec<(String, &str)> = (0..100).map(|n| (format!("{n}.md"), "x")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    let mut here = Listening::new(&files);
+    let at = here.vault.place.clone();
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("read");
+    let limit: usize = limit.trim().parse().expect("a number");
+    fs::write(at.join("to.md"), "x").expect("written");
+    // Each way is two events.
+    for _ in 0..=limit / 4 {
+        fs::rename(at.join("to.md"), at.join("fro.md")).expect("moved");
+        fs::rename(at.join("fro.md"), at.join("to.md")).expect("moved");
+    }
+    for n in 0..100 {
+        fs::rename(at.join(format!("{n}.md")), at.join(format!("r{n}.md"))).expect("moved");
+    }
+    fs::create_dir_all(at.join("New/deep")).expect("made");
+    here.vault.context.vault.settle();
+    let count = |kind: &ChangeKind| {
+        let told = here.told.lock().expect("whole");
+        told.iter().filter(|change| change.kind == *kind).count()
+    };
+    assert_eq!((count(&ChangeKind::Removed), count(&ChangeKind::Created)), (100, 103));
+    assert_eq!(here.told.lock().expect("whole").len(), 203);
+    assert!(here.vault.context.vault.is_told_of_changes());
+    let found = here.settled();
+    assert_eq!(found.len(), 103);
+    here.hears_of(&["New", "New/deep"]);
+}
