@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
@@ -87,7 +87,7 @@ impl Vault {
         let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
         let root = VaultPath::root();
         // What changes while the walk is under way may lie behind it: looked at again at the end.
-        *lock(&self.0.touched) = Some(Vec::new());
+        let _until_the_end = Touched::collect(&self.0.touched);
         let saved = if first { remembered::load(&self.0.state) } else { None };
         let loaded = started.elapsed();
         // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
@@ -124,11 +124,7 @@ impl Vault {
         for path in touched {
             self.refresh(&path);
         }
-        for folder in vanished {
-            if self.refresh(&folder).is_some_and(|meta| meta.kind == Kind::Folder) {
-                self.refresh_tree(&folder);
-            }
-        }
+        vanished.iter().for_each(|folder| self.look_through(folder));
         self.0.whole.store(true, Ordering::Release);
         Ok(())
     }
@@ -279,14 +275,16 @@ impl Vault {
             _ => Vec::new(),
         };
         let mut changes = self.missing_parents(path);
-        changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
         let mut edits = Vec::with_capacity(below.len() + 2);
         if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
             edits.push(Edit::Remove(path.clone()));
         }
-        changes.extend(below.iter().map(|entry| change(ChangeKind::Created, entry)));
+        let come: Vec<_> = below.iter().map(|entry| change(ChangeKind::Created, entry)).collect();
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        let taken = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        changes.extend(gone_below(path, &taken));
+        changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
+        changes.extend(come);
         self.emit(&changes);
     }
 
@@ -380,23 +378,40 @@ impl Vault {
 
     /// Takes in a rename that was seen or made, of a file or of a folder with all in it.
     pub(super) fn renamed(&self, from: &VaultPath, to: &VaultPath) {
-        if !self.rename_known(from, to) {
+        let is_taken_in = self.rename_known(from, to);
+        // The old name may be another's by now: two can change places in one step.
+        if from.fold_key() != to.fold_key() {
+            self.look_through(from);
+        } else if let Some(folder) = from.parent() {
+            // A file system that ignores case finds the new name by the old one; its list does not.
+            self.refresh_folder(&folder);
+        }
+        if !is_taken_in {
             // Told of before, or one end out of sight: what is there now counts. A folder that went to
             // and fro while a walk passed may be known without what is in it.
-            self.forget(from);
-            if self.refresh(to).is_some_and(|meta| meta.kind == Kind::Folder) {
-                self.refresh_tree(to);
-            }
+            self.look_through(to);
         }
         self.touch(from);
         self.touch(to);
     }
 
-    /// Whether the catalogue knew `from` and something is at `to`.
+    /// Looks at `path` and, if it is a folder, at all below it.
+    pub(super) fn look_through(&self, path: &VaultPath) {
+        if self.refresh(path).is_some_and(|meta| meta.kind == Kind::Folder) {
+            self.refresh_tree(path);
+        }
+    }
+
+    /// Takes in that what the catalogue knew as `from` is at `to`; whether it is.
     fn rename_known(&self, from: &VaultPath, to: &VaultPath) -> bool {
         let _turn = lock(&self.0.changing);
-        let known = self.catalogue().get(from.as_str()).is_some();
-        let Some(meta) = self.look(to).filter(|_| known && !is_hidden(to)) else { return false };
+        let id = |path: &VaultPath| self.catalogue().get(path.as_str()).map(|entry| entry.id);
+        let (Some(moved), replaced) = (id(from), id(to)) else { return false };
+        let Some(meta) = self.look(to).filter(|_| !is_hidden(to)) else { return false };
+        // Known to be there, and not as what had the old name: it was looked at since, or is back.
+        if replaced == Some(meta.id) && moved != meta.id {
+            return false;
+        }
         let below = match meta.kind {
             Kind::Folder => Walk::new(&self.0.root, &self.0.stopping).below(to).ok(),
             _ => None,
@@ -406,7 +421,9 @@ impl Vault {
         let mut edits = vec![Edit::Remove(from.clone()), Edit::Remove(to.clone())];
         let below = below.into_iter().flat_map(|scan| scan.entries);
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        let mut taken = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        taken.retain(|entry| !entry.path.is_within(from));
+        changes.extend(gone_below(to, &taken));
         let kind = ChangeKind::Renamed { from: from.clone() };
         changes.push(VaultChange { kind, path: to.clone(), entry: meta.kind });
         self.emit(&changes);
@@ -416,6 +433,22 @@ impl Vault {
     fn look(&self, path: &VaultPath) -> Option<Meta> {
         let (folder, name) = self.0.root.open_parent(path).ok()?;
         folder.stat(Name::new(name.as_str()).ok()?).ok()
+    }
+}
+
+/// Collects what is looked at while a scan is under way, and no longer, however that ends.
+struct Touched<'a>(&'a Mutex<Option<Vec<VaultPath>>>);
+
+impl<'a> Touched<'a> {
+    fn collect(touched: &'a Mutex<Option<Vec<VaultPath>>>) -> Self {
+        *lock(touched) = Some(Vec::new());
+        Self(touched)
+    }
+}
+
+impl Drop for Touched<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
     }
 }
 
@@ -432,6 +465,12 @@ fn other_case(name: &str) -> Option<String> {
 pub(super) fn is_absence(error: &io::Error) -> bool {
     // A folder on the way became a file: what lay in it is gone as well.
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// What was below a folder whose name is another's now, as gone; of the name itself the other is told.
+fn gone_below(path: &VaultPath, taken: &[NewEntry]) -> impl Iterator<Item = VaultChange> {
+    let below = taken.iter().filter(move |entry| entry.path != *path);
+    below.map(|entry| change(ChangeKind::Removed, entry))
 }
 
 pub(super) fn change(kind: ChangeKind, entry: &NewEntry) -> VaultChange {

@@ -31,6 +31,8 @@ mod swaps;
 mod tags;
 mod vault;
 mod watching;
+#[cfg(target_os = "linux")]
+mod watching_together;
 
 #[path = "../support/abilities.rs"]
 mod abilities;

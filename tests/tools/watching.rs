@@ -114,7 +114,7 @@ fn a_flood_of_changes_is_absorbed() {
         fs::write(vault.place.join(format!("{n}.md")), "x").expect("written");
     }
     assert_eq!(notes(&vault).len(), 10_000);
-    // More than the system's queue holds while nobody takes anything: it tells that it lost some.
+    // With whatever is lost where the thread takes less than is told.
     for n in 0..10_000 {
         fs::rename(vault.place.join(format!("{n}.md")), vault.place.join(format!("r{n}.md")))
             .expect("moved");

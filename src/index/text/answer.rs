@@ -14,7 +14,7 @@ use crate::index::search::{
     self, Answer, Limit, Mode, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, Looks, ObsidianSettings, Vault, Watching};
+use crate::vault::{Cancel, Looks, ObsidianSettings, Vault};
 
 /// The newest files, whose columns are asked about one by one: most answers are full before more of
 /// the index is looked at.
@@ -53,7 +53,7 @@ impl Text {
             return Ok(search::read_all(vault, &search));
         }
         inner.vault.settle();
-        if !matches!(inner.vault.watching(), Watching::Events { .. }) {
+        if !inner.vault.is_told_of_changes() {
             inner.look_at_all(&limit);
         }
         inner.catch_up();

@@ -72,19 +72,22 @@ impl Folders {
         }
     }
 
-    fn take_tree(&mut self, folder: &VaultPath) -> Vec<(VaultPath, i32)> {
-        let tree: Vec<(VaultPath, i32)> = self
-            .by_path
-            .iter()
-            .filter(|(path, _)| path.is_within(folder))
-            .map(|(path, watch)| (path.clone(), *watch))
-            .collect();
-        for (path, watch) in &tree {
-            self.by_path.remove(path);
-            self.by_watch.remove(watch);
-        }
-        tree
+    /// Takes out what is watched at `folder` and below it, and what was when it was another.
+    fn take_tree(&mut self, folder: &VaultPath) -> Vec<i32> {
+        let tree = self.by_watch.extract_if(|_, path| path.is_within(folder));
+        let watches = tree.map(|(watch, _)| watch).collect();
+        self.by_path.retain(|path, _| !path.is_within(folder));
+        watches
     }
+}
+
+/// What was moved away, while nobody knows yet where to.
+struct Leaving {
+    /// That of the other end.
+    cookie: u32,
+    path: VaultPath,
+    /// Of a folder, and of those below it: taken out before anything else can come to its name.
+    watches: Option<Vec<i32>>,
 }
 
 impl Events {
@@ -150,7 +153,7 @@ impl Events {
     /// What has been told since the last call. New folders are watched on the way.
     pub fn drain(&self, vault: &Vault) -> Vec<Told> {
         let mut told = Vec::new();
-        let mut leaving: Option<(u32, VaultPath, bool)> = None;
+        let mut leaving: Option<Leaving> = None;
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 32 << 10];
         let mut reader = inotify::Reader::new(self.fd.as_fd(), &mut buffer);
         loop {
@@ -181,26 +184,28 @@ impl Events {
             let is_folder = flags.contains(ReadFlags::ISDIR);
             if flags.contains(ReadFlags::MOVED_FROM) {
                 // A rename within the vault gives both ends next to each other.
-                if let Some((_, path, is_folder)) = leaving.take() {
-                    self.left(&path, is_folder, &mut told);
+                if let Some(leaving) = leaving.take() {
+                    told.push(self.left(vault, leaving));
                 }
                 if !hidden {
-                    leaving = Some((cookie, path, is_folder));
+                    let watches = is_folder.then(|| lock(&self.folders).take_tree(&path));
+                    leaving = Some(Leaving { cookie, path, watches });
                 }
                 continue;
             }
             if flags.contains(ReadFlags::MOVED_TO)
-                && let Some((_, from, _)) = leaving.take_if(|(other, ..)| *other == cookie)
+                && let Some(leaving) = leaving.take_if(|leaving| leaving.cookie == cookie)
             {
                 if hidden {
-                    self.left(&from, is_folder, &mut told);
+                    told.push(self.left(vault, leaving));
                     continue;
                 }
                 if is_folder {
-                    lock(&self.folders).take_tree(&from);
                     self.watch_tree(vault, &path);
+                    // Where two changed places, what has the old name now had it before this event.
+                    self.watch_tree(vault, &leaving.path);
                 }
-                told.push(Told::Renamed(from, path));
+                told.push(Told::Renamed(leaving.path, path));
                 continue;
             }
             if hidden {
@@ -217,8 +222,8 @@ impl Events {
                 false => {}
             }
         }
-        if let Some((_, path, is_folder)) = leaving {
-            self.left(&path, is_folder, &mut told);
+        if let Some(leaving) = leaving {
+            told.push(self.left(vault, leaving));
         }
         if told.contains(&Told::Lost) {
             // A rescan sees all, and watches what came meanwhile.
@@ -227,14 +232,20 @@ impl Events {
         told
     }
 
-    /// Something was moved out of the vault or out of sight.
-    fn left(&self, path: &VaultPath, is_folder: bool, told: &mut Vec<Told>) {
-        if is_folder {
-            for (_, watch) in lock(&self.folders).take_tree(path) {
+    /// Something was moved out of the vault or out of sight. Its name may be that of another by now,
+    /// which is watched, also where it came before this went: two can change places.
+    fn left(&self, vault: &Vault, leaving: Leaving) -> Told {
+        let Leaving { path, watches, .. } = leaving;
+        let Some(watches) = watches else { return Told::Changed(path) };
+        self.watch_tree(vault, &path);
+        for watch in watches {
+            // What has come back has the watch it had.
+            let is_back = lock(&self.folders).by_watch.contains_key(&watch);
+            if !is_back {
                 let _ = inotify::remove_watch(&self.fd, watch);
             }
         }
-        told.push(Told::Changed(path.clone()));
+        Told::NewFolder(path)
     }
 }
 

@@ -10,6 +10,8 @@ mod platform;
 #[cfg(not(target_os = "linux"))]
 #[path = "notify.rs"]
 mod platform;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -214,10 +216,7 @@ impl Vault {
             self.absorb(&std::mem::take(&mut changed));
             match told {
                 Told::Changed(_) => {}
-                Told::NewFolder(path) => {
-                    self.refresh(&path);
-                    self.refresh_tree(&path);
-                }
+                Told::NewFolder(path) => self.look_through(&path),
                 Told::Renamed(from, to) => self.renamed(&from, &to),
                 Told::Lost => {
                     if let Err(error) = self.rescan() {

@@ -1,0 +1,58 @@
+//! Where the system loses what it would tell, and where a scan is given up.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use tempfile::TempDir;
+
+use super::{Told, Watching};
+use crate::vault::{Settings, Vault, lock};
+
+/// A vault that the system tells of, without the thread that takes in what it tells.
+fn listening(folder: &TempDir) -> Vault {
+    let (place, state) = (folder.path().join("vault"), folder.path().join("state"));
+    fs::create_dir(&place).expect("made");
+    fs::create_dir(&state).expect("made");
+    let opened = Vault::open_watched(&place, &state, Settings::default(), &|_| ());
+    opened.expect("opened")
+}
+
+/// More events than the system keeps for one who takes none.
+fn flood(place: &Path) {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("read");
+    let limit: usize = limit.trim().parse().expect("a number");
+    let (one, other) = (place.join("to.md"), place.join("fro.md"));
+    fs::write(&one, "x").expect("written");
+    // Each way is two events.
+    for _ in 0..=limit / 4 {
+        fs::rename(&one, &other).expect("moved");
+        fs::rename(&other, &one).expect("moved");
+    }
+}
+
+#[test]
+fn what_the_system_lost_is_told_as_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = listening(&folder);
+    let events = vault.events().expect("events");
+    fs::write(vault.root().join("a.md"), "x").expect("written");
+    assert!(!events.drain(&vault).contains(&Told::Lost));
+    flood(vault.root());
+    let told = events.drain(&vault);
+    assert!(told == [Told::Lost], "{} are told", told.len());
+    assert!(events.has_none(), "nothing of the flood is left");
+    // It tells again.
+    assert_eq!(vault.watching(), Watching::Events { folders: 1 });
+    fs::remove_file(vault.root().join("a.md")).expect("removed");
+    assert_eq!(events.drain(&vault).len(), 1);
+}
+
+#[test]
+fn a_scan_that_is_given_up_collects_nothing_any_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = listening(&folder);
+    vault.0.stopping.store(true, Ordering::Relaxed);
+    vault.scan_all(&|_| ()).expect("given up");
+    assert_eq!(*lock(&vault.0.touched), None);
+}

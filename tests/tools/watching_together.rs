@@ -1,0 +1,336 @@
+//! Changes that are taken in together: nobody looks until all of it is done, so that every event of it
+//! lies behind what is on the disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+use tempfile::TempDir;
+use vault_steward::index::Index;
+use vault_steward::journal::{self, Journal};
+use vault_steward::note::path::VaultPath;
+use vault_steward::store::Store;
+use vault_steward::vault::{ChangeKind, Settings, Vault, VaultChange, Watching};
+
+use crate::abilities::{Ability, can};
+use crate::vault::{TestVault, temporary_folder};
+
+/// A vault that the system tells of, without the thread that takes in what it tells.
+struct Listening {
+    vault: TestVault,
+    told: Arc<Mutex<Vec<VaultChange>>>,
+    known: BTreeSet<String>,
+    /// Beside the vault, on the same disk.
+    outside: TempDir,
+}
+
+impl Listening {
+    fn new(files: &[(&str, &str)]) -> Self {
+        // So long ago that the text index keeps what they are.
+        let then = SystemTime::now() - Duration::from_secs(3600);
+        let mut vault = TestVault::new(files, |place| {
+            for (path, _) in files {
+                let file = fs::File::options().write(true).open(place.join(path)).expect("opened");
+                file.set_modified(then).expect("set");
+            }
+        });
+        let open = Vault::open_watched;
+        let opened = open(&vault.place, &vault.state, Settings::default(), &|_| ());
+        let opened = opened.expect("opened");
+        let store = Store::at(&vault.state);
+        vault.context.journal = Journal::open(opened.clone(), store, journal::Settings::default());
+        vault.context.index = Index::new(opened.clone());
+        vault.context.vault = opened;
+        let told: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
+        vault.context.vault.subscribe(Box::new({
+            let told = told.clone();
+            move |change| told.lock().expect("whole").push(change.clone())
+        }));
+        let mut listening =
+            Self { vault, told, known: BTreeSet::new(), outside: temporary_folder() };
+        listening.known = listening.catalogue();
+        listening
+    }
+
+    fn catalogue(&self) -> BTreeSet<String> {
+        let catalogue = self.vault.context.vault.catalogue();
+        let entries = catalogue.within(&VaultPath::root());
+        entries.map(|entry| entry.path().to_string()).collect()
+    }
+
+    /// What is known once everything told is taken in: the same as on the disk, and as known to one
+    /// who has only heard what was told of it.
+    #[track_caller]
+    fn settled(&mut self) -> BTreeSet<String> {
+        self.vault.context.vault.settle();
+        let catalogue = self.catalogue();
+        let mut on_disk = BTreeSet::new();
+        list(&self.vault.place, "", &mut on_disk);
+        assert_eq!(catalogue, on_disk, "the catalogue is not the disk");
+        let told = std::mem::take(&mut *self.told.lock().expect("whole"));
+        told.iter().for_each(|change| hear(&mut self.known, change));
+        assert_eq!(self.known, catalogue, "{told:?}");
+        catalogue
+    }
+
+    /// A note made in each folder now is heard of.
+    #[track_caller]
+    fn hears_of(&mut self, folders: &[&str]) {
+        let Watching::Events { folders: watched } = self.vault.context.vault.watching() else {
+            panic!("no events");
+        };
+        // Beside the vault's own.
+        assert_eq!(watched, folders.len() + 1, "{folders:?}");
+        for folder in folders {
+            fs::write(self.vault.place.join(folder).join("heard.md"), "x").expect("written");
+        }
+        let found = self.settled();
+        for folder in folders {
+            assert!(found.contains(&format!("{folder}/heard.md")), "{folder}: {found:?}");
+        }
+    }
+}
+
+/// What a client does with what it is told.
+fn hear(known: &mut BTreeSet<String>, change: &VaultChange) {
+    let path = change.path.as_str();
+    match &change.kind {
+        ChangeKind::Created => drop(known.insert(path.to_owned())),
+        ChangeKind::Modified => assert!(known.contains(path), "{change:?}"),
+        ChangeKind::Removed => drop(known.remove(path)),
+        ChangeKind::Renamed { from } => {
+            let moved = std::mem::take(known).into_iter().map(|one| {
+                let below = one.strip_prefix(from.as_str());
+                let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
+                below.map_or(one.clone(), |below| format!("{path}{below}"))
+            });
+            *known = moved.collect();
+        }
+    }
+}
+
+/// Each has the other's name from then on, at no moment none.
+fn exchange(one: &Path, other: &Path) {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
+}
+
+/// All below a folder but what is hidden.
+fn list(folder: &Path, before: &str, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("listed").flatten() {
+        let name = entry.file_name().into_string().expect("text");
+        if name.starts_with('.') {
+            continue;
+        }
+        let path = format!("{before}{name}");
+        if entry.file_type().expect("known").is_dir() {
+            list(&entry.path(), &format!("{path}/"), found);
+        }
+        found.insert(path);
+    }
+}
+
+/// What is moved out of sight takes its watches along, and not those of what takes its name.
+#[test]
+fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
+    if !can(Ability::InKernel) || !can(Ability::Exchange) {
+        return;
+    }
+    let mut here = Listening::new(&[("notes/sub/a.md", "x"), ("b.md", "x")]);
+    let at = here.vault.place.clone();
+    let outside = here.outside.path().to_owned();
+    fs::create_dir(at.join(".trash")).expect("made");
+
+    // Into the trash, and a new one made.
+    fs::rename(at.join("notes"), at.join(".trash/notes")).expect("moved");
+    fs::create_dir_all(at.join("notes/sub")).expect("made");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub"]);
+
+    // Out of the vault, and another in.
+    fs::create_dir_all(outside.join("other/sub/deep")).expect("made");
+    fs::write(outside.join("other/sub/deep/c.md"), "x").expect("written");
+    fs::rename(at.join("notes"), outside.join("notes")).expect("moved");
+    fs::rename(outside.join("other"), at.join("notes")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub", "notes/sub/deep"]);
+
+    // Out and in again.
+    fs::rename(at.join("notes"), outside.join("away")).expect("moved");
+    fs::rename(outside.join("away"), at.join("notes")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes", "notes/sub", "notes/sub/deep"]);
+
+    // Out, and another event before the next thing that is moved.
+    fs::rename(at.join("notes"), outside.join("away")).expect("moved");
+    fs::write(at.join("b.md"), "longer").expect("written");
+    fs::create_dir(at.join("notes")).expect("made");
+    fs::rename(at.join("b.md"), at.join("notes/b.md")).expect("moved");
+    here.settled();
+    here.hears_of(&["notes"]);
+
+    // Another of outside has changed places with it: that came before this went.
+    fs::create_dir_all(outside.join("other/sub")).expect("made");
+    exchange(&outside.join("other"), &at.join("notes"));
+    here.settled();
+    here.hears_of(&["notes", "notes/sub"]);
+}
+
+/// What changes places in one step is told as two renames, each of which lies behind the disk.
+#[test]
+fn what_changes_places_keeps_both_names() {
+    if !can(Ability::InKernel) || !can(Ability::Exchange) {
+        return;
+    }
+    let mut here = Listening::new(&[
+        ("a.md", "one"),
+        ("b.md", "another"),
+        ("c/sub/c.md", "x"),
+        ("d/sub/d.md", "x"),
+        ("d/deep/d.md", "x"),
+    ]);
+    let at = here.vault.place.clone();
+    let found = |here: &Listening, text: &str| -> Vec<String> {
+        let arguments = json!({ "pattern": text, "output_mode": "files_with_matches" });
+        let found = here.vault.ok("search_files", arguments);
+        let files = found["files"].as_array().expect("a list").iter();
+        files.map(|file| file["path"].as_str().expect("a path").to_owned()).collect()
+    };
+    here.vault.context.index.text.refresh();
+
+    exchange(&at.join("a.md"), &at.join("b.md"));
+    here.settled();
+    assert_eq!(found(&here, "^one$"), ["b.md"]);
+    assert_eq!(found(&here, "^another$"), ["a.md"]);
+
+    exchange(&at.join("c"), &at.join("d"));
+    here.settled();
+    here.hears_of(&["c", "c/sub", "c/deep", "d", "d/sub"]);
+
+    // A file and a folder.
+    exchange(&at.join("a.md"), &at.join("d"));
+    here.settled();
+    here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
+    assert!(found(&here, "^another$").is_empty(), "no note has it");
+
+    // There and back, and what was made under the old name of what was moved.
+    exchange(&at.join("a.md"), &at.join("c"));
+    exchange(&at.join("a.md"), &at.join("c"));
+    fs::rename(at.join("b.md"), at.join("e.md")).expect("moved");
+    fs::write(at.join("b.md"), "new").expect("written");
+    here.settled();
+    here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
+}
+
+/// What was in a folder is gone with it, though only the folder's name is told of.
+#[test]
+fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let mut here = Listening::new(&[
+        ("folder.md/sub/a.md", "within"),
+        ("folder.md/b.md", "within"),
+        ("c.md", "x"),
+    ]);
+    let at = here.vault.place.clone();
+    here.vault.context.index.text.refresh();
+    fs::rename(at.join("folder.md"), here.outside.path().join("away")).expect("moved");
+    fs::write(at.join("folder.md"), "instead").expect("written");
+    here.settled();
+    here.vault.context.index.text.refresh();
+    let (signed, other) = here.vault.context.index.text.known();
+    assert_eq!(signed + other, 2);
+    let arguments = json!({ "pattern": "within|instead", "output_mode": "count" });
+    let found = here.vault.ok("search_files", arguments);
+    assert_eq!(found["files"][0]["path"], "folder.md", "{found}");
+    assert_eq!(found["searched"], 2, "{found}");
+
+    // And back.
+    fs::remove_file(at.join("folder.md")).expect("removed");
+    fs::rename(here.outside.path().join("away"), at.join("folder.md")).expect("moved");
+    here.settled();
+    here.hears_of(&["folder.md", "folder.md/sub"]);
+}
+
+/// What the system told is dropped with what it lost: a scan that then fails leaves nobody told.
+#[test]
+fn a_search_after_a_scan_that_failed_trusts_nothing() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let here = Listening::new(&[("a.md", "old"), ("b.md", "old"), ("c.md", "old")]);
+    let Listening { vault, outside, .. } = &here;
+    vault.context.index.text.refresh();
+    assert_eq!(vault.context.index.text.known(), (3, 0));
+    let found = |text: &str| -> Vec<String> {
+        let arguments = json!({ "pattern": text, "output_mode": "files_with_matches" });
+        let found = vault.ok("search_files", arguments);
+        let files = found["files"].as_array().expect("a list").iter();
+        let mut paths: Vec<String> =
+            files.map(|file| file["path"].as_str().expect("a path").to_owned()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(found("old"), ["a.md", "b.md", "c.md"]);
+    assert!(vault.context.vault.is_told_of_changes());
+    // The vault's folder went and came back, in a folder that cannot be found by its name meanwhile:
+    // what else was told is dropped for a scan, which finds no vault.
+    let (above, away) = (vault.place.parent().expect("a folder"), outside.path().join("away"));
+    fs::rename(above, &away).expect("moved");
+    fs::write(away.join("Vault/a.md"), "new and longer").expect("written");
+    fs::remove_file(away.join("Vault/b.md")).expect("removed");
+    fs::rename(away.join("Vault"), away.join("Other")).expect("moved");
+    fs::rename(away.join("Other"), away.join("Vault")).expect("moved");
+    vault.context.vault.settle();
+    let warnings = vault.context.vault.status().warnings;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    fs::rename(&away, above).expect("moved back");
+    assert_eq!(found("new"), ["a.md"]);
+    assert_eq!(found("old"), ["c.md"]);
+    // Until one that succeeds.
+    assert!(!vault.context.vault.is_told_of_changes());
+    vault.context.vault.rescan().expect("scanned");
+    assert!(vault.context.vault.is_told_of_changes());
+    fs::write(vault.place.join("b.md"), "new").expect("written");
+    assert_eq!(found("new"), ["a.md", "b.md"]);
+}
+
+/// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,
+/// which knows of no renames.
+#[test]
+fn what_is_lost_in_a_flood_is_found() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let files: Vec<(String, &str)> = (0..100).map(|n| (format!("{n}.md"), "x")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    let mut here = Listening::new(&files);
+    let at = here.vault.place.clone();
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("read");
+    let limit: usize = limit.trim().parse().expect("a number");
+    fs::write(at.join("to.md"), "x").expect("written");
+    // Each way is two events.
+    for _ in 0..=limit / 4 {
+        fs::rename(at.join("to.md"), at.join("fro.md")).expect("moved");
+        fs::rename(at.join("fro.md"), at.join("to.md")).expect("moved");
+    }
+    for n in 0..100 {
+        fs::rename(at.join(format!("{n}.md")), at.join(format!("r{n}.md"))).expect("moved");
+    }
+    fs::create_dir_all(at.join("New/deep")).expect("made");
+    here.vault.context.vault.settle();
+    let count = |kind: &ChangeKind| {
+        let told = here.told.lock().expect("whole");
+        told.iter().filter(|change| change.kind == *kind).count()
+    };
+    assert_eq!((count(&ChangeKind::Removed), count(&ChangeKind::Created)), (100, 103));
+    assert_eq!(here.told.lock().expect("whole").len(), 203);
+    assert!(here.vault.context.vault.is_told_of_changes());
+    let found = here.settled();
+    assert_eq!(found.len(), 103);
+    here.hears_of(&["New", "New/deep"]);
+}
