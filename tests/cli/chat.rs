@@ -217,6 +217,33 @@ fn what_was_said_before_a_failure_is_on_stdout_whole() {
 }
 
 #[test]
+fn a_model_whose_provider_is_spelt_wrongly_is_passed_over() {
+    let place = Place::new(vec![says(WIRE, "I am m.")]);
+    let file = place.home.config_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("[\"work/m\"]", "[\"wrok/m\", \"work/m\"]")).unwrap();
+    let run = |arguments: &[&str]| place.home.run_in(&place.vault, arguments);
+    // Asked, the daemon looks at the file.
+    let held = run(&["config", "get", "models.chain"]).expect(0).stdout;
+    assert_eq!(held, "[\"wrok/m\",\"work/m\"]\n");
+    assert_eq!(place.chat(&["who are you?"]).expect(0).stdout, "I am m.\n");
+
+    let checked = run(&["config", "check"]).expect(2).stderr;
+    assert!(checked.contains("names `wrok/m`: there is no provider `wrok`"), "{checked}");
+    assert!(checked.contains("vllm, work"), "{checked}");
+    let doctor = run(&["doctor"]).stdout;
+    assert!(doctor.contains("`wrok/m` is not asked: there is no provider"), "{doctor}");
+    let refused = run(&["config", "set", "models.chain", "[\"nope/x\", \"work/m\"]"]).expect(2);
+    assert!(refused.stderr.contains("there is no provider `nope`"), "{refused:?}");
+    assert!(refused.stderr.contains("hint: there are anthropic, "), "{refused:?}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("[\"wrok/m\", \"work/m\"]"));
+    // What stands there keeps nobody from putting another one first.
+    run(&["config", "set", "models.chain", "[\"work/two\", \"wrok/m\"]"]).expect(0);
+    run(&["config", "set", "models.chain", "[\"work/two\"]"]).expect(0);
+    run(&["config", "check"]).expect(0);
+}
+
+#[test]
 fn without_a_model_the_command_fails_and_says_what_to_do() {
     let home = Home::new();
     let vault = home.vault("Notes");

@@ -92,6 +92,7 @@ fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &
         None => global.vault.clone().map(|path| (path, vaults::Origin::Flag)),
     };
 
+    places::models(&config, checks);
     places::keyring(&config, environment, checks);
     let known = obsidian::known_vaults(environment);
     for (list, reason) in &known.faults {
