@@ -152,13 +152,14 @@ impl Kept<'_> {
             return Ok(answer);
         }
         let session = self.session;
+        let config = session.config()?;
         let state = session.folders.prepare(self.root)?;
         let _lock = match changes {
             false => None,
             true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
         };
         let store = Store::at(&state);
-        let conversations = daemon::kept_conversations(store, &session.settings.config);
+        let conversations = daemon::kept_conversations(store, config);
         let folder = self.root.to_string_lossy().into_owned();
         work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
     }

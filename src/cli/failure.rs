@@ -27,7 +27,7 @@ pub const NO_VAULT: u8 = 4;
 pub const NO_MODEL: &str = "no_model";
 
 /// Why a command failed, for a person and for a program.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// The exit code.
     pub exit: u8,
