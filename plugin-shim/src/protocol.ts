@@ -1297,6 +1297,11 @@ export type PromptResultVaultMeta = {
   answer: string,
   /** Whether that is a question that waits for an answer. */
   waiting: boolean,
+  /**
+   * No model was asked, since none is configured or none of those can be: `answer` is the steward's
+   * own word on what to do. Left out where one was.
+   */
+  noModel?: boolean,
 };
 
 /** What a client of this protocol adds to a message. */

@@ -89,7 +89,8 @@ pub struct Answered {
     pub reason: Option<Reason>,
     /// Why, for people; may be empty.
     pub words: String,
-    /// The kind of the model's failure, where that is why.
+    /// The kind of the model's failure, where that is why. With [`Reason::Done`]: there was no model to
+    /// ask, and the answer says so.
     pub cause: Option<ErrorKind>,
     /// What can be done about it.
     pub hint: Option<String>,

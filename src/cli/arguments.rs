@@ -242,9 +242,19 @@ pub struct LogArguments {
     /// Only changes since then: a date, a date and time, or an age such as 2h, 3d, 1w
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// Change sets shown at most
+    /// Change sets shown at most, up to 200
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=200))]
     pub limit: u32,
+    /// Only change sets with a smaller number than this: what is older
+    #[arg(long, value_name = "N")]
+    pub before: Option<u64>,
+    /// Only this change set, with all its changes, a hundred at once
+    #[arg(long, value_name = "N", conflicts_with_all = ["path", "since", "before", "limit"])]
+    pub change_set: Option<u64>,
+    /// The first change shown of that set, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "change_set")]
+    pub first_change: u64,
 }
 
 /// Of `undo`.

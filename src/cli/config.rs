@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::settings::{self, Place};
 use crate::config::{Environment, file, folders, init, layers};
+use crate::llm::setup;
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
 ///
@@ -58,6 +59,13 @@ pub fn run(
         ConfigAction::Check => {
             let settings = layers::load(&flags, &environment, &folders)?;
             settings.notices.iter().for_each(|notice| output.notice(notice));
+            if let Some((model, fault)) = setup::faults(&settings.config.models).into_iter().next()
+            {
+                let file = settings.file.display();
+                let message = format!("{file}: `models.chain` names `{model}`: {fault}");
+                let code = "invalid_config".to_owned();
+                return Err(Failure { code, ..Failure::usage(message, fault.hint()) });
+            }
             if output.json() {
                 let (path, exists) = (&settings.file, settings.file_exists);
                 output.json_value(&json!({

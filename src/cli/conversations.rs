@@ -152,13 +152,14 @@ impl Kept<'_> {
             return Ok(answer);
         }
         let session = self.session;
+        let config = session.config()?;
         let state = session.folders.prepare(self.root)?;
         let _lock = match changes {
             false => None,
             true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
         };
         let store = Store::at(&state);
-        let conversations = daemon::kept_conversations(store, &session.settings.config);
+        let conversations = daemon::kept_conversations(store, config);
         let folder = self.root.to_string_lossy().into_owned();
         work(&KeptConversations::new(conversations, folder), params.clone()).map_err(failed)
     }
@@ -176,6 +177,14 @@ impl Kept<'_> {
             whole.more = next.more;
         }
         Ok(whole)
+    }
+
+    /// The one that goes on: where the next message goes. None where that begins another.
+    fn current(&self) -> Option<String> {
+        // What was said in it is not needed.
+        let after = u64::from(u32::MAX);
+        let params = ConversationParams { after, ..ConversationParams::default() };
+        self.page(&params).ok().map(|found| found.conversation.session_id)
     }
 
     fn page(&self, params: &ConversationParams) -> Result<ConversationResult, Failure> {
@@ -207,9 +216,10 @@ fn list(kept: &Kept<'_>, limit: usize, output: &Output) -> Result<ExitCode, Fail
     } else if listed.is_empty() {
         output.text("there are no conversations yet")?;
     } else {
+        let current = kept.current();
         let row = |one: &ConversationInfo| {
-            let title = one.title.as_deref().unwrap_or("(goes on)");
-            vec![one.session_id.clone(), short(&one.last_active), state(one), title.to_owned()]
+            let title = title(one, current.as_deref()).to_owned();
+            vec![one.session_id.clone(), short(&one.last_active), state(one), title]
         };
         output.text(&output.table(&listed.iter().map(row).collect::<Vec<_>>()))?;
     }
@@ -233,7 +243,7 @@ fn show(
         one.session_id,
         short(&one.began),
         state(one),
-        one.title.as_deref().unwrap_or("(goes on)")
+        title(one, kept.current().as_deref())
     )];
     lines.extend(one.summary.clone());
     if whole.branches.len() > 1 {
@@ -273,9 +283,10 @@ fn search(kept: &Kept<'_>, text: &str, limit: u32, output: &Output) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Vec::new();
+    let current = kept.current();
     for found in &result.found {
         let one = &found.conversation;
-        let title = one.title.as_deref().unwrap_or("(goes on)");
+        let title = title(one, current.as_deref());
         lines.push(format!("{}  {}  {title}", one.session_id, short(&one.last_active)));
         lines.extend(found.places.iter().map(|place| {
             format!("    [{}] {}: {}", place.item, note::who(place), visible(&place.text))
@@ -354,7 +365,7 @@ fn delete(
     let found = ask(true)?;
     let question = || match (id, &found.title) {
         (Some(id), Some(title)) => format!("delete conversation {id} “{title}” for good?"),
-        (Some(id), None) => format!("delete conversation {id}, which goes on, for good?"),
+        (Some(id), None) => format!("delete conversation {id}, which has no title yet, for good?"),
         (None, _) => format!("delete {} for good?", conversations(found.conversations)),
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
@@ -426,6 +437,12 @@ fn cost(used: &UsageInfo) -> String {
 
 fn conversations(number: u64) -> String {
     if number == 1 { "1 conversation".to_owned() } else { format!("{number} conversations") }
+}
+
+/// What it is called, or how it stands where it has no name.
+fn title<'a>(one: &'a ConversationInfo, current: Option<&str>) -> &'a str {
+    let unnamed = if current == Some(&one.session_id) { "(goes on)" } else { "(no title yet)" };
+    one.title.as_deref().unwrap_or(unnamed)
 }
 
 fn state(one: &ConversationInfo) -> String {

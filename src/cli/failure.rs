@@ -23,8 +23,11 @@ pub const ALREADY_RUNNING: u8 = 3;
 /// No vault was found.
 pub const NO_VAULT: u8 = 4;
 
+/// The code of a message that no model was asked.
+pub const NO_MODEL: &str = "no_model";
+
 /// Why a command failed, for a person and for a program.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// The exit code.
     pub exit: u8,
@@ -48,6 +51,11 @@ impl Failure {
             hint: Some(hint.into()),
             data: None,
         }
+    }
+
+    /// No model could be asked; `words` say what to do.
+    pub fn no_model(words: String) -> Self {
+        Self { hint: None, ..Self::other(NO_MODEL, words, "") }
     }
 
     /// Wrong arguments.

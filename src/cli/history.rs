@@ -23,7 +23,38 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
     if let Some(since) = &log.since {
         arguments["since"] = json!(since);
     }
+    if let Some(before) = log.before {
+        arguments["before"] = json!(before);
+    }
+    if let Some(set) = log.change_set {
+        arguments["change_set"] = json!(set);
+        arguments["first_change"] = json!(log.first_change);
+    }
     answer(session, "list_changes", arguments, output)
+}
+
+/// What a tool says of how to go on, in the words of the command line; all else as it is.
+fn in_own_words(text: &str) -> String {
+    text.lines()
+        .map(|line| line_in_own_words(line).unwrap_or_else(|| line.to_owned()))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The lines of [`in_own_words`]. Those of a note in a diff are indented further, so that none of them is
+/// taken for one.
+fn line_in_own_words(line: &str) -> Option<String> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    if let Some(before) = line.strip_prefix("[older ones with before: ") {
+        let before = number(before.strip_suffix(']')?)?;
+        return Some(format!("[older ones with --before {before}]"));
+    }
+    let (rest, place) = line.strip_prefix("    and ")?.split_once("; ")?;
+    let (set, first) = place.split_once("change_set: ")?.1.split_once(", first_change: ")?;
+    let first = first.strip_suffix(" shows them").unwrap_or(first);
+    let (set, first) = (number(set)?, number(first)?);
+    let command = format!("steward log --change-set {set} --first-change {first}");
+    Some(format!("    and {rest}; `{command}` shows them"))
 }
 
 /// Takes a change set back, or one change.
@@ -87,7 +118,7 @@ fn agreed(
     if output.json() {
         output.json_value(&answer.data)?
     } else {
-        output.text(&answer.text)?
+        output.text(&in_own_words(&answer.text))?
     };
     Ok(ExitCode::SUCCESS)
 }

@@ -94,7 +94,7 @@ fn remove(
 ) -> Result<ExitCode, Failure> {
     // Also for a provider that the settings no longer know.
     if !crate::llm::settings::is_name(name) {
-        let unknown = setup::SetupError::Unknown { name: name.to_owned() };
+        let unknown = setup::unknown(&session.settings.config.models, name);
         return Err(KeyError::from(unknown).into());
     }
     let removed = match from_keyring {

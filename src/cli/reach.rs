@@ -101,6 +101,7 @@ pub fn here<T>(
     changes: bool,
     work: impl FnOnce(&Context) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    let config = session.config()?;
     let state = session.folders.prepare(root)?;
     // Reading needs no lock; two writers would each work on a catalogue that the other changes.
     let lock = match changes {
@@ -108,7 +109,7 @@ pub fn here<T>(
         true => Some(daemon::lock(&session.folders, root, &state, PATIENCE)?),
     };
     let progress = Progress::new();
-    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    let context = daemon::open(root, &state, config, &|n| progress.seen(n))?;
     drop(progress);
     if lock.is_some() {
         daemon::recover(&context)?;
@@ -196,7 +197,7 @@ fn directly(
     let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
     here(session, root, changes, |context| {
         let state = session.folders.prepare(root)?;
-        let calls = daemon::calls(context.clone(), &state, &session.settings.config);
+        let calls = daemon::calls(context.clone(), &state, session.config()?);
         let request = Request {
             tool: name.to_owned(),
             arguments: Value::Object(arguments.clone()),

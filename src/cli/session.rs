@@ -6,7 +6,6 @@ use super::arguments::{Command, Global};
 use super::failure::Failure;
 use super::logging::{self, Log};
 use super::output::Output;
-use crate::config::Environment;
 use crate::config::folders::{self, Folders};
 use crate::config::layers::{self, Flags, Settings};
 use crate::config::live::Live;
@@ -14,6 +13,7 @@ use crate::config::log::Level;
 use crate::config::obsidian::{self, KnownVaults};
 use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
+use crate::config::{Config, ConfigError, Environment};
 
 /// What every command needs to know first.
 #[derive(Debug)]
@@ -24,6 +24,9 @@ pub struct Session {
     pub folders: Folders,
     /// The settings that hold.
     pub settings: Settings,
+    /// What is wrong with the settings file. Then `settings` are the defaults, with which nothing but the
+    /// running daemon may be asked: it goes by what it read before.
+    pub fault: Option<Failure>,
     /// What the flags say about settings.
     pub flags: Flags,
     /// The log.
@@ -41,7 +44,16 @@ impl Session {
         let environment = Environment::of_process();
         let folders = folders::folders(&environment)?;
         let flags = global.flags(command);
-        let settings = layers::load(&flags, &environment, &folders)?;
+        let (settings, fault) = match layers::load(&flags, &environment, &folders) {
+            Ok(settings) => (settings, None),
+            Err(error @ ConfigError::Fault { .. }) if asks_daemon(command) => {
+                match layers::remains(&flags, &environment, &folders) {
+                    Some(settings) => (settings, Some(Failure::from(error))),
+                    None => return Err(error.into()),
+                }
+            }
+            Err(error) => return Err(error.into()),
+        };
         let usual = match command {
             Command::Serve(_) => Level::Info,
             _ => Level::Warn,
@@ -52,7 +64,30 @@ impl Session {
         for (list, reason) in &known.faults {
             tracing::warn!(list = %list.display(), reason, "could not use Obsidian's list of vaults");
         }
-        Ok(Self { environment, folders, settings, flags, log, known })
+        let mut session = Self { environment, folders, settings, fault, flags, log, known };
+        if let Some(fault) = session.fault.take() {
+            let served = session.choose().ok().filter(|one| session.running(&one.root).is_some());
+            if served.is_none() && !matches!(command, Command::Status | Command::Token(_)) {
+                return Err(fault);
+            }
+            output.notice(&format!(
+                "the settings file is wrong and changes nothing: {}",
+                fault.message
+            ));
+            session.fault = Some(fault);
+        }
+        Ok(session)
+    }
+
+    /// The settings to work by in this process.
+    ///
+    /// # Errors
+    /// The file is wrong, so that nobody knows them.
+    pub fn config(&self) -> Result<&Config, Failure> {
+        match &self.fault {
+            Some(fault) => Err(fault.clone()),
+            None => Ok(&self.settings.config),
+        }
     }
 
     /// The vault that is meant, quietly.
@@ -84,4 +119,19 @@ impl Session {
         let (flags, environment) = (self.flags.clone(), self.environment.clone());
         Live::new(self.settings.clone(), named, flags, environment)
     }
+}
+
+/// Whether a command can be answered by the running daemon alone, whatever the settings file says by now.
+fn asks_daemon(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Status
+            | Command::Token(_)
+            | Command::Call(_)
+            | Command::Chat(_)
+            | Command::Log(_)
+            | Command::Undo(_)
+            | Command::Restore(_)
+            | Command::Open(_)
+    )
 }

@@ -54,11 +54,11 @@ impl Place {
     /// What the daemon of the vault says that would be chosen here, where it goes by this file.
     fn daemon(&self) -> Result<Option<SettingsGetResult>, Failure> {
         let known = obsidian::known_vaults(&self.environment);
-        let loaded = layers::load(&self.flags, &self.environment, &self.folders).ok();
-        let named = match loaded {
-            Some(settings) => settings.vault,
-            None => self.flags.vault.clone().map(|path| (path, vaults::Origin::Flag)),
-        };
+        let (flags, environment, folders) = (&self.flags, &self.environment, &self.folders);
+        let loaded = layers::load(flags, environment, folders).ok();
+        let loaded = loaded.or_else(|| layers::remains(flags, environment, folders));
+        let Some(settings) = loaded else { return Ok(None) };
+        let named = settings.vault;
         let Ok(choice) = vaults::choose(named, &self.environment, &known) else { return Ok(None) };
         let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
             return Ok(None);

@@ -50,11 +50,17 @@ fn text(running: &Running, status: &StatusResult) -> String {
         Watching::Polling { seconds, reason } => format!("looking every {seconds} s ({reason})"),
         Watching::Off => "off".to_owned(),
     };
+    // Links of notes are another thing: `steward links`.
+    let symbolic = match vault.links {
+        0 => String::new(),
+        1 => ", 1 symbolic link".to_owned(),
+        links => format!(", {links} symbolic links"),
+    };
     let mut lines = vec![
         format!("vault     {}", vault.path),
         format!(
-            "holds     {} notes, {} files, {} folders, {} links",
-            vault.notes, vault.files, vault.folders, vault.links
+            "holds     {} notes, {} files, {} folders{symbolic}",
+            vault.notes, vault.files, vault.folders
         ),
         format!("address   ws://127.0.0.1:{}/v1", running.port),
         format!(

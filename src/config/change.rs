@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::edit::{self, EditError};
 use super::file::{self, ConfigError};
 use super::keys;
+use crate::llm::setup;
 
 /// Why a setting was not changed; the file is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,8 @@ pub enum ChangeError {
         value: Value,
         /// Why not.
         reason: String,
+        /// What it can be.
+        hint: Option<String>,
     },
     /// The file as it is cannot be changed.
     #[error("could not change `{}`: {source}", path.display())]
@@ -69,7 +72,8 @@ impl ChangeError {
             Self::Edit { .. } => Some("mend it with an editor first".to_owned()),
             Self::Raced(_) => Some("look at it, then try again".to_owned()),
             Self::Unreadable(error) => error.hint(),
-            Self::Invalid { .. } | Self::Unwritable { .. } => None,
+            Self::Invalid { hint, .. } => hint.clone(),
+            Self::Unwritable { .. } => None,
         }
     }
 }
@@ -92,8 +96,11 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     let text = std::str::from_utf8(before.as_deref().unwrap_or_default());
     let refused = |source| ChangeError::Edit { path: path.to_path_buf(), source };
     let text = text.map_err(|_| refused(EditError::NotToml("it is not UTF-8 text".to_owned())))?;
-    let invalid =
-        |reason| ChangeError::Invalid { name: name.to_owned(), value: value.clone(), reason };
+    let invalid_with = |reason, hint| {
+        let (name, value) = (name.to_owned(), value.clone());
+        ChangeError::Invalid { name, value, reason, hint }
+    };
+    let invalid = |reason| invalid_with(reason, None);
     let edited = edit::set(text, section, key, value).map_err(|error| match error {
         EditError::Value(_) => invalid(error.to_string()),
         error => refused(error),
@@ -101,10 +108,19 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     if edited == text {
         return Ok(false);
     }
-    file::parse(edited.as_bytes(), path).map_err(|error| match error {
+    let now = file::parse(edited.as_bytes(), path).map_err(|error| match error {
         ConfigError::Fault { message, .. } => invalid(message),
         error => invalid(error.to_string()),
     })?;
+    if name == "models.chain" {
+        // What stood there before does not keep anybody from choosing another model.
+        let was = file::parse(text.as_bytes(), path).unwrap_or_default().config.models.chain;
+        let faults = setup::faults(&now.config.models);
+        let fault = faults.into_iter().find(|(model, _)| !was.iter().any(|one| one == model));
+        if let Some((_, fault)) = fault {
+            return Err(invalid_with(fault.to_string(), Some(fault.hint())));
+        }
+    }
     let unwritable = |source| ChangeError::Unwritable { path: path.to_path_buf(), source };
     if let Some(folder) = real.parent() {
         std::fs::create_dir_all(folder).map_err(unwritable)?;

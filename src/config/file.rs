@@ -202,6 +202,36 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     Ok(loaded)
 }
 
+/// Which vault a file names that [`parse`] refuses; nothing else of it counts. `None` where that cannot be
+/// told, since what cannot be read may be what names it.
+pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
+    let text = std::str::from_utf8(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()?;
+    let (readable, rest) = match DeTable::parse(text) {
+        Ok(_) => (text, ""),
+        Err(error) => {
+            let before = text.get(..error.span()?.start)?;
+            text.split_at(before.rfind('\n').map_or(0, |end| end + 1))
+        }
+    };
+    let table = DeTable::parse(readable).ok()?.into_inner();
+    let named = table.get("vault").and_then(|vault| match vault.get_ref() {
+        DeValue::Table(section) => section.get("path"),
+        _ => Some(vault),
+    });
+    let mut loaded = Loaded::default();
+    match named {
+        Some(named) => {
+            let DeValue::String(name) = named.get_ref() else { return None };
+            let source = Source { text: readable, path };
+            loaded.config.path = Some(source.named(name, named.span()).ok()?);
+            loaded.given.push("vault.path".to_owned());
+        }
+        None if rest.contains("vault") || rest.contains("path") => return None,
+        None => {}
+    }
+    Some(loaded)
+}
+
 /// The names that may stand at the top of the file.
 const SECTIONS: &[&str] = &[
     "vault",

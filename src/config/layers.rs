@@ -87,6 +87,18 @@ pub fn load(
     lay(loaded, path, flags, environment)
 }
 
+/// What holds where [`load`] refuses the file: flags and environment over the defaults, and the vault that
+/// the file names. `None` where it cannot be told which vault is meant.
+pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> Option<Settings> {
+    let (path, _) = which_file(flags, environment, folders);
+    let loaded = file::bytes(&path).ok().and_then(|bytes| file::remains(&bytes, &path));
+    let is_named = flags.vault.is_some() || environment.get("STEWARD_VAULT").is_some();
+    if loaded.is_none() && !is_named {
+        return None;
+    }
+    lay(Some(loaded.unwrap_or_default()), path, flags, environment).ok()
+}
+
 /// Lays environment and flags over what the file at `path` says; `None` where there is none.
 ///
 /// # Errors

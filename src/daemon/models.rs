@@ -153,6 +153,9 @@ impl ChosenModels {
         let settings = &state.settings;
         state.keys = self.keys(settings);
         state.known = known(settings);
+        for (model, fault) in setup::faults(settings) {
+            tracing::warn!(model, %fault, "this model is not asked");
+        }
         let made: Result<Option<Chain>, KeyError> = setup::chain(settings, |known| self.key(known));
         (state.chosen, state.problem) = match made {
             Ok(chain) => {

@@ -200,7 +200,7 @@ async fn place(agent: &Agent, received: Received, answered: Teller) {
 }
 
 fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {
-    let Answered { conversation, turn, reason, words, hint, answer, .. } = answered;
+    let Answered { conversation, turn, reason, words, cause, hint, answer } = answered;
     let detail = json!({ "sessionId": conversation.to_string(), "turn": turn.to_string() });
     let Some(reason) = reason else {
         let text = "the steward ended in the middle of the turn";
@@ -220,6 +220,7 @@ fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {
         turn: turn.to_string(),
         answer,
         waiting: reason == Reason::Waiting,
+        no_model: reason == Reason::Done && cause.is_some(),
     };
     Ok(SessionPromptResult { stop_reason, meta: PromptResultMeta { vault } })
 }

@@ -96,6 +96,8 @@ pub enum SetupError {
     Unknown {
         /// The name.
         name: String,
+        /// Those that there are.
+        known: Vec<String>,
     },
     /// The settings do not say all that is needed.
     #[error("the provider `{name}` needs `{key}` in the settings")]
@@ -119,10 +121,10 @@ impl SetupError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Unknown { name } => format!(
-                "built in are {}; others need `[models.providers.{name}]` with `wire` and \
-                 `base_url` in the settings",
-                built_in().collect::<Vec<_>>().join(", ")
+            Self::Unknown { name, known } => format!(
+                "there are {}; others need `[models.providers.{name}]` with `wire` and `base_url` \
+                 in the settings",
+                known.join(", ")
             ),
             Self::Incomplete { name, .. } | Self::Address { name, .. } => {
                 format!("see `[models.providers.{name}]` in the settings")
@@ -136,6 +138,24 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|provider| provider.name)
 }
 
+/// There is no provider `name`.
+pub fn unknown(settings: &Settings, name: &str) -> SetupError {
+    let mut known: Vec<String> = built_in().map(str::to_owned).collect();
+    let own = settings.providers.keys().filter(|own| !known.contains(own)).cloned();
+    let own: Vec<String> = own.collect();
+    known.extend(own);
+    SetupError::Unknown { name: name.to_owned(), known }
+}
+
+/// The models of the chain that cannot be asked as the settings are, and why; the others are asked.
+pub fn faults(settings: &Settings) -> Vec<(&str, SetupError)> {
+    let fault = |reference: &'_ String| {
+        let (name, _) = parted(reference)?;
+        provider(settings, name).err()
+    };
+    settings.chain.iter().filter_map(|one| Some((one.as_str(), fault(one)?))).collect()
+}
+
 /// The provider `name`.
 ///
 /// # Errors
@@ -144,7 +164,7 @@ pub fn provider(settings: &Settings, name: &str) -> Result<Known, SetupError> {
     let own = settings.providers.get(name).cloned();
     let built_in = BUILT_IN.iter().find(|provider| provider.name == name);
     if own.is_none() && built_in.is_none() {
-        return Err(SetupError::Unknown { name: name.to_owned() });
+        return Err(unknown(settings, name));
     }
     let own = own.unwrap_or_default();
     let incomplete = |key| SetupError::Incomplete { name: name.to_owned(), key };
@@ -178,10 +198,11 @@ pub fn configured(settings: &Settings) -> Vec<String> {
 }
 
 /// The chain that the settings name; `None` where they name none. `key` looks for a provider's key;
-/// a model without one that needs it fails when it is asked, so that others can answer.
+/// a model without one that needs it fails when it is asked, so that others can answer. For the same
+/// reason one whose provider cannot be ([`faults`]) is left out, unless there is no other.
 ///
 /// # Errors
-/// [`SetupError`], or what `key` says.
+/// [`SetupError`] of the first one where all are such; what `key` says.
 pub fn chain<E: From<SetupError>>(
     settings: &Settings,
     mut key: impl FnMut(&Known) -> Result<Option<Key>, E>,
@@ -190,13 +211,17 @@ pub fn chain<E: From<SetupError>>(
     let connections = Connections::new(&limits);
     let mut links: Vec<Arc<dyn Provider>> = Vec::new();
     for (name, model) in settings.chain.iter().filter_map(|reference| parted(reference)) {
-        let known = provider(settings, name)?;
+        // See `faults`.
+        let Ok(known) = provider(settings, name) else { continue };
         let service = known.service(key(&known)?);
         let facts = Facts::of(known.wire, model, &settings.facts);
         links.push(Arc::new(Endpoint::new(&service, model, facts, limits, &connections)));
     }
     if links.is_empty() {
-        return Ok(None);
+        return match faults(settings).into_iter().next() {
+            Some((_, fault)) => Err(fault.into()),
+            None => Ok(None),
+        };
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     Ok(Some(Chain::new(links, settings.patience(), clock)))

@@ -163,6 +163,11 @@ pub struct PromptResultVaultMeta {
     pub answer: String,
     /// Whether that is a question that waits for an answer.
     pub waiting: bool,
+    /// No model was asked, since none is configured or none of those can be: `answer` is the steward's
+    /// own word on what to do. Left out where one was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub no_model: bool,
 }
 
 /// Stops the turn of a conversation, whoever began it.

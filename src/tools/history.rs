@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Context;
-use super::text_file::local_short;
+use super::text_file::{count, local_short};
 use crate::journal::{Action, ListedChange, ListedSet, SetKind, TrashItem};
 use crate::note::path::VaultPath;
 
@@ -108,6 +108,14 @@ pub(super) fn headline(set: &ListedSet) -> String {
     let time = local_short(nanoseconds(set));
     let who = if who.is_empty() { "-" } else { &who };
     format!("{}  {time}  {who}  {}{undone}", set.id, set.title)
+}
+
+/// Of a change set whose first `skipped` changes were shown before: how many are left after those that
+/// [`data`] shows now, in words, and the first of them.
+pub(super) fn rest(set: &ListedSet, skipped: usize) -> Option<(String, usize)> {
+    let shown = skipped + MAX_CHANGES;
+    let rest = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0)?;
+    Some((format!("{} more", count(rest, "change")), shown + 1))
 }
 
 /// `17.2 moved a.md to b.md`.

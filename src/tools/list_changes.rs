@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
-use super::text_file::{count, shown};
+use super::text_file::shown;
 use super::{Answer, Context, Tier, Tool, ToolError, when};
 use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
 use crate::note::code::ErrorCode;
@@ -107,13 +107,10 @@ impl Tool for ListChanges {
                     lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
                 }
             }
-            let shown = skipped + history::MAX_CHANGES;
-            if let Some(rest) = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0) {
+            if let Some((rest, from)) = history::rest(set, skipped) {
+                let id = set.id;
                 lines.push(format!(
-                    "    and {} more; go on with change_set: {}, first_change: {}",
-                    count(rest, "change"),
-                    set.id,
-                    shown + 1
+                    "    and {rest}; go on with change_set: {id}, first_change: {from}"
                 ));
             }
             change_sets.push(data);

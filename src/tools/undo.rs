@@ -81,6 +81,9 @@ impl Tool for Undo {
         if let Some(listed) = &listed {
             let shown = listed.changes.iter().take(history::MAX_CHANGES);
             lines.extend(shown.map(|change| format!("    {}", history::line(change))));
+            lines.extend(history::rest(listed, 0).map(|(rest, from)| {
+                format!("    and {rest}; list_changes with change_set: {set}, first_change: {from} shows them")
+            }));
         }
         lines.extend(links.text(false));
         lines.extend(undone.notes.iter().cloned());

@@ -187,8 +187,87 @@ fn a_stream_that_breaks_off_is_told_and_asked_for_again() {
     let cut = Answer::steps(vec![Step::Bytes(half.into_bytes()), Step::Cut]);
     let place = Place::new(vec![cut, says(WIRE, "Five grams.")]);
     let run = place.chat(&["how much salt?"]).expect(0);
-    assert!(run.stdout.ends_with("Five grams.\n"), "{run:?}");
+    assert_eq!(run.stdout, "Five grams.\n", "what broke off is in no pipe");
     assert!(run.stderr.contains("counts for nothing"), "{run:?}");
+}
+
+#[test]
+fn an_answer_that_never_ends_is_not_on_stdout() {
+    let cut = || {
+        let half = body(WIRE, &[Piece::Text("half an ans")]);
+        let half = half.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
+        Answer::steps(vec![Step::Bytes(half.into_bytes()), Step::Cut])
+    };
+    let place = Place::new((0..8).map(|_| cut()).collect());
+    let run = place.chat(&["how much salt?"]).expect(1);
+    assert_eq!(run.stdout, "", "{run:?}");
+    assert!(run.stderr.contains("half an ans\n") && run.stderr.contains("error: "), "{run:?}");
+}
+
+#[test]
+fn what_was_said_before_a_failure_is_on_stdout_whole() {
+    let two = [
+        Piece::Text("I look."),
+        Piece::Call("c1", "read_file", json!({"path": "Recipes/Soup.md"})),
+    ];
+    let broken = json!({"error": {"message": "no such model"}});
+    let place = Place::new(vec![answer(WIRE, &two), Answer::json(404, &broken)]);
+    let run = place.chat(&["how much salt?"]).expect(1);
+    assert_eq!(run.stdout, "I look.\n", "{run:?}");
+}
+
+#[test]
+fn a_model_whose_provider_is_spelt_wrongly_is_passed_over() {
+    let place = Place::new(vec![says(WIRE, "I am m.")]);
+    let file = place.home.config_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("[\"work/m\"]", "[\"wrok/m\", \"work/m\"]")).unwrap();
+    let run = |arguments: &[&str]| place.home.run_in(&place.vault, arguments);
+    // Asked, the daemon looks at the file.
+    let held = run(&["config", "get", "models.chain"]).expect(0).stdout;
+    assert_eq!(held, "[\"wrok/m\",\"work/m\"]\n");
+    assert_eq!(place.chat(&["who are you?"]).expect(0).stdout, "I am m.\n");
+
+    let checked = run(&["config", "check"]).expect(2).stderr;
+    assert!(checked.contains("names `wrok/m`: there is no provider `wrok`"), "{checked}");
+    assert!(checked.contains("vllm, work"), "{checked}");
+    let doctor = run(&["doctor"]).stdout;
+    assert!(doctor.contains("`wrok/m` is not asked: there is no provider"), "{doctor}");
+    let refused = run(&["config", "set", "models.chain", "[\"nope/x\", \"work/m\"]"]).expect(2);
+    assert!(refused.stderr.contains("there is no provider `nope`"), "{refused:?}");
+    assert!(refused.stderr.contains("hint: there are anthropic, "), "{refused:?}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("[\"wrok/m\", \"work/m\"]"));
+    // What stands there keeps nobody from putting another one first.
+    run(&["config", "set", "models.chain", "[\"work/two\", \"wrok/m\"]"]).expect(0);
+    run(&["config", "set", "models.chain", "[\"work/two\"]"]).expect(0);
+    run(&["config", "check"]).expect(0);
+}
+
+#[test]
+fn without_a_model_the_command_fails_and_says_what_to_do() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let cases = [
+        ("", "No model is configured"),
+        (
+            "[models]\nchain = [\"mine/m\"]\n[models.providers.mine]\nwire = \"chat\"\n",
+            "no model can",
+        ),
+    ];
+    for (settings, words) in cases {
+        home.write_config(&format!("# One's own.\n{settings}"));
+        let mut command = home.steward(&["serve", "--json", "--port", "0", "--vault"]);
+        command.arg(&vault).env("OLLAMA_HOST", "127.0.0.1:9");
+        let _daemon = Daemon::start(command);
+        let chat = ["chat", "--vault", vault.to_str().unwrap(), "hello"];
+        let run = home.run(&chat).expect(1);
+        assert_eq!(run.stdout, "", "{run:?}");
+        assert!(run.stderr.contains(&format!("error: {words}")), "{run:?}");
+        let run = home.run(&[&chat[..], &["--json"]].concat()).expect(1);
+        let last: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+        assert_eq!(last["code"], "no_model", "{run:?}");
+        assert!(last["message"].as_str().unwrap().starts_with(words), "{run:?}");
+    }
 }
 
 #[test]

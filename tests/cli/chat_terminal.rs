@@ -177,7 +177,10 @@ fn commands_do_what_they_say() {
     terminal.expect("» more salt in [[Recipes/Bread]]");
     terminal.expect("Saltier.");
     terminal.press("/model other/one\r");
-    terminal.expect("other/one");
+    terminal.expect("there is no provider `other`");
+    terminal.expect("ollama, lmstudio, llamacpp, vllm, work");
+    terminal.press("/model work/two\r");
+    terminal.expect("wrote models.chain = [\"work/two\",\"work/m\"]");
     terminal.press("/quit\r");
     assert_eq!(terminal.end(), 0);
 }

@@ -106,6 +106,30 @@ fn look(home: &Home, vault: &Path) -> Vec<String> {
 }
 
 #[test]
+fn only_the_one_that_the_next_message_goes_to_is_marked() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments).expect(0).stdout;
+    run(&["conversations"]);
+    talk(&home.state());
+    let clock = Arc::new(SystemClock::default());
+    let open = Conversations::new(Store::at(&home.state()), Default::default(), clock);
+    open.open_new("chat").unwrap();
+    let marked = |text: &str, mark: &str| text.lines().filter(|line| line.contains(mark)).count();
+    for served in [false, true] {
+        let _daemon = served.then(|| home.serve(&vault));
+        let list = run(&["conversations"]);
+        assert_eq!((marked(&list, "open "), marked(&list, "(goes on)")), (2, 1), "{list}");
+        let current = run(&["conversations", "show"]);
+        assert!(current.starts_with("3  ") && current.contains("(goes on)"), "{current}");
+        let other = run(&["conversations", "show", "2"]);
+        assert!(other.starts_with("2  ") && other.contains("(no title yet)"), "{other}");
+        let found = run(&["conversations", "search", "会议"]);
+        assert!(found.starts_with("2  ") && found.contains("(no title yet)"), "{found}");
+    }
+}
+
+#[test]
 fn what_was_said_is_shown_and_deleted_with_a_daemon_and_without() {
     let (alone, served) = (Home::new(), Home::new());
     let directly = {

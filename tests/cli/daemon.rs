@@ -42,6 +42,25 @@ fn it_says_where_it_is_and_answers() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_status_counts_symbolic_links_as_such() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("Home.md"), "[[My Note]] and [[Nowhere]]\n").unwrap();
+    {
+        let _daemon = home.serve(&vault);
+        let status = home.run_in(&vault, &["status"]).expect(0).stdout;
+        assert!(status.contains("holds     2 notes, 2 files, 1 folders\n"), "{status}");
+    }
+    for name in ["out", "there"] {
+        std::os::unix::fs::symlink(home.path("elsewhere"), vault.join(name)).unwrap();
+    }
+    let _daemon = home.serve(&vault);
+    let status = home.run_in(&vault, &["status"]).expect(0).stdout;
+    assert!(status.contains(" folders, 2 symbolic links\n"), "{status}");
+}
+
+#[test]
 fn a_second_one_names_the_first() {
     let home = Home::new();
     let vault = home.vault("Notes");

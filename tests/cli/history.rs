@@ -199,3 +199,43 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
     home.run_in(&vault, &["undo", &sets[0].to_string(), "--yes"]).expect(0);
     assert!((0..10).all(|number| vault.join(format!("{number}.md")).exists()));
 }
+
+#[test]
+fn a_long_history_is_gone_through_in_the_commands_own_words() {
+    let home = Home::new();
+    let vault = prepare(&home, "Notes");
+    let run = |arguments: &[&str]| home.run_in(&vault, arguments);
+    std::fs::create_dir(vault.join("Many")).unwrap();
+    for number in 0..130 {
+        std::fs::write(vault.join(format!("Many/{number:03}.md")), "see [[Budget]]\n").unwrap();
+    }
+    std::fs::write(vault.join("Budget.md"), "[older ones with before: 1]\n").unwrap();
+    let moved = ["call", "move", "--source", "Budget", "--destination", "Costs.md", "--yes"];
+    run(&moved).expect(0);
+    run(&["call", "delete", "--path", "projects/my note"]).expect(0);
+
+    let newest = run(&["log", "-n", "1"]).expect(0).stdout;
+    assert!(newest.ends_with("[older ones with --before 2]\n"), "{newest}");
+    let older = run(&["log", "--before", "2", "--diff"]).expect(0).stdout;
+    assert!(older.starts_with("1  ") && older.contains("    1.101 "), "{older}");
+    let rest =
+        "    and 31 changes more; `steward log --change-set 1 --first-change 101` shows them\n";
+    assert!(older.ends_with(rest), "{older}");
+    let rest = run(&["log", "--change-set", "1", "--first-change", "101"]).expect(0).stdout;
+    let shown = |text: &str| text.lines().filter(|line| line.starts_with("    ")).count();
+    assert_eq!(shown(&rest), 31, "{rest}");
+    assert!(!rest.contains("    1.101 ") && rest.contains("    1.102 "), "{rest}");
+
+    // An undo tells as much, not only the beginning.
+    let undone = run(&["undo", "1", "--yes"]).expect(0).stdout;
+    let rest =
+        "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";
+    assert!(undone.contains(rest), "{undone}");
+    // What stands in a note is no word of the steward's.
+    run(&["call", "delete", "--path", "Budget"]).expect(0);
+    let told = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
+    assert!(told.contains("-[older ones with before: 1]"), "{told}");
+    for wrong in [["-n", "0"], ["-n", "201"], ["--first-change", "2"]] {
+        run(&["log", wrong[0], wrong[1]]).expect(2);
+    }
+}

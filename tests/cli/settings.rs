@@ -77,6 +77,66 @@ fn a_named_file_must_be_there() {
 }
 
 #[test]
+fn a_broken_file_keeps_nobody_from_the_daemon_that_runs() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let named = format!("# One's own.\n[vault]\npath = {:?}\n", vault.to_str().unwrap());
+    for good in ["# One's own.\n[policy]\nmode = \"auto\"\n", &named] {
+        home.write_config(good);
+        // Where the file names the vault nothing else does.
+        let is_named = good == named;
+        let run = |arguments: &[&str]| {
+            let mut command = home.steward(arguments);
+            if !is_named {
+                command.env("STEWARD_VAULT", &vault);
+            }
+            finish(command)
+        };
+        let wrong = [format!("{good}bad\n"), format!("{good}[server]\nprot = 1\n")];
+        for text in &wrong {
+            home.write_config(good);
+            let daemon = home.serve(&vault);
+            home.write_config(text);
+            let status = run(&["status"]).expect(0);
+            assert!(status.stdout.contains(vault.to_str().unwrap()), "{status:?}");
+            assert!(status.stderr.contains("the settings file is wrong"), "{status:?}");
+            assert!(status.stderr.contains("config.toml:"), "{status:?}");
+            let edit = ["call", "edit_file", "--path", "projects/my note", "--old-text", "12"];
+            let edited = run(&[&edit[..], &["--new-text", "13", "--json"]].concat()).expect(0);
+            assert!(edited.json()["change_set"].is_u64());
+            assert!(run(&["log"]).expect(0).stdout.contains("edit `Projects/My Note.md`"));
+            run(&["undo"]).expect(0);
+            let note = std::fs::read_to_string(vault.join("Projects/My Note.md")).unwrap();
+            assert!(note.contains("budget 12"), "{note}");
+            assert!(!run(&["token"]).expect(0).stdout.trim().is_empty());
+            let doctor = run(&["doctor"]).expect(1).stdout;
+            assert!(doctor.contains("fail  settings"), "{doctor}");
+            assert!(doctor.contains("ok    vault"), "{doctor}");
+            // By the defaults nothing is done: they may allow what the file forbids.
+            let read = ["call", "read_file", "--path", "projects/my note"];
+            run(&[&read[..], &["--direct"]].concat()).expect(2);
+            drop(daemon);
+            let alone = run(&["undo"]).expect(2);
+            assert!(alone.stderr.contains("config.toml:"), "{alone:?}");
+            let status = run(&["status"]).expect(0);
+            assert!(status.stdout.contains("no daemon serves"), "{status:?}");
+        }
+    }
+}
+
+#[test]
+fn where_a_broken_file_may_name_another_vault_none_is_taken() {
+    let home = Home::new();
+    let (mine, other) = (home.vault("Mine"), home.vault("Other"));
+    let _daemon = home.serve(&other);
+    home.write_config(&format!("[vault]\npath = {}\n", mine.display()));
+    let run = home.run_in(&other, &["log"]).expect(2);
+    assert!(run.stderr.contains("config.toml:2:"), "{run:?}");
+    home.write_config(&format!("[vault]\npath = {:?}\nbad\n", mine.to_str().unwrap()));
+    home.run_in(&other, &["log"]).expect(2);
+}
+
+#[test]
 fn a_broken_file_does_not_keep_the_doctor_from_looking() {
     let home = Home::new();
     let vault = home.vault("Notes");

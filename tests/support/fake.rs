@@ -224,6 +224,7 @@ impl Backend for Fake {
                         turn: "1".to_owned(),
                         answer: format!("{text}, {} {}", by.name, by.scope.word()),
                         waiting: false,
+                        no_model: false,
                     };
                     let meta = PromptResultMeta { vault };
                     Ok(SessionPromptResult { stop_reason: StopReason::EndTurn, meta })

@@ -79,6 +79,7 @@ impl Turn {
         out.push(Effect::Show(Show::Text { id: id.clone(), delta: words.clone() }));
         let kind = MessageKind::Answer;
         out.push(Effect::Show(Show::Message { id, text: words, kind }));
+        self.cause = Some(ErrorKind::NotFound);
         self.finish(Reason::Done, String::new(), None, out);
     }
 

@@ -1,7 +1,7 @@
 //! What happens while the chat goes on, and what is shown of it.
 
 use super::super::client::ClientError;
-use super::super::failure::Failure;
+use super::super::failure::{Failure, NO_MODEL};
 use super::link::Heard;
 use super::markdown::style::Style;
 use super::safe;
@@ -104,9 +104,14 @@ impl Talk<'_> {
                 let ours = result.meta.vault;
                 let missed = self.transcript.answer(&ours.turn, &ours.answer);
                 self.show(missed)?;
+                let words = ours.answer;
                 self.conversation = Some(ours.session_id);
                 self.waiting = ours.waiting;
                 match result.stop_reason {
+                    _ if ours.no_model => {
+                        self.transcript.forget_held();
+                        Err(Failure::no_model(safe::line(&words)))
+                    }
                     StopReason::Cancelled => {
                         let hint = "what was said and changed until then stays";
                         Err(Failure::other("cancelled", "the turn was stopped", hint))
@@ -123,7 +128,7 @@ impl Talk<'_> {
             self.show(shown)?;
         }
         match &ended {
-            Err(failure) if self.stays && failure.code != "cancelled" => self.fail(failure)?,
+            Err(failure) if self.stays && !is_told(failure) => self.fail(failure)?,
             _ => {}
         }
         self.ended = Some(ended);
@@ -170,4 +175,9 @@ impl Talk<'_> {
     fn tell_staying(&mut self, words: &str) -> Result<(), Failure> {
         if self.stays { self.tell(Style::DIM, words) } else { Ok(()) }
     }
+}
+
+/// Whether a failure was shown as it happened.
+fn is_told(failure: &Failure) -> bool {
+    failure.code == "cancelled" || failure.code == NO_MODEL
 }

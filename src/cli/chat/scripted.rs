@@ -9,6 +9,7 @@ use super::super::failure::Failure;
 use super::super::output::Output;
 use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
+use super::safe;
 use crate::protocol::session::{SessionUpdate, StopReason};
 use crate::server::token::Token;
 
@@ -74,6 +75,9 @@ pub async fn run(
     };
     link.close().await;
     let answer = answer.map_err(|error| Failure::from(ClientError::Answer(error)))?;
+    if answer.meta.vault.no_model {
+        return Err(Failure::no_model(safe::line(&answer.meta.vault.answer)));
+    }
     let params = json!({
         "sessionId": answer.meta.vault.session_id,
         "turn": answer.meta.vault.turn,

@@ -4,10 +4,11 @@
 //! turn is at work. What happens meanwhile in the same conversation, whoever began it, is shown.
 
 use std::collections::VecDeque;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::super::failure::Failure;
+use super::super::failure::{Failure, NO_MODEL};
 use super::super::output::Output;
 use super::super::session::Session;
 use super::asking::Asking;
@@ -107,11 +108,13 @@ impl<'a> Talk<'a> {
         choices: Choices,
     ) -> Self {
         let Choices { conversation, usage, look, output } = choices;
+        let transcript = Transcript::new(look, stays);
+        let streams = stays || std::io::stdout().is_terminal();
         Self {
             session,
             link,
             screen: Screen::new(look, !stays),
-            transcript: Transcript::new(look, stays),
+            transcript: if streams { transcript } else { transcript.whole_only() },
             look,
             output,
             editor,
@@ -143,10 +146,14 @@ impl<'a> Talk<'a> {
             self.say(&message).await?;
         }
         let done = self.go_on().await;
+        let held = self.transcript.release();
+        self.show(held)?;
         self.screen.status(None)?;
         self.link.close().await;
         done?;
         match self.ended {
+            // On a terminal its words were read already.
+            Some(Err(failure)) if !self.stays && is_read(&failure) => Ok(failure.exit.into()),
             Some(Err(failure)) if !self.stays => Err(failure),
             _ => Ok(ExitCode::SUCCESS),
         }
@@ -400,6 +407,11 @@ impl<'a> Talk<'a> {
     pub(super) fn show(&mut self, shown: Vec<Shown>) -> Result<(), Failure> {
         Ok(self.screen.show(shown, self.editor.as_ref())?)
     }
+}
+
+/// Whether its words were streamed to a terminal.
+fn is_read(failure: &Failure) -> bool {
+    failure.code == NO_MODEL && std::io::stdout().is_terminal()
 }
 
 async fn line(editor: &mut Option<Editor>) -> Typed {

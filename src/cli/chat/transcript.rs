@@ -33,6 +33,10 @@ pub struct Transcript {
     look: Look,
     /// Puts an empty line between words and what is done.
     airy: bool,
+    /// Shows messages only when they are whole: what was written into a pipe cannot be taken back.
+    whole_only: bool,
+    /// One that is whole and is shown once it is clear that a model said it.
+    held: Option<String>,
     open: Option<(String, Message)>,
     /// What was heard of each message of the turn.
     heard: HashMap<String, String>,
@@ -59,6 +63,8 @@ impl Transcript {
         Self {
             look,
             airy,
+            whole_only: false,
+            held: None,
             open: None,
             heard: HashMap::new(),
             whole: None,
@@ -67,6 +73,25 @@ impl Transcript {
             used: None,
             last: Last::Nothing,
         }
+    }
+
+    /// Shows messages only when they are whole; one that broke off becomes a remark.
+    pub fn whole_only(self) -> Self {
+        Self { whole_only: true, ..self }
+    }
+
+    /// What was held back.
+    pub fn release(&mut self) -> Vec<Shown> {
+        let Some(text) = self.held.take() else { return Vec::new() };
+        let mut message = self.look.message();
+        let shown = message.push(&text) + &message.finish();
+        self.last = Last::Said;
+        vec![Shown::Said(shown)]
+    }
+
+    /// What was held back counts for nothing: it is told otherwise.
+    pub fn forget_held(&mut self) {
+        self.held = None;
     }
 
     /// A turn begins: what is kept of the one before is forgotten.
@@ -153,6 +178,7 @@ impl Transcript {
             }
             SessionUpdate::ToolCall { tool_call_id, raw_input, meta, .. } => {
                 self.close(&mut out);
+                out.extend(self.release());
                 self.calls.begin(tool_call_id, &meta.vault.tool, raw_input);
             }
             SessionUpdate::ToolCallUpdate { tool_call_id, status, content, raw_output, .. } => {
@@ -199,6 +225,9 @@ impl Transcript {
             }
             return out;
         }
+        if self.whole_only {
+            return self.take_whole(message);
+        }
         let heard = self.heard.get(&message.message_id).map_or("", String::as_str);
         // Usually nothing is missing: its pieces came before.
         match message.text.strip_prefix(heard).map(str::to_owned) {
@@ -221,6 +250,22 @@ impl Transcript {
         out
     }
 
+    fn take_whole(&mut self, message: &MessageParams) -> Vec<Shown> {
+        let mut out = self.release();
+        match message.kind {
+            MessageKind::Part => {
+                let words = format!("{}\n", safe::lines(message.text.trim_end()));
+                let words = self.look.paint(Style::DIM, &words);
+                self.remark(words, &mut out);
+            }
+            _ => self.held = Some(message.text.clone()),
+        }
+        if let Some(turn) = &message.meta.vault.turn {
+            self.whole = Some((turn.clone(), message.text.clone()));
+        }
+        out
+    }
+
     /// The last message of a turn, as the answer to what was said in it tells it: shown where it was
     /// not heard when it was said, since the connection was broken then.
     pub fn answer(&mut self, turn: &str, text: &str) -> Vec<Shown> {
@@ -229,10 +274,15 @@ impl Transcript {
         if text.is_empty() || self.whole.as_ref() == Some(&known) {
             return out;
         }
+        self.whole = Some(known);
+        if self.whole_only {
+            out.extend(self.release());
+            self.held = Some(text.to_owned());
+            return out;
+        }
         self.close(&mut out);
         self.piece("", text, &mut out);
         self.close(&mut out);
-        self.whole = Some(known);
         out
     }
 
@@ -247,6 +297,10 @@ impl Transcript {
 
     fn piece(&mut self, id: &str, text: &str, out: &mut Vec<Shown>) {
         if text.is_empty() {
+            return;
+        }
+        if self.whole_only {
+            self.heard.entry(id.to_owned()).or_default().push_str(text);
             return;
         }
         if self.open.as_ref().is_none_or(|(open, _)| open != id) {

@@ -86,12 +86,15 @@ pub fn run(global: &Global, output: &Output) -> Result<ExitCode, Failure> {
 fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &mut Checks) {
     let settings = settings(global, environment, folders, checks);
     let config = settings.as_ref().map(|s| s.config.clone()).unwrap_or_default();
-    // Settings that cannot be read may still leave a vault named by flag or environment.
+    // Settings that cannot be read may still leave a vault named: by flag, environment or the file.
+    let remains =
+        || layers::remains(&global.flags(&super::arguments::Command::Doctor), environment, folders);
     let named = match &settings {
         Some(settings) => settings.vault.clone(),
-        None => global.vault.clone().map(|path| (path, vaults::Origin::Flag)),
+        None => remains().and_then(|settings| settings.vault),
     };
 
+    places::models(&config, checks);
     places::keyring(&config, environment, checks);
     let known = obsidian::known_vaults(environment);
     for (list, reason) in &known.faults {

@@ -127,6 +127,13 @@ pub(super) fn keyring(config: &Config, environment: &Environment, checks: &mut C
     }
 }
 
+/// Whether each model that is to be asked can be.
+pub(super) fn models(config: &Config, checks: &mut Checks) {
+    for (model, fault) in setup::faults(&config.models) {
+        checks.warn("models", format!("`{model}` is not asked: {fault}"), fault.hint());
+    }
+}
+
 /// What the daemon says of the settings file.
 pub(super) fn settings(served: &StatusResult, checks: &mut Checks) {
     if let Some(problem) = &served.settings.problem {
