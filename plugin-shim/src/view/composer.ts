@@ -329,7 +329,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     const { dataTransfer } = event;
     if (!dataTransfer) return;
     const path = draggedPath(dataTransfer.getData("text/uri-list") || dataTransfer.getData("text/plain"));
-    if (path !== null) attach({ path: parts.host.resolveLink?.(path, "") ?? path });
+    if (path !== null) attach({ path: parts.host.resolveLink?.(path, "")?.path ?? path });
     else takeFiles(dataTransfer.files);
   });
   scope.listen(note, "click", () => {

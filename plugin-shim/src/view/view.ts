@@ -266,7 +266,10 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       const { linkpath, url, path } = link.dataset;
       if (url !== undefined) host.openExternal(url);
       else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
-      else if (linkpath !== undefined) host.openNote(host.resolveLink?.(linkpath, "") ?? linkpath, { newLeaf: isModified });
+      else if (linkpath !== undefined) {
+        const { path: to, subpath } = host.resolveLink?.(linkpath, "") ?? { path: linkpath, subpath: "" };
+        host.openNote(to, { newLeaf: isModified, subpath });
+      }
       return true;
     }
     const note = target.closest<HTMLElement>("[data-footnote]");
