@@ -1,7 +1,7 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
 import { append, box, element, setText, show } from "./dom";
-import { Chat, type Draft, type Happened, said } from "./chat";
+import { Chat, type Draft, type Happened, type Pending, said } from "./chat";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
 import { iconButton, type Parts, textButton } from "./part";
@@ -38,6 +38,8 @@ export interface Kept {
   /** What is written and not sent, and the number of the message that it is written in place of. */
   draft: Draft;
   item: number | null;
+  /** What was sent and the daemon may not have. */
+  unsent: Pending[];
 }
 
 /** What whoever mounted the view can do with it. */
@@ -324,13 +326,14 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       heard.add(one);
       return () => heard.delete(one);
     },
-    restore({ sessionId, draft, item }) {
+    restore({ sessionId, draft, item, unsent }) {
       field.edit(draft, item);
       if (sessionId !== null) void chat.open(sessionId);
-      else if (connection.state.kind === "connected") chat.begin();
+      else if (connection.state.kind === "connected" || unsent.some((one) => one.isNew)) chat.begin();
+      chat.take(unsent);
     },
     unmount() {
-      const kept = { sessionId: chat.sessionId, ...field.kept() };
+      const kept = { sessionId: chat.sessionId, ...field.kept(), unsent: chat.unsent };
       chat.end();
       scope.end();
       heard.clear();
