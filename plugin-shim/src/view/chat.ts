@@ -604,6 +604,25 @@ export function promptOf(draft: Draft): PromptContent[] {
   return pieces;
 }
 
+/** What the daemon puts behind a message's text for what went with it. */
+const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is meant)\)$/;
+
+/**
+ * A message that was said, to be said again; `lacks` where something went with it of which no more than
+ * the name is known.
+ */
+export function draftOf(said: string): { draft: Draft; lacks: boolean } {
+  const draft: Draft = { text: said, attachments: [], images: [] };
+  let lacks = false;
+  for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
+    const [, which, path] = found;
+    draft.text = draft.text.slice(0, found.index);
+    if (which === "the" && path !== undefined) draft.attachments.unshift({ path });
+    else lacks = true;
+  }
+  return { draft, lacks };
+}
+
 /** What is shown of a message before the daemon tells it. */
 function shownText(draft: Draft): string {
   const named = draft.attachments.map(({ path, selection }) =>
