@@ -185,6 +185,78 @@ describe("what is dropped and pasted", () => {
   });
 });
 
+describe("the list of conversations", () => {
+  let count: number;
+  let limits: unknown[];
+
+  beforeEach(async () => {
+    [count, limits] = [3, []];
+    daemon.answers.set("session/list", ({ cursor, _meta }) => {
+      const limit = (_meta as { vault: { limit: number } } | undefined)?.vault.limit ?? 100;
+      limits.push(limit);
+      const all = Array.from({ length: count }, (_, at) => ({ sessionId: `s${at}`, title: `Number ${at}`, shown: "done", state: "open", lastActive: "2026-11-21T10:00:00+01:00" }));
+      const from = Number(cursor ?? 0);
+      const sessions = all.slice(from, from + limit).map((vault) => ({ sessionId: vault.sessionId, _meta: { vault } }));
+      return { sessions, nextCursor: from + limit < count ? String(from + limit) : undefined };
+    });
+    await mounted();
+    root.querySelector<HTMLElement>(".vs-title")?.click();
+    await settle();
+  });
+
+  let seq = 0;
+  beforeEach(() => (seq = 0));
+  async function changed(): Promise<void> {
+    daemon.last.event("_vault/conversation_changed", ++seq, { sessionId: "s1", kind: "renamed" });
+    await settle();
+  }
+
+  function rows(): HTMLElement[] {
+    return [...root.querySelectorAll<HTMLElement>(".vs-session")];
+  }
+
+  it.each([".vs-session-open", ".vs-icon-button"])("keeps the focus at its %s when it is drawn anew", async (name) => {
+    rows()[1]?.querySelector<HTMLElement>(name)?.focus();
+    const before = rows();
+    await changed();
+    expect(rows()[1]).not.toBe(before[1]);
+    expect(document.activeElement).toBe(rows()[1]?.querySelector(name));
+    // Of one that is gone it goes to the search, where the keys go on.
+    count = 1;
+    await changed();
+    expect(document.activeElement).toBe(root.querySelector(".vs-search"));
+  });
+
+  it("shows as many as it did, and what is new", async () => {
+    count = 250;
+    await changed();
+    const list = root.querySelector(".vs-sessions");
+    list?.dispatchEvent(new Event("scroll"));
+    await settle();
+    expect(rows()).toHaveLength(200);
+    await changed();
+    expect(rows()).toHaveLength(201);
+  });
+
+  it("leaves a menu its row, and is drawn anew behind it", async () => {
+    const more = rows()[1]?.querySelector<HTMLElement>(".vs-icon-button");
+    more?.click();
+    count = 4;
+    await changed();
+    expect(more?.isConnected).toBe(true);
+    await press("Rename");
+    const name = root.querySelector<HTMLInputElement>(".vs-rename");
+    expect(name?.isConnected).toBe(true);
+    expect(document.activeElement).toBe(name);
+    await changed();
+    expect(root.querySelector(".vs-rename")).toBe(name);
+    name?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    await settle();
+    expect(rows()).toHaveLength(4);
+    expect(root.contains(document.activeElement)).toBe(true);
+  });
+});
+
 it("offers the selection as soon as the person comes to the view", async () => {
   active = { path: "Inbox.md" };
   await mounted();
