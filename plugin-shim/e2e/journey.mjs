@@ -137,7 +137,7 @@ async function askAndAgree(desk, tab) {
       turn.call("read_file", { path: NOTE });
     },
     (turn) => turn.call("edit_file", { path: NOTE, old_text: "Turn at Christmas.", new_text: "Turn at Christmas.\n3. Water it well." }),
-    (turn) => turn.text("The heap is to be **watered** now: see [[Compost]]."),
+    (turn) => turn.text("The heap is to be **watered** now: see [[Compost#Compost|the plan]]."),
   );
   assert.equal(await tab.evaluate((id) => window.standIn.command(`${id}:ask-about-note`), ID), true);
   await until("chip", () => tab.locator(".vs-chip").innerText(), (text) => /Compost/.test(text));
@@ -172,6 +172,9 @@ async function askAndAgree(desk, tab) {
   await active(tab, "Inbox.md");
   await tab.locator(".vs-agent .internal-link").click();
   await active(tab, NOTE);
+  // It leads to the heading that it names, too.
+  const heading = (field) => field.value.slice(field.selectionStart).split("\n")[0];
+  await until("heading", () => editor.evaluate(heading), (text) => text === "# Compost");
 
   await tab.locator(".vs-changes").getByRole("button", { name: "Undo all of these changes" }).click();
   // Every change is asked about, this one too; in words for a person.

@@ -120,7 +120,8 @@ export class Activity {
         if (shown === "waiting_for_you") this.#standing.set(sessionId, "waiting");
       }
     } catch {
-      // The connection is lost, and the next snapshot loads it anew.
+      // The next snapshot loads it anew.
+      this.#connection.missed();
     } finally {
       if (loading === this.#loading) {
         this.#newer = null;

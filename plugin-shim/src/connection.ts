@@ -75,9 +75,12 @@ export interface Connection {
   /**
    * Hears that what is shown has to be loaded anew: after the first connection, after a restart of
    * the daemon, and where too much was missed. Called once `state` is `connected` and before the
-   * first event that follows, so whoever loads now misses nothing.
+   * first event that follows, so whoever loads now misses nothing. Whoever begins to hear it while there
+   * is no connection hears it with the next one.
    */
   onSnapshot(heard: () => void): Unsubscribe;
+  /** What was to be loaded could not be: the next connection is followed by a snapshot. */
+  missed(): void;
   /**
    * Serves a request of the daemon's. The signal aborts when the answer is no longer wanted: it was
    * answered elsewhere, the connection is lost, or this was unsubscribed. Where several serve the

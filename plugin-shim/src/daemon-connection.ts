@@ -72,6 +72,8 @@ export class DaemonConnection implements Connection {
   /** Where the events stand; null before the first subscription. */
   #heard: { epoch: string; seq: number } | null = null;
   #subscribing = false;
+  /** Somebody has nothing yet to which what was missed could be added. */
+  #isMissed = false;
   /** What the daemon asked before what is shown could be loaded. */
   #early: { id: RequestId; name: string; params: unknown }[] = [];
 
@@ -120,7 +122,12 @@ export class DaemonConnection implements Connection {
   }
 
   onSnapshot(heard: () => void): Unsubscribe {
+    if (this.#state.kind !== "connected") this.missed();
     return this.#snapshots.add(heard);
+  }
+
+  missed(): void {
+    this.#isMissed = true;
   }
 
   on<N extends keyof ServerNotifications>(
@@ -267,11 +274,14 @@ export class DaemonConnection implements Connection {
       return this.#session?.end({ detail, lasting: false });
     }
     this.#daemon = result;
+    if (this.#isMissed) this.#heard = null;
     this.#subscribe((subscribed) => {
       this.#connectedAt = this.#clock.now();
       this.#become({ kind: "connected" });
       this.#pingLater();
-      if (subscribed.mode !== "replay") this.#snapshots.tell();
+      const isMissed = this.#isMissed;
+      this.#isMissed = false;
+      if (isMissed || subscribed.mode !== "replay") this.#snapshots.tell();
       for (const { id, name, params } of this.#early.splice(0)) this.#asked(id, name, params);
     });
   }

@@ -15,6 +15,8 @@ export interface ActiveNote {
 export interface OpenOptions {
   /** The line to show, from 1. */
   line?: number;
+  /** The heading or block to show, with its `#`. */
+  subpath?: string;
   /** In a tab of its own; else where the last note was. */
   newLeaf?: boolean;
 }
@@ -37,8 +39,11 @@ export interface Host {
   confirm(text: string, action: string): Promise<boolean>;
   /** Puts a text on the clipboard. */
   copy(text: string): Promise<void>;
-  /** Where a link's path leads, seen from the note `from`; null where it leads nowhere. */
-  resolveLink?(linkpath: string, from: string): string | null;
+  /**
+   * Where a link leads, seen from the note `from`: the file, and in it the heading or block, with its
+   * `#`, or nothing; null where it leads nowhere.
+   */
+  resolveLink?(link: string, from: string): { path: string; subpath: string } | null;
   /** Draws an icon, by its name among Lucide's, into an element. */
   icon(element: HTMLElement, name: string): void;
   /**

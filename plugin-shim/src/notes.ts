@@ -51,7 +51,8 @@ export async function openFile(app: App, path: string, options: OpenOptions = {}
       ? workspace.getLeaf("tab")
       : (leafOf(app, file.path) ?? workspace.getLeaf(false));
   // Obsidian counts lines from 0.
-  const eState = options.line === undefined ? undefined : { line: options.line - 1 };
+  const { line, subpath } = options;
+  const eState = line !== undefined ? { line: line - 1 } : subpath ? { subpath } : undefined;
   await leaf.openFile(file, { active: true, eState });
   await workspace.revealLeaf(leaf);
 }

@@ -6,6 +6,7 @@ import {
   finishRenderMath,
   loadMathJax,
   Notice,
+  parseLinktext,
   Platform,
   renderMath,
   setIcon,
@@ -77,8 +78,10 @@ export class ObsidianHost implements Host {
     await activeWindow.navigator.clipboard.writeText(text);
   }
 
-  resolveLink(linkpath: string, from: string): string | null {
-    return this.#app.metadataCache.getFirstLinkpathDest(linkpath, from)?.path ?? null;
+  resolveLink(link: string, from: string): { path: string; subpath: string } | null {
+    const { path, subpath } = parseLinktext(link);
+    const file = this.#app.metadataCache.getFirstLinkpathDest(path, from);
+    return file && { path: file.path, subpath };
   }
 
   icon(element: HTMLElement, name: string): void {

@@ -325,6 +325,27 @@ describe("events", () => {
     expect(told.slice(-3)).toEqual(["connected", "snapshot", "B.md"]);
   });
 
+  it("asks for all to be loaded anew where somebody came meanwhile, or missed what was to be loaded", async () => {
+    const connection = await connected(daemon, clock);
+    const told = seen(connection);
+    const again = async (): Promise<string[]> => {
+      daemon.last.lose();
+      await clock.pass(2_000);
+      return told.splice(0);
+    };
+    expect(await again()).toEqual(["connecting", "connecting", "connected"]);
+    connection.missed();
+    expect(await again()).toEqual(["connecting", "connecting", "connected", "snapshot"]);
+    expect(daemon.last.asked("_vault/subscribe")[0]?.params).toEqual({});
+    daemon.last.lose();
+    const late = seen(connection);
+    await clock.pass(2_000);
+    expect(late).toEqual(["connecting", "connected", "snapshot"]);
+    told.length = 0;
+    // That holds for one connection.
+    expect(await again()).toEqual(["connecting", "connecting", "connected"]);
+  });
+
   it("asks for all to be loaded anew where the daemon has forgotten too much", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);

@@ -96,6 +96,19 @@ describe("the status bar", () => {
     expect(cancelled).toEqual(["1"]);
   });
 
+  it("learns with the next connection what was at work where the first broke on the way", async () => {
+    daemon.answers.delete("session/list");
+    const connection = connectTo(daemon, clock);
+    const { activity } = bar(connection);
+    connection.start();
+    await settle();
+    const session = { sessionId: "a", _meta: { vault: { shown: "working" } } };
+    daemon.answers.set("session/list", () => ({ sessions: [session] }));
+    daemon.last.lose();
+    await clock.pass(2_000);
+    expect(activity.working).toBe(1);
+  });
+
   it("takes an event for newer than the list that comes after it", async () => {
     daemon.answers.delete("session/list");
     const connection = connectTo(daemon, clock);

@@ -76,6 +76,16 @@ it("is not there where nothing waits, and follows what comes and is heard", asyn
   expect(lines(root)).toEqual([]);
 });
 
+it("is loaded with the next connection where the first broke on the way", async () => {
+  daemon.answers.delete("_vault/inbox/list");
+  const { root } = await shown();
+  kept = [spoken(1, "Water the beans")];
+  daemon.answers.set("_vault/inbox/list", () => ({ messages: kept }));
+  daemon.last.lose();
+  await clock.pass(250);
+  expect(lines(root)).toEqual(["Water the beans"]);
+});
+
 it("tries again and lets go, and says why that could not be", async () => {
   kept = [spoken(3, "Buy seeds", { state: "set_aside" })];
   const { root, notice } = await shown();

@@ -189,6 +189,11 @@ function renderMath(source: string, display: boolean): HTMLElement {
   return createSpan({ cls: display ? "math math-block is-loaded" : "math math-inline is-loaded", text: source });
 }
 
+function parseLinktext(link: string): { path: string; subpath: string } {
+  const [path = ""] = link.split("#", 1);
+  return { path, subpath: link.slice(path.length) };
+}
+
 const Platform = { isDesktop: true, isDesktopApp: true, isMobile: false, isMobileApp: false, isPhone: false, isTablet: false, isMacOS: false, isWin: false, isLinux: true, isSafari: false };
 
 /** What a plugin gets for `require("obsidian")`. */
@@ -210,6 +215,7 @@ export const parts = {
   Modal,
   normalizePath,
   Notice,
+  parseLinktext,
   Platform,
   Plugin,
   PluginSettingTab,

@@ -188,8 +188,11 @@ export class MarkdownView extends FileView {
   }
 
   override setEphemeralState(state: unknown): void {
-    const line = (state as { line?: number } | undefined)?.line;
-    if (line === undefined) return;
+    const { line: wanted, subpath = "" } = (state ?? {}) as { line?: number; subpath?: string };
+    const lines = this.#field.value.split("\n");
+    const isNamed = (one: string): boolean => subpath !== "" && /^#+ /.test(one) && subpath === `#${one.replace(/^#+ /, "")}`;
+    const line = wanted ?? lines.findIndex(isNamed);
+    if (line < 0) return;
     this.editor.setCursor(line);
     this.#field.scrollTop = line * 24;
     this.#field.focus();

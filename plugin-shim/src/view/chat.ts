@@ -63,7 +63,20 @@ export interface Happened {
   problem?: string;
 }
 
-type Pending = { draft: Draft; sessionId: string | null; sent: boolean };
+/** A message that the daemon may not have yet. */
+export interface Pending {
+  id: string;
+  draft: Draft;
+  /** The conversation that it was written in; null where that is not known yet, */
+  sessionId: string | null;
+  /** which a new one is, if it is meant to begin one. */
+  isNew: boolean;
+  sent: boolean;
+  /** Whether the daemon has told it. */
+  isHeard?: boolean;
+  /** Why it was not taken. */
+  error?: string;
+}
 
 export class Chat {
   readonly timeline = new Timeline();
@@ -90,6 +103,10 @@ export class Chat {
   #outcomes: Outcome[] = [];
   /** The person wants a new one: what goes on elsewhere is not shown in its place. */
   #isNew = false;
+  /** What was to be opened and could not be yet, where nothing else is shown. */
+  #wanted: { sessionId: string; branch: number | null } | null = null;
+  /** The conversation whose turn is to be stopped once the connection is back. */
+  #toStop: string | null = null;
   #nextApproval = 1;
   #fetching: Promise<void> = Promise.resolve();
   #beginning: Promise<string> | null = null;
@@ -118,7 +135,10 @@ export class Chat {
     this.#releases.push(
       connection.onSnapshot(() => void this.reload()),
       connection.onState((state) => {
-        if (state.kind === "connected") this.#sendAgain();
+        if (state.kind !== "connected") return;
+        if (this.#toStop !== null) connection.notify("session/cancel", { sessionId: this.#toStop });
+        this.#toStop = null;
+        this.#sendAgain();
       }),
       connection.on("session/update", (params) => this.#inOrder(() => this.#update(params))),
       connection.on("_vault/message", (params) =>
@@ -149,8 +169,9 @@ export class Chat {
       ),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
         if (sessionId !== this.sessionId) return;
-        if (kind === "deleted") this.begin();
-        else void this.learn();
+        if (kind !== "deleted") return void this.learn();
+        for (const [id, one] of this.#pending) if (one.sessionId === sessionId) this.#pending.delete(id);
+        this.begin();
       }),
       connection.answer("session/request_permission", (params, signal) => this.#ask(params, signal)),
     );
@@ -168,13 +189,14 @@ export class Chat {
 
   /** Shows an empty view; the conversation begins with its first message. */
   begin(): void {
-    this.#dropPending();
     this.#isNew = true;
     this.#showNone();
   }
 
   #showNone(): void {
     this.#load += 1;
+    this.#wanted = null;
+    this.#showPending(null);
     this.#held = null;
     this.loading = false;
     this.info = null;
@@ -188,10 +210,8 @@ export class Chat {
 
   /** Shows a conversation, or a branch of it that is not gone on with. */
   async open(sessionId: string, branch: number | null = null): Promise<void> {
-    if (sessionId !== this.sessionId) {
-      this.usage = null;
-      this.#dropPending();
-    }
+    if (sessionId !== this.sessionId) this.usage = null;
+    if (this.info === null) this.#wanted = { sessionId, branch };
     this.#isNew = false;
     if (this.elsewhere?.sessionId === sessionId) this.elsewhere = null;
     await this.#fetch(sessionId, branch);
@@ -200,7 +220,8 @@ export class Chat {
   /** Loads anew what is shown; at first, the conversation that goes on. */
   async reload(): Promise<void> {
     if (this.#isNew && this.sessionId === null) return;
-    await this.#fetch(this.sessionId ?? undefined, this.branch);
+    const { sessionId, branch } = this.#wanted ?? this;
+    await this.#fetch(sessionId ?? undefined, branch);
   }
 
   #fetch(sessionId: string | undefined, branch: number | null): Promise<void> {
@@ -217,6 +238,7 @@ export class Chat {
       const answer = await this.#connection.call("_vault/conversation", params);
       if (load !== this.#load) return;
       const { conversation, branches, items, earlier, changes } = answer;
+      this.#wanted = null;
       this.info = conversation;
       this.branches = branches;
       this.branch = branch;
@@ -227,6 +249,7 @@ export class Chat {
         waiting: conversation.state === "waiting",
       };
       this.#outcomes = [];
+      this.#showPending(branch === null ? conversation.sessionId : undefined);
       const changed = this.timeline.replace(entriesOf(items, this.#outcomes), standing);
       for (const set of changes ?? []) if (set.turn !== undefined) this.timeline.addSet(set.turn, set);
       this.timeline.entries.forEach((entry) => changed.keys.add(entry.key));
@@ -235,8 +258,11 @@ export class Chat {
     } catch (error) {
       if (load !== this.#load) return;
       this.#afterLoad();
-      const isNone = error instanceof CallError && error.kind === "unknown_session";
-      if (isNone) this.#showNone();
+      const kind = error instanceof CallError ? error.kind : "";
+      if (kind === "unknown_session") return this.#showNone();
+      this.#connection.missed();
+      // It is loaded with the next connection, and that there is none is seen.
+      if (this.info === null && kind === "not_connected") this.#tell({ loaded: true });
       else this.#tell({ problem: said(error), loaded: true });
     }
   }
@@ -248,12 +274,17 @@ export class Chat {
     held.forEach((happen) => happen());
   }
 
+  /** The number of the first entry that has one. */
+  get #first(): number | undefined {
+    return this.timeline.entries.find((entry) => entry.item !== undefined)?.item;
+  }
+
   /** Loads what was said before the first entry. */
   async older(): Promise<void> {
-    const first = this.timeline.entries.find((entry) => entry.item !== undefined)?.item;
+    const first = this.#first;
     const { sessionId } = this;
     if (!this.earlier || this.loading || first === undefined || sessionId === null) return;
-    const load = ++this.#load;
+    const load = this.#load;
     this.loading = true;
     try {
       const branch = this.branch ?? undefined;
@@ -265,8 +296,9 @@ export class Chat {
         updates: true,
       });
       if (load !== this.#load) return;
-      this.earlier = answer.earlier;
       const changed = this.timeline.prepend(entriesOf(answer.items, this.#outcomes));
+      // Nothing is asked for again that brought nothing.
+      this.earlier = answer.earlier && (changed.order || this.#first !== first);
       for (const set of answer.changes ?? []) {
         if (set.turn === undefined) continue;
         this.timeline.addSet(set.turn, set).keys.forEach((key) => changed.keys.add(key));
@@ -317,7 +349,7 @@ export class Chat {
     const id = newId();
     const text = shownText(draft);
     if (this.branch !== null) return;
-    this.#pending.set(id, { draft, sessionId: this.sessionId, sent: false });
+    this.#pending.set(id, { id, draft, sessionId: this.sessionId, isNew: this.#isNew, sent: false });
     this.#tell({ timeline: this.timeline.say(id, text) });
     void this.#deliver(id);
   }
@@ -325,10 +357,10 @@ export class Chat {
   async #deliver(id: string): Promise<void> {
     const pending = this.#pending.get(id);
     if (!pending || pending.sent) return;
+    const { draft } = pending;
     pending.sent = true;
     try {
-      pending.sessionId ??= await this.#session();
-      const { sessionId, draft } = pending;
+      const sessionId = await this.#session(pending);
       await this.#connection.call("session/prompt", {
         sessionId,
         prompt: promptOf(draft),
@@ -339,24 +371,28 @@ export class Chat {
     } catch (error) {
       if (this.#over || !this.#pending.has(id)) return;
       pending.sent = false;
+      if (pending.isHeard) return void this.#pending.delete(id);
       if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
         this.#tell({ timeline: this.timeline.said(id, "waiting") });
         if (this.#connection.state.kind === "connected") void this.#deliver(id);
         return;
       }
-      this.#tell({ timeline: this.timeline.said(id, "failed", said(error)) });
+      const why = (pending.error = said(error));
+      const isSeen = this.timeline.get(`mine:${id}`) !== undefined;
+      this.#tell({ timeline: this.timeline.said(id, "failed", why), problem: isSeen ? undefined : why });
     }
   }
 
-  /** The conversation that a message goes to: the one that is shown, or a new one. */
-  async #session(): Promise<string> {
+  /** The conversation that a message goes to: the one it was written in, or a new one. */
+  async #session(pending: Pending): Promise<string> {
     // What is written before it is known which conversation goes on belongs to that one.
-    await this.#fetching;
-    const shown = this.sessionId;
-    if (shown !== null) return shown;
+    if (pending.sessionId === null) await this.#fetching;
+    const known = pending.sessionId ?? (pending.isNew ? null : this.sessionId);
+    if (known !== null) return (pending.sessionId = known);
     this.#beginning ??= this.#connection.call("session/new", {}).then((answer) => answer.sessionId);
     try {
       const sessionId = await this.#beginning;
+      for (const one of this.#pending.values()) one.sessionId ??= sessionId;
       // Whatever was being loaded gives way: this is the one that is shown now.
       if (this.sessionId === null) {
         this.#isNew = false;
@@ -369,17 +405,15 @@ export class Chat {
   }
 
   #sendAgain(): void {
-    for (const [id, pending] of this.#pending) {
-      const entry = this.timeline.get(`mine:${id}`);
-      const isFailed = entry?.kind === "user" && entry.pending === "failed";
-      if (!pending.sent && !isFailed) void this.#deliver(id);
-    }
+    for (const [id, { error }] of this.#pending) if (error === undefined) void this.#deliver(id);
   }
 
   /** Sends once more what was not taken. */
   again(entry: UserEntry): void {
     const id = entry.clientMessageId;
-    if (id === undefined || !this.#pending.has(id)) return;
+    const pending = id === undefined ? undefined : this.#pending.get(id);
+    if (id === undefined || !pending) return;
+    pending.error = undefined;
     this.#tell({ timeline: this.timeline.said(id, "sending") });
     void this.#deliver(id);
   }
@@ -394,18 +428,44 @@ export class Chat {
     return pending.draft;
   }
 
-  #dropPending(): void {
-    for (const [id, pending] of [...this.#pending]) {
-      // What is on its way arrives; only what nobody took is let go of.
-      if (!pending.sent) this.#pending.delete(id);
-      this.timeline.said(id, undefined);
+  /** What the daemon may not have yet, for another view to send when this one ends. */
+  get unsent(): Pending[] {
+    return [...this.#pending.values()].filter((one) => !one.isHeard);
+  }
+
+  /** Sends what another view had not sent; what arrived nevertheless is heard once. */
+  take(unsent: Pending[]): void {
+    for (const one of unsent) this.#pending.set(one.id, { ...one, sent: false });
+    this.#showPending(this.sessionId);
+    this.#tell({ timeline: { keys: new Set(), order: true, standing: false } });
+    this.#sendAgain();
+  }
+
+  /**
+   * Has the timeline show what waits for this conversation, and nothing that waits for another; for
+   * `null` what waits for a new one, for a branch that is looked at nothing.
+   */
+  #showPending(shown: string | null | undefined): void {
+    for (const one of this.#pending.values()) {
+      const { id, error } = one;
+      if (shown && !one.isNew) one.sessionId ??= shown;
+      if (one.sessionId !== shown || one.isHeard) this.timeline.said(id, undefined);
+      else if (!this.timeline.get(`mine:${id}`)) {
+        this.timeline.say(id, shownText(one.draft));
+        const how = one.sent ? "sending" : "waiting";
+        this.timeline.said(id, error === undefined ? how : "failed", error);
+      }
     }
   }
 
   /** Stops the turn. */
   stop(): void {
-    if (this.sessionId !== null) {
-      this.#connection.notify("session/cancel", { sessionId: this.sessionId });
+    const { sessionId } = this;
+    if (sessionId === null) return;
+    if (this.#connection.state.kind === "connected") this.#connection.notify("session/cancel", { sessionId });
+    else {
+      this.#toStop = sessionId;
+      this.#tell({ problem: "It is stopped when the connection is back" });
     }
   }
 
@@ -452,6 +512,10 @@ export class Chat {
   #update({ sessionId, update, _meta }: SessionUpdateParams): void {
     // A history that is told again for another client is not ours.
     if (_meta.vault.seq === 0) return;
+    if (update.sessionUpdate === "user_message_chunk") {
+      const mine = this.#pending.get(update._meta?.vault.clientMessageId ?? "");
+      if (mine) mine.isHeard = true;
+    }
     const isOurs = sessionId === this.sessionId;
     if (!isOurs) {
       if (update.sessionUpdate === "user_message_chunk") this.#notice(sessionId, update);
@@ -538,6 +602,25 @@ export function promptOf(draft: Draft): PromptContent[] {
   }
   for (const { data, mimeType } of draft.images) pieces.push({ type: "image", data, mimeType });
   return pieces;
+}
+
+/** What the daemon puts behind a message's text for what went with it. */
+const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is meant)\)$/;
+
+/**
+ * A message that was said, to be said again; `lacks` where something went with it of which no more than
+ * the name is known.
+ */
+export function draftOf(said: string): { draft: Draft; lacks: boolean } {
+  const draft: Draft = { text: said, attachments: [], images: [] };
+  let lacks = false;
+  for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
+    const [, which, path] = found;
+    draft.text = draft.text.slice(0, found.index);
+    if (which === "the" && path !== undefined) draft.attachments.unshift({ path });
+    else lacks = true;
+  }
+  return { draft, lacks };
 }
 
 /** What is shown of a message before the daemon tells it. */

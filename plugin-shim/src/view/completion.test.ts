@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completed, draggedPath, mentionAt } from "./completion";
+import { completed, draggedPaths, mentionAt } from "./completion";
 
 const at = (text: string): string | null => {
   const cursor = text.indexOf("|");
@@ -38,15 +38,18 @@ describe("a mention", () => {
 
 describe("what is dragged in", () => {
   it("is a path of the vault", () => {
-    expect(draggedPath("obsidian://open?vault=My%20Vault&file=Garden%2FPlot%2027.md")).toBe("Garden/Plot 27.md");
-    expect(draggedPath("[[Compost#Heap|the heap]]")).toBe("Compost");
-    expect(draggedPath("![[pear.png]]")).toBe("pear.png");
-    expect(draggedPath("Garden/Compost.md\nsecond")).toBe("Garden/Compost.md");
+    expect(draggedPaths("obsidian://open?vault=My%20Vault&file=Garden%2FPlot%2027.md")).toEqual(["Garden/Plot 27.md"]);
+    expect(draggedPaths("[[Compost#Heap|the heap]]")).toEqual(["Compost"]);
+    expect(draggedPaths("![[pear.png]]")).toEqual(["pear.png"]);
   });
 
-  it("is nothing else", () => {
-    for (const text of ["", "https://example.org/a.md", "file:///etc/passwd.txt", "/etc/hosts.md", "just words", "obsidian://open?vault=x"]) {
-      expect(draggedPath(text), text).toBeNull();
+  it("is each of several, one in a line", () => {
+    expect(draggedPaths("Garden/Compost.md\r\n\nobsidian://open?vault=x&file=Inbox\n")).toEqual(["Garden/Compost.md", "Inbox"]);
+  });
+
+  it("is nothing else, nor a text in which there is a path", () => {
+    for (const text of ["", "https://example.org/a.md", "file:///etc/passwd.txt", "/etc/hosts.md", "just words", "obsidian://open?vault=x", "Garden/Compost.md\nsecond"]) {
+      expect(draggedPaths(text), text).toEqual([]);
     }
   });
 });

@@ -36,9 +36,15 @@ export function completed(text: string, mention: Mention, path: string): { text:
   return { text: before + link + after, cursor: before.length + link.length };
 }
 
-/** The vault path in what was dragged from Obsidian: its own address, a link, or a path. */
-export function draggedPath(text: string): string | null {
-  const line = text.trim().split("\n")[0] ?? "";
+/** The vault paths in what was dragged from Obsidian, one in each line; none where a line is none. */
+export function draggedPaths(text: string): string[] {
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const paths = lines.flatMap((line) => draggedPath(line) ?? []);
+  return paths.length === lines.length ? paths : [];
+}
+
+/** The vault path in a line of that: its own address, a link, or a path. */
+function draggedPath(line: string): string | null {
   if (/^obsidian:\/\/open\?/.test(line)) {
     const file = new URLSearchParams(line.slice(line.indexOf("?") + 1)).get("file");
     return file === null || file === "" ? null : file;

@@ -2,7 +2,7 @@
 
 import type { Completion } from "../protocol";
 import { append, box, clear, element, setText, show, toggle } from "./dom";
-import { completed, draggedPath, type Mention, mentionAt } from "./completion";
+import { completed, draggedPaths, type Mention, mentionAt } from "./completion";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { Draft } from "./chat";
 import { dollars, noteName, tokens } from "./format";
@@ -265,6 +265,14 @@ export function composer(parts: Parts, sending: Sending): Composer {
     drawUsage(usage, parts);
   };
 
+  const compose: Composer["compose"] = (text, attach_ = []) => {
+    const before = input.value.trim();
+    input.value = before === "" ? text : text === "" ? before : `${before}\n${text}`;
+    attach_.forEach(attach);
+    changed();
+    input.focus();
+  };
+
   // --- events
 
   scope.listen(root, "submit", (event) => {
@@ -312,7 +320,9 @@ export function composer(parts: Parts, sending: Sending): Composer {
   });
   scope.listen(input, "paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length === 0) return;
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    // A picture of a text that is there itself is not wanted; a file comes with its name.
+    if (files.length === 0 || (text !== "" && !files.some(({ name }) => text.includes(name)))) return;
     event.preventDefault();
     takeFiles(files);
   });
@@ -324,13 +334,18 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (!parts.root.contains(event.relatedTarget as Node | null)) toggle(root, "is-dragged-over", false);
   });
   scope.listen(parts.root, "drop", (event) => {
-    event.preventDefault();
     toggle(root, "is-dragged-over", false);
     const { dataTransfer } = event;
-    if (!dataTransfer) return;
-    const path = draggedPath(dataTransfer.getData("text/uri-list") || dataTransfer.getData("text/plain"));
-    if (path !== null) attach({ path: parts.host.resolveLink?.(path, "") ?? path });
-    else takeFiles(dataTransfer.files);
+    const text = dataTransfer?.getData("text/plain") ?? "";
+    const paths = [text, dataTransfer?.getData("text/uri-list") ?? ""].map(draggedPaths).find((all) => all.length > 0) ?? [];
+    const files = dataTransfer?.files ?? [];
+    // Text is put where it is dropped.
+    if (event.target === input && paths.length + files.length === 0) return;
+    event.preventDefault();
+    for (const path of paths) attach({ path: parts.host.resolveLink?.(path, "")?.path ?? path });
+    if (paths.length > 0) return;
+    takeFiles(files);
+    if (files.length === 0) compose(text);
   });
   scope.listen(note, "click", () => {
     const active = parts.host.activeNote();
@@ -354,6 +369,8 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (event.target === frame || event.target === bar) input.focus();
   });
   scope.add(parts.host.onActiveNote(update));
+  // Nobody tells that something else is selected: it is looked at before a button is pressed.
+  for (const type of ["focusin", "pointerenter"] as const) scope.listen(parts.root, type, update);
   closeList();
   changed();
 
@@ -361,16 +378,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     root,
     update,
     isEmpty,
-    compose(text, attach_ = []) {
-      const before = input.value.trim();
-      input.value = before === "" ? text : text === "" ? before : `${before}\n${text}`;
-      for (const one of attach_) {
-        const isThere = attachments.some((other) => other.path === one.path && other.selection === one.selection);
-        if (!isThere) attachments = [...attachments, one];
-      }
-      changed();
-      input.focus();
-    },
+    compose,
     edit(draft, number) {
       input.value = draft.text;
       attachments = draft.attachments;

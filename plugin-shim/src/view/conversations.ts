@@ -10,6 +10,8 @@ import { when } from "./format";
 
 /** Items at the beginning of a conversation, among which the first message is. */
 const FIRST = 6;
+/** Conversations that are asked for at first. */
+const PAGE = 100;
 /** Milliseconds without a key until it is searched. */
 const PAUSE = 150;
 
@@ -43,6 +45,10 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   let request = 0;
   let cursor: string | undefined;
   let isLoading = false;
+  /** There is something new that is not shown yet. */
+  let isStale = false;
+  /** What those without a title began with. */
+  const begun = new Map<string, string>();
   let wait: (() => void) | null = null;
 
   const close = (): void => {
@@ -52,24 +58,41 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     actions.closed();
   };
 
+  /** Puts rows in place of those that are shown, with the focus where it was. */
+  const replace = (made: HTMLElement[]): void => {
+    const at = root.ownerDocument.activeElement;
+    const old = at?.closest<HTMLElement>(".vs-session");
+    rows.replaceChildren(...made);
+    if (!at || !old || root.contains(at)) return;
+    const now = made.find((one) => one.dataset["session"] === old.dataset["session"]);
+    const button = now?.querySelector<HTMLElement>(at.matches(".vs-session-open") ? ".vs-session-open" : ".vs-icon-button");
+    (button ?? search).focus({ preventScroll: true });
+  };
+
   const load = async (more = false): Promise<void> => {
     const now = ++request;
     const text = search.value.trim();
     isLoading = true;
     try {
+      let made: HTMLElement[];
+      let next: string | undefined;
       if (text === "") {
-        const answer = await parts.connection.call("session/list", more && cursor ? { cursor } : {});
+        // As many as are shown, and whatever is new.
+        const limit = Math.max(PAGE, rows.childElementCount + 1);
+        const answer = await parts.connection.call("session/list", more && cursor ? { cursor } : { _meta: { vault: { limit } } });
         if (now !== request || scope.ended) return;
-        if (!more) clear(rows);
-        cursor = answer.nextCursor;
-        for (const one of answer.sessions) rows.appendChild(row(one._meta.vault, []));
+        next = answer.nextCursor;
+        made = answer.sessions.map((one) => row(one._meta.vault, []));
       } else {
         const answer = await parts.connection.call("_vault/search_conversations", { text, limit: 50 });
         if (now !== request || scope.ended) return;
-        clear(rows);
-        cursor = undefined;
-        for (const one of answer.found) rows.appendChild(row(one.conversation, one.places));
+        made = answer.found.map((one) => row(one.conversation, one.places));
       }
+      // What a person has open at a row stays; it is done when they come back to the list.
+      if (!more) isStale = parts.root.querySelector(".vs-menu, .vs-sessions .vs-rename") !== null;
+      if (more) rows.append(...made);
+      else if (!isStale) replace(made);
+      if (more || !isStale) cursor = next;
       const count = rows.childElementCount;
       setText(note, count === 0 ? (text === "" ? "No conversation yet" : "Nothing was said with these words") : "");
     } catch (error) {
@@ -80,12 +103,12 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   };
 
   const row = (info: ConversationInfo, places: FoundConversation["places"]): HTMLElement => {
-    const made = element(rows, "li", { class: "vs-session" });
+    const made = element(rows, "li", { class: "vs-session", attributes: { "data-session": info.sessionId } });
     const isShown = info.sessionId === parts.chat.sessionId;
     if (isShown) made.classList.add("is-shown");
-    const name = info.title ?? (isShown ? titleOf(parts) : "Conversation");
+    const name = info.title ?? (isShown ? titleOf(parts) : (begun.get(info.sessionId) ?? "Conversation"));
     const text = element(made, "span", { class: "vs-session-title", text: name, attributes: { dir: "auto" } });
-    if (info.title === undefined && !isShown) void beginning(info.sessionId, text);
+    if (info.title === undefined && !isShown && !begun.has(info.sessionId)) void beginning(info.sessionId, text);
     const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
     const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
     append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));
@@ -113,7 +136,9 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     try {
       const { items } = await parts.connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
       const first = items.find((item) => item.kind === "user")?.text.split("\n")[0];
-      if (first && !scope.ended) setText(into, first.slice(0, 80));
+      if (!first || scope.ended) return;
+      begun.set(sessionId, first.slice(0, 80));
+      setText(into, first.slice(0, 80));
     } catch {
       // It keeps the name that every conversation has.
     }
@@ -137,6 +162,9 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   scope.listen(search, "input", () => {
     wait?.();
     wait = scope.after(PAUSE, () => void load());
+  });
+  scope.listen(root, "focusin", () => {
+    if (isStale) void load();
   });
   scope.listen(back, "click", close);
   scope.listen(root, "keydown", (event) => {
@@ -172,8 +200,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     },
     close,
     refresh: () => {
-      // A title that is being written stays.
-      if (!root.hidden && !root.querySelector(".vs-rename")) void load();
+      if (!root.hidden) void load();
     },
   };
 }

@@ -182,12 +182,20 @@ export class Timeline {
     });
   }
 
-  /** Puts older entries before all others. */
+  /** Puts older entries before all others. A piece may reach into what is there, which learns its numbers. */
   prepend(older: Entry[]): Changed {
-    const new_ = older.filter((entry) => !this.#byKey.has(entry.key));
-    for (const entry of new_) this.#byKey.set(entry.key, entry);
+    const changed = this.annotate(older);
+    const isKnown = (entry: Entry): boolean => this.#byKey.has(entry.key);
+    const known = new Set(older.filter(isKnown).map((entry) => entry.item));
+    // What the model thought has another name there: it is of the same item as what it said then.
+    const new_ = older.filter((entry) => !isKnown(entry) && !(entry.kind === "thought" && known.has(entry.item)));
+    for (const entry of new_) {
+      this.#byKey.set(entry.key, entry);
+      changed.keys.add(entry.key);
+    }
     this.entries = [...new_, ...this.entries];
-    return { keys: new Set(new_.map((one) => one.key)), order: new_.length > 0, standing: false };
+    changed.order = new_.length > 0;
+    return changed;
   }
 
   /** Learns the numbers and times under which entries are kept. */

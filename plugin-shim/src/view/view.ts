@@ -1,7 +1,7 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
 import { append, box, element, setText, show } from "./dom";
-import { Chat, type Draft, type Happened, said } from "./chat";
+import { Chat, type Draft, draftOf, type Happened, type Pending, said } from "./chat";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
 import { iconButton, type Parts, textButton } from "./part";
@@ -38,6 +38,8 @@ export interface Kept {
   /** What is written and not sent, and the number of the message that it is written in place of. */
   draft: Draft;
   item: number | null;
+  /** What was sent and the daemon may not have. */
+  unsent: Pending[];
 }
 
 /** What whoever mounted the view can do with it. */
@@ -93,7 +95,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       if (taken) field.edit(taken, null);
       else void numbered(entry).then((item) => {
         if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
-        else field.edit({ text: entry.text, attachments: [], images: [] }, item);
+        else field.edit(asBefore(entry), item);
       });
     },
     again: (entry: UserEntry) => chat.again(entry),
@@ -104,12 +106,20 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
         host.notice("Stop the answer first");
         return;
       }
-      const draft: Draft = { text: asked.text, attachments: [], images: [] };
+      const draft = asBefore(asked);
+      if (draft.text === "" && draft.attachments.length === 0) return;
       void numbered(asked).then((item) => {
         if (item === null) chat.send(draft);
         else void attempt(() => chat.fork(item, draft));
       });
     },
+  };
+
+  /** What was said, to be said again; what of it the daemon does not tell is said to be missing. */
+  const asBefore = (entry: UserEntry): Draft => {
+    const { draft, lacks } = draftOf(entry.text);
+    if (lacks) host.notice("The pictures and selections that went with it do not go again; attach them anew");
+    return draft;
   };
 
   /** The message that an answer is to. */
@@ -197,7 +207,15 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   const asked = approvalsView(parts);
   const field = composer(parts, {
     send: (draft) => chat.send(draft),
-    fork: (item, draft) => void attempt(() => chat.fork(item, draft)),
+    fork: (item, draft) => void attempt(() => chat.fork(item, draft)).then((isDone) => {
+      if (isDone || scope.ended) return;
+      const { draft: now } = field.kept();
+      field.edit({
+        text: [draft.text, now.text].filter((text) => text !== "").join("\n"),
+        attachments: [...draft.attachments, ...now.attachments],
+        images: [...draft.images, ...now.images],
+      }, item);
+    }),
     editLast() {
       const last = chat.timeline.last("user");
       if (last) actions.edit(last);
@@ -266,7 +284,10 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       const { linkpath, url, path } = link.dataset;
       if (url !== undefined) host.openExternal(url);
       else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
-      else if (linkpath !== undefined) host.openNote(host.resolveLink?.(linkpath, "") ?? linkpath, { newLeaf: isModified });
+      else if (linkpath !== undefined) {
+        const { path: to, subpath } = host.resolveLink?.(linkpath, "") ?? { path: linkpath, subpath: "" };
+        host.openNote(to, { newLeaf: isModified, subpath });
+      }
       return true;
     }
     const note = target.closest<HTMLElement>("[data-footnote]");
@@ -280,9 +301,11 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     const button = target.closest("[data-action='copy-code']");
     if (button) {
       painter.finish(button);
-      void host.copy(codeAt(button)).then(() => parts.announce("Copied"), () => undefined);
-      setText(button, "Copied");
-      scope.after(1_500, () => setText(button, "Copy"));
+      void host.copy(codeAt(button)).then(() => {
+        parts.announce("Copied");
+        setText(button, "Copied");
+        scope.after(1_500, () => setText(button, "Copy"));
+      }, (error: unknown) => host.notice(said(error)));
       return true;
     }
     return false;
@@ -321,13 +344,14 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       heard.add(one);
       return () => heard.delete(one);
     },
-    restore({ sessionId, draft, item }) {
+    restore({ sessionId, draft, item, unsent }) {
       field.edit(draft, item);
       if (sessionId !== null) void chat.open(sessionId);
-      else if (connection.state.kind === "connected") chat.begin();
+      else if (connection.state.kind === "connected" || unsent.some((one) => one.isNew)) chat.begin();
+      chat.take(unsent);
     },
     unmount() {
-      const kept = { sessionId: chat.sessionId, ...field.kept() };
+      const kept = { sessionId: chat.sessionId, ...field.kept(), unsent: chat.unsent };
       chat.end();
       scope.end();
       heard.clear();

@@ -19,6 +19,7 @@ export function waitingView(parts: Parts): HTMLElement {
       if (own === asked && !scope.ended) draw(messages.filter(({ state }) => state !== "taken"));
     } catch {
       // It is asked again with the next connection.
+      connection.missed();
     }
   };
 

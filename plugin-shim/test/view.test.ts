@@ -1,0 +1,290 @@
+// The view as a person uses it, before a daemon that a test plays.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ActiveNote, Host } from "../src/host";
+import type { ItemInfo } from "../src/protocol";
+import { type ChatHandle, mountChat } from "../src/view";
+import { FakeClock, settle } from "./fake-clock";
+import { connected, FakeDaemon } from "./fake-daemon";
+
+let daemon: FakeDaemon;
+let root: HTMLElement;
+let chat: ChatHandle;
+let items: ItemInfo[];
+let notices: string[];
+let active: ActiveNote | null;
+let copy: () => Promise<void>;
+
+beforeEach(() => {
+  [daemon, items, notices, active] = [new FakeDaemon(), [], [], null];
+  copy = () => Promise.resolve();
+  daemon.answers.set("_vault/conversation", () => {
+    const conversation = { sessionId: "a", state: "open", shown: "done", branch: 1, title: "A" };
+    return { conversation, branches: [], items, earlier: false, changes: [] };
+  });
+  daemon.answers.set("_vault/inbox/list", () => ({ messages: [] }));
+  daemon.answers.set("_vault/fork", () => ({}));
+});
+
+afterEach(() => {
+  chat.unmount();
+  root.remove();
+});
+
+async function mounted(): Promise<void> {
+  const connection = await connected(daemon, new FakeClock());
+  root = document.createElement("main");
+  document.body.append(root);
+  const host: Host = {
+    kind: "browser",
+    openNote: () => undefined,
+    openExternal: () => undefined,
+    activeNote: () => active,
+    onActiveNote: () => () => undefined,
+    notice: (text) => void notices.push(text),
+    confirm: () => Promise.resolve(true),
+    copy: () => copy(),
+    icon: () => undefined,
+    command: (name) => name,
+  };
+  chat = mountChat(root, connection, host);
+  await settle();
+}
+
+function item(number: number, sessionUpdate: string, text: string): ItemInfo {
+  const update = { sessionUpdate, messageId: `m${number}`, content: { type: "text", text } };
+  return { item: number, kind: "message", text, turn: 1, time: "2026-11-21T10:00:00+01:00", updates: [update] } as unknown as ItemInfo;
+}
+
+function field(): HTMLTextAreaElement {
+  const found = root.querySelector<HTMLTextAreaElement>(".vs-input");
+  if (!found) throw new Error("there is no field");
+  return found;
+}
+
+async function press(name: string): Promise<void> {
+  const found = [...root.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === name || one.textContent === name);
+  if (!found) throw new Error(`there is no button ${name}`);
+  found.click();
+  await settle();
+}
+
+async function type(text: string): Promise<void> {
+  field().value = text;
+  field().dispatchEvent(new Event("input", { bubbles: true }));
+  await press("Send");
+}
+
+function chips(): string[] {
+  return [...root.querySelectorAll(".vs-chip")].map((one) => one.textContent);
+}
+
+/** What a person drops or pastes. */
+function data(given: Record<string, string>, files: File[] = []): object {
+  return { files, getData: (kind: string) => given[kind] ?? "" };
+}
+
+/** Has it happen; answers whether it is left to the browser. */
+async function happens(name: "drop" | "paste", at: Element, given: object): Promise<boolean> {
+  const event = new Event(name, { bubbles: true, cancelable: true });
+  Object.assign(event, name === "drop" ? { dataTransfer: given } : { clipboardData: given });
+  const isLeft = at.dispatchEvent(event);
+  await settle();
+  return isLeft;
+}
+
+describe("a message that is written otherwise", () => {
+  beforeEach(async () => {
+    items = [item(1, "user_message_chunk", "I like pears"), item(2, "agent_message_chunk", "Pears it is.")];
+    await mounted();
+  });
+
+  it("is back in the field where the daemon refuses it, before what was typed meanwhile", async () => {
+    daemon.answers.delete("_vault/fork");
+    await press("Edit the message");
+    await type("I like apples");
+    field().value = "And plums";
+    const [fork] = daemon.last.asked("_vault/fork");
+    daemon.last.deliver({ id: fork?.id, error: { code: -32000, message: "a turn is running", data: { kind: "turn_running", retryable: true } } });
+    await settle();
+    expect(field().value).toBe("I like apples\nAnd plums");
+    expect(notices.join()).toContain("a turn is running");
+    daemon.answers.set("_vault/fork", () => ({}));
+    await press("Send");
+    expect(daemon.last.asked("_vault/fork").map(({ params }) => params)).toEqual([{ sessionId: "a", item: 1 }, { sessionId: "a", item: 1 }]);
+    expect(daemon.last.asked("session/prompt")[0]?.params?.["prompt"]).toEqual([{ type: "text", text: "I like apples\nAnd plums" }]);
+    expect(field().value).toBe("");
+  });
+});
+
+describe("a message that went with more than words", () => {
+  const said = "What is this?\n(with a picture)\n(the note `Garden/Plot 27.md` is meant)\n(a part of the note `Inbox.md` is meant)";
+
+  it("is asked again without what only stands for a picture, and says so", async () => {
+    items = [item(1, "user_message_chunk", said), item(2, "agent_message_chunk", "A pear.")];
+    await mounted();
+    await press("Ask again");
+    expect(daemon.last.asked("session/prompt")[0]?.params?.["prompt"]).toEqual([
+      { type: "text", text: "What is this?" },
+      { type: "resource_link", uri: "Garden/Plot 27.md", name: "Garden/Plot 27.md" },
+    ]);
+    expect(notices).toEqual(["The pictures and selections that went with it do not go again; attach them anew"]);
+  });
+
+  it("is edited as it was written", async () => {
+    items = [item(1, "user_message_chunk", said)];
+    await mounted();
+    await press("Edit the message");
+    expect(field().value).toBe("What is this?");
+    expect(chips()).toEqual(["Plot 27"]);
+    expect(notices).toHaveLength(1);
+  });
+
+  it("is not asked again where it was a picture alone", async () => {
+    items = [item(1, "user_message_chunk", "(with a picture)"), item(2, "agent_message_chunk", "A pear.")];
+    await mounted();
+    await press("Ask again");
+    expect(daemon.last.asked("_vault/fork")).toHaveLength(0);
+    expect(notices).toHaveLength(1);
+  });
+
+  it("keeps what a person wrote in brackets, and loses nothing without a word", async () => {
+    items = [item(1, "user_message_chunk", "(with a picture)\nis what I wrote"), item(2, "agent_message_chunk", "So it is.")];
+    await mounted();
+    await press("Ask again");
+    expect(daemon.last.asked("session/prompt")[0]?.params?.["prompt"]).toEqual([{ type: "text", text: "(with a picture)\nis what I wrote" }]);
+    expect(notices).toEqual([]);
+  });
+});
+
+describe("what is dropped and pasted", () => {
+  const dot = new File(["dot"], "dot.png", { type: "image/png" });
+
+  beforeEach(mounted);
+
+  it("is attached where it names notes, each of them", async () => {
+    expect(await happens("drop", field(), data({ "text/plain": "Inbox.md\nobsidian://open?vault=v&file=Garden%2FPlot%2027.md" }))).toBe(false);
+    expect(chips()).toEqual(["Inbox", "Plot 27"]);
+    expect(field().value).toBe("");
+  });
+
+  it("is left to the field where it is text, and put there where it fell beside it", async () => {
+    expect(await happens("drop", field(), data({ "text/plain": "Some words\nof a text" }))).toBe(true);
+    const beside = root.querySelector(".vs-messages");
+    expect(beside && (await happens("drop", beside, data({ "text/plain": "Some words" })))).toBe(false);
+    expect(field().value).toBe("Some words");
+    expect(chips()).toEqual([]);
+  });
+
+  it("is the text, where a picture of it comes along, and the picture where there is nothing else", async () => {
+    expect(await happens("paste", field(), data({ "text/plain": "1\t2" }, [dot]))).toBe(true);
+    expect(chips()).toEqual([]);
+    expect(await happens("paste", field(), data({}, [dot]))).toBe(false);
+    await vi.waitFor(() => expect(chips()).toEqual(["dot.png"]));
+    // A file manager gives the name along.
+    expect(await happens("paste", field(), data({ "text/plain": "dot.png" }, [dot]))).toBe(false);
+  });
+});
+
+describe("the list of conversations", () => {
+  let count: number;
+  let limits: unknown[];
+
+  beforeEach(async () => {
+    [count, limits] = [3, []];
+    daemon.answers.set("session/list", ({ cursor, _meta }) => {
+      const limit = (_meta as { vault: { limit: number } } | undefined)?.vault.limit ?? 100;
+      limits.push(limit);
+      const all = Array.from({ length: count }, (_, at) => ({ sessionId: `s${at}`, title: `Number ${at}`, shown: "done", state: "open", lastActive: "2026-11-21T10:00:00+01:00" }));
+      const from = Number(cursor ?? 0);
+      const sessions = all.slice(from, from + limit).map((vault) => ({ sessionId: vault.sessionId, _meta: { vault } }));
+      return { sessions, nextCursor: from + limit < count ? String(from + limit) : undefined };
+    });
+    await mounted();
+    root.querySelector<HTMLElement>(".vs-title")?.click();
+    await settle();
+  });
+
+  let seq = 0;
+  beforeEach(() => (seq = 0));
+  async function changed(): Promise<void> {
+    daemon.last.event("_vault/conversation_changed", ++seq, { sessionId: "s1", kind: "renamed" });
+    await settle();
+  }
+
+  function rows(): HTMLElement[] {
+    return [...root.querySelectorAll<HTMLElement>(".vs-session")];
+  }
+
+  it.each([".vs-session-open", ".vs-icon-button"])("keeps the focus at its %s when it is drawn anew", async (name) => {
+    rows()[1]?.querySelector<HTMLElement>(name)?.focus();
+    const before = rows();
+    await changed();
+    expect(rows()[1]).not.toBe(before[1]);
+    expect(document.activeElement).toBe(rows()[1]?.querySelector(name));
+    // Of one that is gone it goes to the search, where the keys go on.
+    count = 1;
+    await changed();
+    expect(document.activeElement).toBe(root.querySelector(".vs-search"));
+  });
+
+  it("shows as many as it did, and what is new", async () => {
+    count = 250;
+    await changed();
+    const list = root.querySelector(".vs-sessions");
+    list?.dispatchEvent(new Event("scroll"));
+    await settle();
+    expect(rows()).toHaveLength(200);
+    await changed();
+    expect(rows()).toHaveLength(201);
+  });
+
+  it("leaves a menu its row, and is drawn anew behind it", async () => {
+    const more = rows()[1]?.querySelector<HTMLElement>(".vs-icon-button");
+    more?.click();
+    count = 4;
+    await changed();
+    expect(more?.isConnected).toBe(true);
+    await press("Rename");
+    const name = root.querySelector<HTMLInputElement>(".vs-rename");
+    expect(name?.isConnected).toBe(true);
+    expect(document.activeElement).toBe(name);
+    await changed();
+    expect(root.querySelector(".vs-rename")).toBe(name);
+    name?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    await settle();
+    expect(rows()).toHaveLength(4);
+    expect(root.contains(document.activeElement)).toBe(true);
+  });
+});
+
+it("offers the selection as soon as the person comes to the view", async () => {
+  active = { path: "Inbox.md" };
+  await mounted();
+  const button = root.querySelector<HTMLElement>("[aria-label='Attach the selection']");
+  expect(button?.hidden).toBe(true);
+  active = { path: "Inbox.md", selection: "two words" };
+  field().focus();
+  expect(button?.hidden).toBe(false);
+  active = { path: "Inbox.md" };
+  root.dispatchEvent(new Event("pointerenter"));
+  expect(button?.hidden).toBe(true);
+});
+
+it("says of code that it is copied only once it is", async () => {
+  items = [item(1, "agent_message_chunk", "```sh\nls\n```")];
+  await mounted();
+  const button = await vi.waitFor(() => {
+    const found = root.querySelector<HTMLElement>("[data-action='copy-code']");
+    expect(found).not.toBeNull();
+    return found;
+  });
+  copy = () => Promise.reject(new Error("the clipboard is shut"));
+  button?.click();
+  await settle();
+  expect(button?.textContent).toBe("Copy");
+  expect(notices).toEqual(["the clipboard is shut"]);
+  copy = () => Promise.resolve();
+  button?.click();
+  await settle();
+  expect(button?.textContent).toBe("Copied");
+});
