@@ -93,6 +93,7 @@ fn context(vault: &Vault, state: &Path) -> Context {
         journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
+        room: usize::MAX,
         cancel: Cancel::default(),
         origin: Origin::default(),
         gate: None,
@@ -291,6 +292,7 @@ fn conversations(c: &mut Criterion) {
     let kept = Conversations::new(
         Store::at(state.path()),
         settings,
+        room: usize::MAX,
         std::sync::Arc::new(SystemClock::default()),
     );
     let item = |kind, text: String| NewItem { kind, text, body: None };

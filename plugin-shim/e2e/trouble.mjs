@@ -1,6 +1,7 @@
 // What goes wrong: the connection, the daemon, the model, and answers that mean harm.
 import assert from "node:assert/strict";
 import { Canary } from "./door.mjs";
+import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 import { gate } from "./model.mjs";
 
@@ -166,15 +167,9 @@ export async function a_model_that_fails_is_told(set) {
   await stage.strike();
 }
 
-/** An answer full of traps loads nothing, runs nothing, and opens only what is clicked. */
-export async function a_hostile_answer_does_nothing(set) {
-  const stage = await Stage.set(set);
-  const canary = await Canary.start();
-  const tab = await stage.open({ height: 1400 });
-  const asked = [];
-  tab.on("request", (request) => asked.push(request.url()));
-  const at = `http://127.0.0.1:${canary.port}`;
-  const hostile = `
+/** An answer full of traps: what it would load is at `at`, and what it would run leaves `__harm`. */
+function traps(at) {
+  return `
 ![picture](${at}/image.png) ![[${at}/embed.png]] ![ref][r]
 
 [r]: ${at}/reference.png
@@ -188,7 +183,7 @@ export async function a_hostile_answer_does_nothing(set) {
 
 [script](javascript:window.__harm=5) [tabbed](java\tscript:window.__harm=6) [data](data:text/html,<script>window.__harm=7</script>) [vb](vbscript:x) [file](file:///etc/passwd) [obsidian](obsidian://open?vault=x) [blob](blob:${at}/x) <javascript:window.__harm=8>
 
-[entity](&#106;avascript:window.__harm=9) [user](https://bank.example@${at.slice(7)}/user) [protocol](//127.0.0.1:${canary.port}/relative)
+[entity](&#106;avascript:window.__harm=9) [user](https://bank.example@${at.slice(7)}/user) [protocol](//${at.slice(7)}/relative)
 
 [https://bank.example](${at}/phish) and [[Compost|${at}/alias]]
 
@@ -199,10 +194,55 @@ export async function a_hostile_answer_does_nothing(set) {
 \`\`\`html
 <img src="${at}/code.png" onerror="window.__harm=10">
 \`\`\`
+
+${FORMULAS.map((formula) => `$${formula.replaceAll("AT", at)}$`).join(" and ")}
+
+$$
+\\bbox[position:fixed;inset:0;background:url(${at}/block.png)]{x}
+$$
 `;
+}
+
+/** What MathJax does harm of. */
+const FORMULAS = [
+  String.raw`\mmlToken{mi}[style="background-image:url(AT/token.png)"]{x}`,
+  String.raw`\mmlToken{mi}[href="javascript:window.__harm=13"]{formula}`,
+  String.raw`\mmlToken{mglyph}[src="AT/glyph.png"]{}`,
+  String.raw`\mmlToken{mi}[class="modal",id="trap"]{x}`,
+  String.raw`\bbox[background-image:url(AT/box.png)]{x}`,
+  String.raw`\bbox[position:fixed;top:0;left:0;width:100vw;height:100vh]{x}`,
+  String.raw`\href{AT/href}{formula}`,
+  String.raw`\style{background-image:url(AT/style.png)}{x}`,
+  String.raw`\class{modal}{x}`,
+  String.raw`\colorbox{url(AT/color.png)}{x}`,
+  String.raw`\DeclareMathOperator{\sin}{evil}`,
+];
+
+/** Nothing of it is in the page but words. */
+async function nothingButWords(tab) {
+  const inside = await tab.locator(".vs-list").evaluate((list) => {
+    const drawn = [...list.querySelectorAll(".vs-formula, .vs-formula-block")].flatMap((one) => [...one.querySelectorAll("[style]")]);
+    const found = [...list.querySelectorAll("img, iframe, script, link, style, object, embed, video, audio, image, meta, base, form, a[href], .modal, #trap, [onerror], [onfocus], [style]")];
+    const bad = ({ style }) => /url|fixed|absolute/.test(style.cssText);
+    return found.filter((one) => !drawn.includes(one) || bad(one)).map((one) => one.outerHTML);
+  });
+  assert.deepEqual(inside, []);
+  for (const name of ["script", "tabbed", "data", "vb", "file", "obsidian", "blob", "entity", "user", "protocol"]) {
+    assert.equal(await tab.locator(".vs-agent .vs-link", { hasText: new RegExp(`^${name}`) }).count(), 0, name);
+  }
+}
+
+/** An answer full of traps loads nothing, runs nothing, and opens only what is clicked. */
+export async function a_hostile_answer_does_nothing(set) {
+  const stage = await Stage.set(set);
+  const canary = await Canary.start();
+  const tab = await stage.open({ height: 1400 });
+  const asked = [];
+  tab.on("request", (request) => asked.push(request.url()));
+  const at = `http://127.0.0.1:${canary.port}`;
   stage.model.next((turn) => {
     turn.thought(`<img src="${at}/thought.png" onerror="window.__harm=11">`);
-    turn.text(hostile);
+    turn.text(traps(at));
   });
   await say(tab, `<img src="${at}/mine.png" onerror="window.__harm=12">`);
   await done(tab);
@@ -212,13 +252,7 @@ export async function a_hostile_answer_does_nothing(set) {
   assert.equal(await tab.evaluate(() => window.__harm), undefined);
   assert.deepEqual(canary.asked, []);
   assert.deepEqual(asked.filter((url) => url.includes(String(canary.port))), []);
-  const inside = await tab.locator(".vs-list").evaluate((list) =>
-    [...list.querySelectorAll("img, iframe, script, link, style, object, embed, video, audio, image, meta, base, form, a[href], [onerror], [onfocus], [style]")].map((one) => one.outerHTML),
-  );
-  assert.deepEqual(inside, []);
-  for (const name of ["script", "tabbed", "data", "vb", "file", "obsidian", "blob", "entity", "user", "protocol"]) {
-    assert.equal(await tab.locator(".vs-agent .vs-link", { hasText: new RegExp(`^${name}`) }).count(), 0, name);
-  }
+  await nothingButWords(tab);
   // Where a link leads stands beside it, whatever it says.
   const phish = tab.locator(".vs-agent .vs-link", { hasText: "https://bank.example" });
   await until("words", () => phish.innerText(), (text) => new RegExp(`127\\.0\\.0\\.1:${canary.port}`).test(text));
@@ -232,4 +266,46 @@ export async function a_hostile_answer_does_nothing(set) {
   await stage.close(tab);
   canary.stop();
   await stage.strike();
+}
+
+/** Nor does it in Obsidian, where no policy holds a page back and formulas are drawn. */
+export async function a_hostile_answer_does_nothing_in_obsidian(set) {
+  const desk = await Desk.set(set);
+  const canary = await Canary.start();
+  const tab = await desk.openPaired();
+  const at = `http://127.0.0.1:${canary.port}`;
+  desk.model.next((turn) => {
+    turn.thought(`<img src="${at}/thought.png" onerror="window.__harm=11">`);
+    turn.text(traps(at));
+  });
+  await say(tab, `<img src="${at}/mine.png" onerror="window.__harm=12">`);
+  await done(tab);
+  await tab.locator(".vs-thought summary").click();
+  // Formulas are drawn, and one that is moved far away is not to be seen outside its place.
+  const raised = String.raw`$\smash{\rlap{\raise{9em}{\text{Agree}}}}$`;
+  desk.model.next((turn) => turn.text(`The wave is $\\sin x$. ${raised}`));
+  await say(tab, "Draw it");
+  const formulas = tab.locator(".vs-agent").last().locator(".vs-formula");
+  await until("formulas", () => formulas.count(), (count) => count === 2);
+  await done(tab);
+  await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 600)));
+  assert.equal(await tab.evaluate(() => window.__harm), undefined);
+  assert.deepEqual(canary.asked, []);
+  await nothingButWords(tab);
+  const written = await tab.locator(".vs-agent .vs-math").allInnerTexts();
+  // What is no colour colours nothing; all others stand there as they were written.
+  assert.equal(written.length, FORMULAS.length);
+  assert.equal(await formulas.first().innerText(), "sinx");
+  const seen = await formulas.locator("mjx-rbox").evaluate((one) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    const { top: above } = one.closest("p").getBoundingClientRect();
+    return { isAway: top + height < above, isHit: one.contains(document.elementFromPoint(left + width / 2, top + height / 2)) };
+  });
+  assert.deepEqual(seen, { isAway: true, isHit: false });
+  await picture(tab, "hostile-obsidian-light");
+  await desk.quit();
+  assert.deepEqual(desk.problems, [], "the page reported errors");
+  assert.deepEqual([...desk.elsewhere, ...desk.house.refused], [], "something asked another machine");
+  canary.stop();
+  await desk.strike();
 }

@@ -1,7 +1,7 @@
 // Builds what the daemon carries into dist/, and says how large it is:
 //   main.js, manifest.json, styles.css   the plugin
 //   page/                                the same view for a browser, as the daemon serves it
-// The result depends on the sources and the locked esbuild alone, so that CI can compare it byte by
+// The result depends on the sources and the locked packages alone, so that CI can compare it byte by
 // byte with what is committed.
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import path from "node:path";
 import process from "node:process";
 import * as esbuild from "esbuild";
+import { MANGLED, refused } from "./internal-names.mjs";
 
 const root = path.resolve(import.meta.dirname, "..");
 const out = path.resolve(root, process.argv[2] ?? "dist");
@@ -85,11 +86,20 @@ for (const { entry, file, format, external } of scripts) {
     platform: "browser",
     target: "es2022",
     minify: true,
+    mangleProps: MANGLED,
     legalComments: "none",
     charset: "utf8",
     logLevel: "warning",
   });
 }
+const bundles = scripts.map(({ file }) => path.join(out, file)).filter((file) => existsSync(file));
+const notInternal = await refused(root, bundles);
+if (notInternal.length > 0) {
+  console.error("scripts/internal-names.mjs lists names that are not internal alone:");
+  for (const problem of notInternal) console.error(`  ${problem}`);
+  process.exit(1);
+}
+
 for (const { parts, file } of styles) {
   const texts = await Promise.all(
     parts

@@ -10,6 +10,7 @@ import { augment, waitsForMove } from "./dom";
 import { FileManager, FileSystemAdapter, MetadataCache, normalizePath, TAbstractFile, TFile, TFolder, Vault } from "./files";
 import { setIcon, unknownIcons } from "./icons";
 import { ask, boot, type Boot, watch } from "./machine";
+import { renderMath } from "./math";
 import { Plugin, Plugins, PluginSettingTab, registered, type Command } from "./plugins";
 import { SettingsModal, SettingTab } from "./settings";
 import { EmptyView, FileExplorerView, FileView, ItemView, MarkdownView, StandInView, View, type ViewState } from "./views";
@@ -182,11 +183,6 @@ async function requestUrl(asked: string | { url: string; throw?: boolean }): Pro
     },
     arrayBuffer: new TextEncoder().encode(answer.text).buffer,
   };
-}
-
-/** MathJax is Obsidian's own; here a formula is the element that it would be drawn into. */
-function renderMath(source: string, display: boolean): HTMLElement {
-  return createSpan({ cls: display ? "math math-block is-loaded" : "math math-inline is-loaded", text: source });
 }
 
 function parseLinktext(link: string): { path: string; subpath: string } {

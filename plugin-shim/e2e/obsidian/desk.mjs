@@ -78,6 +78,19 @@ export class Desk {
     return tab;
   }
 
+  /** The plugin is in the vault, switched on and paired: the chat stands in the sidebar. */
+  async openPaired() {
+    await this.install();
+    await this.daemon.start();
+    const tab = await this.open();
+    await tab.evaluate((id) => window.standIn.app._plugins.enable(id), ID);
+    const link = (await this.daemon.command("pair")).split("\n").at(-1);
+    await tab.evaluate((url) => window.standIn.openLink(url), link);
+    await tab.locator(".modal").getByRole("button", { name: "Pair" }).click();
+    await tab.locator(".vs-composer").waitFor();
+    return tab;
+  }
+
   #watch(page) {
     page.setDefaultTimeout(PATIENCE);
     const asked = (url) => {

@@ -149,12 +149,40 @@ describe("formulas", () => {
 
   it.each([
     String.raw`\href{javascript:alert(1)}{x}`,
+    String.raw`\url{http://evil.example}`,
     String.raw`\style{position:fixed}{x}`,
     String.raw`\class{modal}{x}`,
+    String.raw`\cssId{y}{x}`,
     String.raw`\require{html}x`,
     String.raw`\def\frac{x}`,
+    String.raw`\gdef\frac{x}`,
+    String.raw`\let\frac\sqrt`,
     String.raw`\newcommand{\x}{y}`,
+    String.raw`\renewcommand{\frac}{y}`,
+    String.raw`\newenvironment{matrix}{}{}`,
+    String.raw`\renewenvironment{matrix}{}{}`,
     String.raw`\htmlData{a}{x}`,
+    String.raw`\data{a=b}{x}`,
+    String.raw`\mmlToken{mi}[style="background-image:url(http://evil.example/leak)"]{x}`,
+    String.raw`\mmlToken{mi}[href="javascript:alert(1)"]{x}`,
+    String.raw`\mmlToken{mglyph}[src="http://evil.example/picture.png"]{}`,
+    String.raw`\bbox[background-image:url(http://evil.example/leak)]{x}`,
+    String.raw`\bbox[position:fixed;top:0]{x}`,
+    String.raw`\DeclareMathOperator{\sin}{evil}`,
+    String.raw`\DeclarePairedDelimiter{\abs}{<}{>}`,
+    String.raw`\definecolor{red}{rgb}{0,0,1}`,
+    String.raw`\Newextarrow{\xrightarrow}{1,1}{8594}`,
+    String.raw`\newtagform{a}{(}{)} \usetagform{a}`,
+    String.raw`\setOptions{packages={}}`,
+    String.raw`\mathtoolsset{}`,
+    String.raw`\toggle{a}{b}\endtoggle`,
+    String.raw`\texttip{a}{b}`,
+    String.raw`\mathtip{a}{b}`,
+    String.raw`\unicode[url(http://evil.example)]{65}`,
+    String.raw`\label{a}`,
+    String.raw`\ref{a}`,
+    String.raw`\eqref{a}`,
+    String.raw`\refeq{a}`,
     "x".repeat(3_000),
   ])("stay as they were written where they do more than show: %s", async (tex) => {
     let asked = 0;
@@ -166,6 +194,86 @@ describe("formulas", () => {
     await time.all();
     expect(asked).toBe(0);
     expect(one.root.querySelector(".vs-math")?.textContent).toBe(tex);
+  });
+
+  it.each([
+    String.raw`a \newline b`,
+    String.raw`\left\{ x \setminus y \right\} \longrightarrow \mathcal{D}`,
+    String.raw`\set{x|y} \deg \cellcolor{red}`,
+    String.raw`\textcolor{red}{x} \tag{1}`,
+    String.raw`\begin{cases} a & b \end{cases}`,
+  ])("are drawn where they only show: %s", async (tex) => {
+    const asked: string[] = [];
+    const { answer: one } = answer((given) => {
+      asked.push(given);
+      return Promise.resolve(document.createElement("i"));
+    });
+    one.set(`$${tex}$`, true);
+    await time.all();
+    expect(asked).toEqual([tex]);
+  });
+
+  /** What stands in the place of `x` when MathJax has drawn this. */
+  const drawn = async (html: string): Promise<{ root: Element; tex: string | null | undefined }> => {
+    const { answer: one } = answer(() => {
+      const made = document.createElement("span");
+      made.className = "math math-inline is-loaded";
+      made.appendChild(new DOMParser().parseFromString(html, "text/html").body.firstElementChild as Element);
+      return Promise.resolve(made);
+    });
+    one.set("$x$", true);
+    await time.all();
+    return { root: one.root, tex: one.root.querySelector(".vs-math")?.textContent };
+  };
+  const math = (html: string): string => `<mjx-container class="MathJax" jax="CHTML"><mjx-math class=" MJX-TEX">${html}</mjx-math></mjx-container>`;
+  const sign = '<mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465 TEX-I"></mjx-c></mjx-mi>';
+
+  it.each([
+    '<mjx-mi style="background-image: url(http://evil.example/leak);">x</mjx-mi>',
+    '<mjx-mi style="background-color: url(http://evil.example/leak);">x</mjx-mi>',
+    '<mjx-mi style="color: red; background: image-set(\'http://evil.example/leak\' 1x);">x</mjx-mi>',
+    '<mjx-mtext style="font-family: MJXZERO, url(http://evil.example);">x</mjx-mtext>',
+    '<mjx-mstyle style="position: fixed; top: 0; left: 0;">x</mjx-mstyle>',
+    '<mjx-mstyle style="position: absolute">x</mjx-mstyle>',
+    '<mjx-mstyle style="position: relative fixed">x</mjx-mstyle>',
+    '<mjx-mstyle style="z-index: 9">x</mjx-mstyle>',
+    '<mjx-mstyle style="inset: 0">x</mjx-mstyle>',
+    '<mjx-mstyle style="color: red; /* */ position: fixed">x</mjx-mstyle>',
+    '<mjx-mstyle style="p\\osition: fixed">x</mjx-mstyle>',
+    `<a href="javascript:alert(1)">${sign}</a>`,
+    `<mjx-mrow href="http://evil.example">${sign}</mjx-mrow>`,
+    `<mjx-mrow xlink:href="http://evil.example">${sign}</mjx-mrow>`,
+    '<img src="http://evil.example/picture.png">',
+    "<script>alert(1)</script>",
+    "<iframe></iframe>",
+    "<svg><image href='http://evil.example/picture.png'></image></svg>",
+    '<mjx-mi onclick="alert(1)">x</mjx-mi>',
+    '<mjx-mi class="mjx-i modal">x</mjx-mi>',
+    '<mjx-mi class="vs-approval">x</mjx-mi>',
+    '<mjx-mi id="y">x</mjx-mi>',
+    '<mjx-mi data-url="http://evil.example">x</mjx-mi>',
+    '<mjx-mi data-linkpath="x">x</mjx-mi>',
+    '<mjx-assistive-mml><math><mi href="http://evil.example">x</mi></math></mjx-assistive-mml>',
+    '<mjx-assistive-mml><math><mglyph src="http://evil.example/picture.png"></mglyph></math></mjx-assistive-mml>',
+    '<mjx-assistive-mml><math><mi style="position:fixed">x</mi></math></mjx-assistive-mml>',
+  ])("are not shown where what was drawn does more: %s", async (html) => {
+    const { root, tex } = await drawn(math(html));
+    expect(tex).toBe("x");
+    expect(root.querySelector("mjx-container")).toBeNull();
+  });
+
+  it.each([
+    sign,
+    '<mjx-mtext class="mjx-n" style="color: red;"><mjx-c class="mjx-c5C"></mjx-c></mjx-mtext>',
+    '<mjx-mpadded style="border: 2px solid red; background-color: blue;"><mjx-block style="width: 1.081em; margin: 0.276em 0px; position: relative;"><mjx-rbox style="left: 0.276em; top: 0px; max-width: 1.081em;"></mjx-rbox></mjx-block></mjx-mpadded>',
+    '<mjx-dstrike style="width: 0.7em; transform: rotate(-0.9rad) translateY(0.1em);"></mjx-dstrike>',
+    '<mjx-mtd style="text-align: right; padding-right: 0px; border-top: 0.1em dashed;" data-cramped="true" id="mjx-eqn:1"></mjx-mtd>',
+    '<mjx-mtext style="font-family: MJXZERO, serif;"><mjx-utext style="width: 10px;" variant="-explicitFont">A</mjx-utext></mjx-mtext>',
+    '<mjx-assistive-mml unselectable="on" display="inline"><math xmlns="http://www.w3.org/1998/Math/MathML"><mi mathvariant="normal" data-mjx-texclass="ORD" class="MJX-tex-mathit">x</mi></math></mjx-assistive-mml>',
+  ])("are shown where what was drawn only shows: %s", async (html) => {
+    const { root, tex } = await drawn(math(html));
+    expect(tex).toBeUndefined();
+    expect(root.querySelector(".vs-formula mjx-math")?.innerHTML).toBe(html);
   });
 
   it("stay where the host cannot draw them, and where it fails", async () => {

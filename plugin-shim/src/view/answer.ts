@@ -2,6 +2,7 @@
 
 import { box, clear } from "./dom";
 import { drawSegment } from "./blocks";
+import { isHarmless, mayDraw } from "./formula";
 import type { Host } from "../host";
 import { warmUp } from "./markdown";
 import type { Scope } from "./scope";
@@ -19,11 +20,6 @@ const LINES = 48;
 const CHARACTERS = 4_000;
 /** Groups at the end that are drawn within frames: about four screens. */
 const NEAR = 3;
-
-/** Characters of a formula from which it is shown as it was written; */
-const LONGEST_TEX = 2_000;
-/** so is one with commands that lead elsewhere, style what is around it, or change what others mean. */
-const UNSAFE_TEX = /\\(?:href|url|require|style|class|cssId|data|html[a-z]*|[gex]?def|let|(?:re)?newcommand|(?:re)?newenvironment|includegraphics|unicode)(?![a-z])/i;
 
 /** Says whether there is time for more. */
 type InTime = () => boolean;
@@ -124,10 +120,14 @@ export class Painter {
 
   async #drawMath(formula: HTMLElement): Promise<void> {
     const tex = formula.textContent ?? "";
-    if (tex.length > LONGEST_TEX || UNSAFE_TEX.test(tex)) return;
+    if (!mayDraw(tex)) return;
+    const isBlock = formula.classList.contains("is-block");
     try {
-      const drawn = await this.#math?.(tex, formula.classList.contains("is-block"));
-      if (drawn) formula.replaceWith(drawn);
+      const drawn = await this.#math?.(tex, isBlock);
+      if (!drawn || !isHarmless(drawn)) return;
+      // What is moved or made larger within it stays within it.
+      drawn.classList.add(isBlock ? "vs-formula-block" : "vs-formula");
+      formula.replaceWith(drawn);
     } catch {
       // It stays as it was written.
     }

@@ -14,12 +14,24 @@ export interface MenuItem {
   choose(): void;
 }
 
-/** Shows a menu at `at`; it goes with a choice, with Escape, or with a click beside it. */
+/** What closes the menus that are open, by the button that each is at. */
+const open = new WeakMap<HTMLElement, () => void>();
+
+/**
+ * Shows a menu at `at`; it goes with a choice, with Escape, with a click beside it, and where it is asked
+ * for at `at` again.
+ */
 export function showMenu(parts: Parts, at: HTMLElement, label: string, items: MenuItem[]): void {
+  const shown = open.get(at);
+  if (shown) {
+    shown();
+    return;
+  }
   const scope = parts.scope.child();
-  const menu = element(parts.root, "div", { class: "vs-menu", attributes: { role: "menu", "aria-label": label } });
+  const menu = element(parts.root, "div", { class: "vs-menu", attributes: { role: "menu", "aria-label": label, tabindex: -1 } });
   at.setAttribute("aria-expanded", "true");
   scope.add(() => {
+    open.delete(at);
     menu.remove();
     at.removeAttribute("aria-expanded");
   });
@@ -27,6 +39,7 @@ export function showMenu(parts: Parts, at: HTMLElement, label: string, items: Me
     scope.end();
     if (focus) at.focus();
   };
+  open.set(at, () => close(true));
   const buttons = items.map((item) => {
     const isChoice = item.checked !== undefined;
     const button = element(menu, "button", {
@@ -69,7 +82,7 @@ export function showMenu(parts: Parts, at: HTMLElement, label: string, items: Me
   });
   parts.root.appendChild(menu);
   place(parts.root, menu, at);
-  (usable.find((button) => button.getAttribute("aria-checked") === "true") ?? usable[0])?.focus();
+  (usable.find((button) => button.getAttribute("aria-checked") === "true") ?? usable[0] ?? menu).focus();
 }
 
 /** Below the button, or above it, and within the view. */

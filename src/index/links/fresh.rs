@@ -9,7 +9,7 @@ use super::graph::Graph;
 use super::record::{self, Record};
 use super::{Withdrawn, lock};
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, ChangeKind, Kind, Vault, VaultChange, Watching};
+use crate::vault::{Cancel, ChangeKind, Kind, Vault, VaultChange};
 
 /// Changes remembered one by one; beyond, everything is compared.
 const MAX_CHANGES: usize = 20_000;
@@ -66,7 +66,7 @@ pub(super) fn refresh(
     cancel: &Cancel,
 ) -> Result<(), Withdrawn> {
     vault.settle();
-    if vault.watching() == Watching::Off {
+    if !vault.is_told_of_changes() {
         look_at_all(vault, graph);
     }
     let changes = std::mem::replace(&mut *lock(pending), Pending::nothing());
