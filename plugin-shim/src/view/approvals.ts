@@ -1,7 +1,7 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
 import type { Approval } from "./chat";
-import { append, box, element, show } from "./dom";
+import { append, box, element, setText, show } from "./dom";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
@@ -10,31 +10,68 @@ import { parseDiff } from "./diff";
 /** Changes that are shown at first. */
 const SHOWN = 6;
 
+/** Milliseconds after which what is said of the time left is looked at again. */
+const TICK = 1_000;
+
+/** A card, and what ends it. */
+interface Card {
+  root: HTMLElement;
+  remove(): void;
+}
+
 /** The cards of all that waits, above where the person writes. */
 export function approvalsView(parts: Parts): { root: HTMLElement; update(): void } {
   const root = box(parts.root, "vs-approvals");
-  const cards = new Map<number, HTMLElement>();
+  const cards = new Map<number, Card>();
   return {
     root,
     update() {
       const { approvals } = parts.chat;
       for (const [id, card] of cards) {
         if (approvals.some((one) => one.id === id)) continue;
-        const hadFocus = card.contains(card.ownerDocument.activeElement);
+        const hadFocus = card.root.contains(root.ownerDocument.activeElement);
         card.remove();
         cards.delete(id);
         if (hadFocus) parts.root.querySelector<HTMLElement>(".vs-input")?.focus();
       }
       for (const approval of approvals) {
         if (cards.has(approval.id)) continue;
-        const card = drawApproval(parts, approval);
+        const card = drawCard(parts, approval);
         cards.set(approval.id, card);
-        root.appendChild(card);
+        root.appendChild(card.root);
         parts.announce(`Your agreement is needed: ${approval.params.toolCall.title}`);
       }
       show(root, cards.size > 0);
     },
   };
+}
+
+function drawCard(parts: Parts, approval: Approval): Card {
+  // At most: with a new connection it is asked again in the words of the first time.
+  const end = parts.now().getTime() + 1_000 * approval.params._meta.vault.seconds;
+  const root = drawApproval(parts, approval);
+  const scope = parts.scope.child();
+  const left = box(root, "vs-approval-left");
+  root.insertBefore(left, root.lastChild);
+  const tick = (): void => {
+    setText(left, timeLeft(end - parts.now().getTime()));
+    scope.after(TICK, tick);
+  };
+  tick();
+  return {
+    root,
+    remove() {
+      scope.end();
+      root.remove();
+    },
+  };
+}
+
+/** How long there is to answer, in words. */
+function timeLeft(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
+  const time = seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`;
+  return `Counts as refused in at most ${time}`;
 }
 
 function drawApproval(parts: Parts, approval: Approval): HTMLElement {
@@ -93,12 +130,12 @@ function answers(
 ): HTMLElement {
   const row = box(parts.root, "vs-answers");
   const buttons = options.map((option) => {
-    const where = folder === "" ? "the whole vault" : (folder ?? "");
     const isAlways = option.kind === "allow_always";
-    const text = isAlways ? "Always for this folder" : option.name;
+    // The vault's root has no name for the daemon to say.
+    const text = isAlways && folder === "" ? `${option.name.trim()} the whole vault` : option.name;
     const class_ = option.kind === "allow_once" ? "mod-cta" : option.kind.startsWith("reject") ? "vs-reject" : "";
     const button = textButton(row, text, class_);
-    if (isAlways) button.title = `From now on nothing is asked for this tool in ${where}`;
+    if (isAlways) button.title = "From now on nothing is asked for it there";
     button.addEventListener("click", () => {
       buttons.forEach((one) => (one.disabled = true));
       approval.answer(option.optionId);
