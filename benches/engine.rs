@@ -292,7 +292,6 @@ fn conversations(c: &mut Criterion) {
     let kept = Conversations::new(
         Store::at(state.path()),
         settings,
-        room: usize::MAX,
         std::sync::Arc::new(SystemClock::default()),
     );
     let item = |kind, text: String| NewItem { kind, text, body: None };
