@@ -207,15 +207,19 @@ export async function the_composer_names_notes(set) {
     field.dispatchEvent(drop);
   });
   await until("words", () => tab.locator(".vs-chip").innerText(), (text) => /Plot 27/.test(text));
-  await input.evaluate((field) => {
-    const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+  const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const paste = () => input.evaluate((field, base64) => {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
     const data = new DataTransfer();
     data.items.add(new File([bytes], "dot.png", { type: "image/png" }));
     field.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData: data }));
-  });
+  }, dot);
+  await paste();
   await tab.locator(".vs-chip").nth(1).waitFor();
   await tab.locator(".vs-chip").nth(1).getByRole("button").click();
   await until("count", () => tab.locator(".vs-chip").count(), (count) => count === 1);
+  await paste();
+  await tab.locator(".vs-chip").nth(1).waitFor();
 
   await input.evaluate((field) => {
     field.dispatchEvent(new CompositionEvent("compositionstart", { bubbles: true }));
@@ -227,7 +231,10 @@ export async function the_composer_names_notes(set) {
   await input.press("Enter");
   await tab.locator(".vs-agent").waitFor();
   await done(tab);
-  assert.match(JSON.stringify(stage.model.requests.at(-1).messages), /Plot 27\.md/);
+  const heard = JSON.stringify(stage.model.requests.at(-1).messages);
+  assert.match(heard, /Plot 27\.md/);
+  // The model of these tests sees none, and is told that there is one.
+  assert.match(heard, /\(with a picture\)\\n\[an image, which this model cannot see\]/);
   await stage.close(tab);
   await stage.strike();
 }

@@ -1,6 +1,6 @@
 // The chat as a view of Obsidian's. What it shows and does is `view/`; this opens and closes it.
 
-import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
+import { ItemView, type App, type ViewStateResult, type WorkspaceLeaf } from "obsidian";
 import type { Connection, Unsubscribe } from "./connection";
 import type { ActiveNote, Host } from "./host";
 import { mountChat, type ChatHandle, type Kept } from "./view";
@@ -31,9 +31,32 @@ export class ChatView extends ItemView {
     return "Steward";
   }
 
+  /** What Obsidian keeps over its end: the conversation, and what is written and not sent, but for images. */
+  override getState(): Record<string, unknown> {
+    const { sessionId, draft, item } = this.#chat?.kept() ?? {};
+    return { ...super.getState(), sessionId, text: draft?.text, attachments: draft?.attachments, item };
+  }
+
+  override async setState(state: unknown, result: ViewStateResult): Promise<void> {
+    await super.setState(state, result);
+    // It comes from a file that anything may have written.
+    const { sessionId, text, attachments, item } = (state ?? {}) as Record<string, unknown>;
+    if (typeof text !== "string" || this.#chat?.kept().draft.text !== "") return;
+    const isAttached = (one: Partial<ActiveNote> | null): one is ActiveNote =>
+      typeof one?.path === "string" && (one.selection === undefined || typeof one.selection === "string");
+    const kept = {
+      sessionId: typeof sessionId === "string" ? sessionId : undefined,
+      draft: { text, attachments: Array.isArray(attachments) ? attachments.filter(isAttached) : [], images: [] },
+      item: typeof item === "number" ? item : null,
+      unsent: [],
+    };
+    this.#chat.restore(kept, false);
+  }
+
   override async onOpen(): Promise<void> {
     this.contentEl.addClass("vault-steward-chat");
     this.#mount();
+    this.registerDomEvent(this.contentEl, "focusout", () => this.#save());
     // In another window there is another document, and elements made by the old one stay behind.
     this.#watching = this.contentEl.onWindowMigrated(() => {
       const kept = this.#unmount();
@@ -62,6 +85,11 @@ export class ChatView extends ItemView {
 
   #mount(): void {
     this.#chat = mountChat(this.contentEl, this.#connection, this.#host);
+    this.#chat.onState(() => this.#save());
+  }
+
+  #save(): void {
+    void this.app.workspace.requestSaveLayout();
   }
 
   #unmount(): Kept | undefined {

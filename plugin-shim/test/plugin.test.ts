@@ -130,6 +130,82 @@ async function openView(): Promise<ChatView> {
   return view;
 }
 
+describe("the chat's state", () => {
+  beforeEach(() => {
+    daemon.answers.set("_vault/conversation", ({ sessionId = "newest" }) => {
+      const conversation = { sessionId, state: "open", shown: "done", branch: 1, title: String(sessionId) };
+      return { conversation, branches: [], items: [], earlier: false, changes: [] };
+    });
+  });
+
+  const views: ChatView[] = [];
+  afterEach(async () => {
+    for (const view of views.splice(0)) await (view as unknown as { onClose(): Promise<void> }).onClose();
+  });
+
+  async function openedView(): Promise<ChatView> {
+    const view = await openView();
+    views.push(view);
+    return view;
+  }
+
+  function field(view: ChatView): HTMLTextAreaElement {
+    const found = view.contentEl.querySelector<HTMLTextAreaElement>(".vs-input");
+    if (found === null) throw new Error("there is no field");
+    return found;
+  }
+
+  function title(view: ChatView): string | null | undefined {
+    return view.contentEl.querySelector(".vs-title-text")?.textContent;
+  }
+
+  it("is kept over a restart of Obsidian, while the daemon is away too, and takes no focus", async () => {
+    const saved = vi.spyOn(app.workspace, "requestSaveLayout");
+    const view = await openedView();
+    expect(title(view)).toBe("newest");
+    await view.setState({ sessionId: "older", text: "" }, { history: false });
+    await settle();
+    expect(title(view)).toBe("older");
+    expect(saved).toHaveBeenCalled();
+    saved.mockClear();
+    view.ask({ path: "Inbox.md" });
+    field(view).value = "Not sent yet";
+    field(view).blur();
+    expect(saved).toHaveBeenCalled();
+    // As it goes into a file and comes from there.
+    let state = JSON.parse(JSON.stringify(view.getState())) as unknown;
+    obsidian.there = false;
+    daemon.last.lose();
+    await settle();
+    const away = await openedView();
+    await away.setState(state, { history: false });
+    state = JSON.parse(JSON.stringify(away.getState())) as unknown;
+    obsidian.notices.length = 0;
+    const again = await openedView();
+    await again.setState(state, { history: false });
+    obsidian.there = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    await settle();
+    expect(title(again)).toBe("older");
+    expect(field(again).value).toBe("Not sent yet");
+    expect(again.contentEl.querySelector(".vs-chip")?.textContent).toBe("Inbox");
+    expect(document.activeElement).not.toBe(field(again));
+    expect(obsidian.notices).toEqual([]);
+  });
+
+  it.each([{}, undefined, { sessionId: 7, text: 7 }, { text: "", attachments: [null, 1, { path: 2 }, { path: "a", selection: 3 }], item: "x" }])(
+    "that is none changes nothing: %j",
+    async (state) => {
+      const view = await openedView();
+      await view.setState(state, { history: false });
+      await settle();
+      expect(title(view)).toBe("newest");
+      expect(field(view).value).toBe("");
+      expect(view.contentEl.querySelectorAll(".vs-chip")).toHaveLength(0);
+    },
+  );
+});
+
 describe("loading", () => {
   it("connects once the layout is ready, with what it can do", () => {
     const params = daemon.last.asked("initialize")[0]?.params as {

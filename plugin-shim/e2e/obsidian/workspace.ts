@@ -194,6 +194,8 @@ export class Workspace extends Events {
   readonly rightSplit: WorkspaceArea;
   readonly _windows: WorkspaceArea[] = [];
   layoutReady = false;
+  /** Kept when Obsidian is quit; between, nobody reads it. */
+  readonly requestSaveLayout = (): void => undefined;
   #active: WorkspaceLeaf | null = null;
   #activations = 0;
   #waiting: (() => unknown)[] = [];

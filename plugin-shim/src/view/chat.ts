@@ -122,6 +122,11 @@ export class Chat {
     return this.info?.sessionId ?? null;
   }
 
+  /** The conversation that is shown, or that is to be as soon as it can be. */
+  get wantedId(): string | null {
+    return (this.#wanted ?? this).sessionId;
+  }
+
   get isWorking(): boolean {
     return this.timeline.standing.state !== "idle";
   }

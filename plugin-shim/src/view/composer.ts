@@ -21,7 +21,7 @@ export interface Composer {
   /** Puts this there to be sent; what was there stays before it. */
   compose(text: string, attach?: Draft["attachments"]): void;
   /** Has a message written otherwise; `item` is its number where it is kept. */
-  edit(draft: Draft, item: number | null): void;
+  edit(draft: Draft, item: number | null, focus?: boolean): void;
   /** What `edit` was given, as it is by now. */
   kept(): { draft: Draft; item: number | null };
   focus(): void;
@@ -379,13 +379,14 @@ export function composer(parts: Parts, sending: Sending): Composer {
     update,
     isEmpty,
     compose,
-    edit(draft, number) {
+    edit(draft, number, focus = true) {
       input.value = draft.text;
       attachments = draft.attachments;
       images = draft.images;
       item = number;
       isEditing = number !== null;
       changed();
+      if (!focus) return;
       input.focus();
       input.setSelectionRange(draft.text.length, draft.text.length);
     },

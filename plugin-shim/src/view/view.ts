@@ -33,8 +33,8 @@ export interface ChatState {
 
 /** What a view that moves elsewhere takes along. */
 export interface Kept {
-  /** The conversation; null where none has begun. */
-  sessionId: string | null;
+  /** The conversation; null where none has begun; left out, the one that goes on. */
+  sessionId?: string | null;
   /** What is written and not sent, and the number of the message that it is written in place of. */
   draft: Draft;
   item: number | null;
@@ -54,8 +54,10 @@ export interface ChatHandle {
   state(): ChatState;
   /** Hears when `state` is another. */
   onState(heard: (state: ChatState) => void): () => void;
-  /** Shows what another one did when it was unmounted. */
-  restore(kept: Kept): void;
+  /** What a view in place of this one takes along. */
+  kept(): Kept;
+  /** Shows what another one did when it was unmounted, and has the person write there if they did. */
+  restore(kept: Kept, focus?: boolean): void;
   /** Takes everything away; no listener, timer or observer is left. */
   unmount(): Kept;
 }
@@ -326,6 +328,8 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     field.update();
   }));
 
+  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.unsent });
+
   asked.update();
   drawBanner();
   connected.update();
@@ -344,20 +348,22 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       heard.add(one);
       return () => heard.delete(one);
     },
-    restore({ sessionId, draft, item, unsent }) {
-      field.edit(draft, item);
-      if (sessionId !== null) void chat.open(sessionId);
-      else if (connection.state.kind === "connected" || unsent.some((one) => one.isNew)) chat.begin();
+    kept,
+    restore({ sessionId, draft, item, unsent }, focus = true) {
+      field.edit(draft, item, focus);
+      const isBegun = connection.state.kind === "connected" || unsent.some((one) => one.isNew);
+      if (sessionId) void chat.open(sessionId);
+      else if (sessionId === null && isBegun) chat.begin();
       chat.take(unsent);
     },
     unmount() {
-      const kept = { sessionId: chat.sessionId, ...field.kept(), unsent: chat.unsent };
+      const last = kept();
       chat.end();
       scope.end();
       heard.clear();
       root.classList.remove("vs-chat");
       while (root.lastChild) root.removeChild(root.lastChild);
-      return kept;
+      return last;
     },
   };
 }
