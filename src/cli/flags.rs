@@ -150,7 +150,9 @@ impl Parameter {
                 .value_name("true|false")
                 .value_parser(["true", "false"])
                 .hide_possible_values(true),
-            Kind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words.clone())),
+            Kind::Choice(words) => {
+                arg.value_name(value_name).value_parser(PossibleValuesParser::new(words.clone()))
+            }
             Kind::List(_) => {
                 arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(value_name)
             }

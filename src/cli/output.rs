@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use super::arguments::Color;
 
+/// The widest cell of a table that others line up behind, in characters.
+const WIDEST: usize = 60;
+
 /// The way out for one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
@@ -120,7 +123,8 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 
-    /// Rows as columns that line up, two blanks between them.
+    /// Rows as columns that line up, two blanks between them. A cell wider than [`WIDEST`] moves what is
+    /// behind it in its own row alone.
     pub fn table(&self, rows: &[Vec<String>]) -> String {
         let mut widths: Vec<usize> = Vec::new();
         for row in rows {
@@ -128,7 +132,10 @@ impl Output {
                 if widths.len() <= column {
                     widths.push(0);
                 }
-                widths[column] = widths[column].max(cell.chars().count());
+                let width = cell.chars().count();
+                if width <= WIDEST {
+                    widths[column] = widths[column].max(width);
+                }
             }
         }
         let mut text = String::new();

@@ -52,6 +52,11 @@ pub fn call(
             true => call_once(session, root, name, arguments, Way { confirmed: true, ..way }),
             false => Err(Failure::other("denied", "nothing was done", "")),
         },
+        // The hint is for programs, which agree by an argument.
+        Err(failure) if failure.code == "approval_needed" => {
+            let hint = "`--yes` agrees beforehand; on a terminal you are shown it and asked";
+            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+        }
         answered => answered,
     }
 }

@@ -307,9 +307,11 @@ impl Source<'_> {
             match unknown_field(error.message()) {
                 Some((key, known)) => self.unknown_key(at, key, Some(name), &known),
                 // The whole text of the error names the key too.
-                None => {
-                    self.fault(at, format!("in [{name}]: {}", one_line(&error.to_string())), None)
-                }
+                None => self.fault(
+                    at,
+                    format!("in [{name}]: {}", plain(&one_line(&error.to_string()))),
+                    None,
+                ),
             }
         })
     }
@@ -431,6 +433,26 @@ fn kind(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a section",
+    }
+}
+
+/// The message in words of a person who does not know how the program keeps numbers.
+fn plain(message: &str) -> String {
+    const WORDS: [(&str, &str); 5] = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number from 0 on"),
+        ("usize", "a whole number from 0 on"),
+    ];
+    // What was given stands before it, and may hold anything.
+    let Some((before, expected)) = message.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    let (kind, rest) = expected.split_once(' ').unwrap_or((expected, ""));
+    match WORDS.iter().find(|(word, _)| *word == kind) {
+        Some((_, words)) => format!("{before}, expected {words} {rest}").trim_end().to_owned(),
+        None => message.to_owned(),
     }
 }
 

@@ -145,3 +145,36 @@ fn a_broken_file_does_not_keep_the_doctor_from_looking() {
     assert!(run.stdout.contains("fail  settings"), "{run:?}");
     assert!(run.stdout.contains("ok    reading"), "{run:?}");
 }
+
+#[test]
+fn a_long_value_moves_no_other_row() {
+    let home = Home::new();
+    let long = format!("[server]\nallowed_origins = [\"app://{}\"]\n", "x".repeat(300));
+    home.write_config(&long);
+    let list = home.run(&["config", "list"]).expect(0).stdout;
+    let of = |key: &str| list.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert!(of("server.port ").len() < 130, "{list}");
+    let column = |key: &str| of(key).find("default").unwrap();
+    assert_eq!(column("server.port "), column("search.deadline_milliseconds "), "{list}");
+    assert!(of("server.allowed_origins ").ends_with("xxx\"]  file"), "{list}");
+}
+
+#[test]
+fn mistakes_are_said_in_words_of_a_person() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let set = home.run(&["config", "set", "server.port", "70000"]).expect(2).stderr;
+    assert!(set.contains("expected a whole number from 0 to 65535"), "{set}");
+    assert!(!set.contains("u16"), "{set}");
+    let call = |arguments: &[&str]| home.run_in(&vault, &[&["call"], arguments].concat());
+    let help = call(&["list_files", "--help"]).expect(0).stdout;
+    assert!(help.contains("--sort-by <SORT_BY>") && !help.contains("parameter:"), "{help}");
+    let wrong = call(&["list_files", "--sort-by", "foo"]).expect(2).stderr;
+    assert!(wrong.contains("--sort-by <SORT_BY>"), "{wrong}");
+    for number in 0..30 {
+        std::fs::write(vault.join(format!("Projects/{number}.md")), "text\n").unwrap();
+    }
+    let asked = call(&["delete", "--path", "Projects"]).expect(1).stderr;
+    assert!(asked.contains("hint: `--yes` agrees beforehand"), "{asked}");
+    assert!(!asked.contains("confirmed"), "{asked}");
+}
