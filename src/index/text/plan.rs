@@ -315,7 +315,7 @@ mod tests {
             ),
         ) {
             if let Ok(pattern) = Pattern::compile(&pattern, None) {
-                lines.iter().for_each(|line| check(&pattern, &line.concat()));
+                lines.iter().for_each(|line| check(&pattern, line.concat()));
             }
         }
 
