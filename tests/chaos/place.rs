@@ -100,6 +100,7 @@ impl Place {
             vault,
             settings: tools::Settings::default(),
             clock: tools::Clock::System,
+            room: usize::MAX,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },
             gate: None,
