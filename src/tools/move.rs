@@ -150,7 +150,13 @@ fn destination(
         }
     }
     let new = context.vault.new_path(asked)?;
-    Ok(if kind == Kind::File { with_type_of(source, new) } else { new })
+    match type_for(source, &new).filter(|_| kind == Kind::File) {
+        // What lies there under any spelling is looked for by the whole name.
+        Some(extension) => {
+            destination(context, source, kind, &format!("{}.{extension}", new.as_str()))
+        }
+        None => Ok(new),
+    }
 }
 
 /// What a note may become by its new name.
@@ -159,18 +165,16 @@ const OTHER_TEXTS: [&str; 21] = [
     "org", "rst", "tex", "text", "tsv", "txt", "xml", "yaml", "yml",
 ];
 
-/// The new path, with the old one's extension where it names none: people name notes and not files, and
-/// what is behind a dot (`Release 2.0`, `Dr. Who`) is hardly ever meant as one.
-fn with_type_of(source: &VaultPath, new: VaultPath) -> VaultPath {
-    let Some(extension) = source.extension() else { return new };
+/// The extension that a new path is to have from the old one, where it names none: people name notes and
+/// not files, and what is behind a dot (`Release 2.0`, `Dr. Who`) is hardly ever meant as one.
+fn type_for<'a>(source: &'a VaultPath, new: &VaultPath) -> Option<&'a str> {
+    let extension = source.extension()?;
+    let is_same = new.extension().is_some_and(|new| new.eq_ignore_ascii_case(extension));
     let names_one = match source.is_note() {
         true => new
             .extension()
             .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other))),
-        false => has_type(&new),
+        false => has_type(new),
     };
-    if names_one {
-        return new;
-    }
-    VaultPath::from_disk(&format!("{}.{extension}", new.as_str())).unwrap_or(new)
+    (!names_one && !is_same).then_some(extension)
 }

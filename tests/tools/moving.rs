@@ -1,7 +1,9 @@
 //! Moving and deleting (cases 42 to 44, 33, coverage A31 to A42).
 
 use serde_json::json;
-use vault_steward::note::code::ErrorCode::{AlreadyExists, Denied, InvalidInput, NotFound};
+use vault_steward::note::code::ErrorCode::{
+    AlreadyExists, Denied, InvalidInput, InvalidPath, NotFound,
+};
 
 use crate::vault::{TestVault, temporary_folder, vault};
 
@@ -71,6 +73,20 @@ fn what_moves_keeps_its_extension_unless_another_is_named() {
         let is_kept = now.ends_with(".txt") || broken["total"] == 0;
         assert!(is_kept, "{source} to {destination}: {broken}");
     }
+}
+
+#[test]
+fn an_extension_that_is_kept_leads_to_no_twin() {
+    let files = [("plot.png", "p"), ("Garden/Bed 1.2.png", "b"), ("note.md", "n")];
+    let vault = vault(&[&files[..], &[("Garden/Release 2.0.md", "r")]].concat());
+    let before = vault.snapshot();
+    for (source, destination) in [("plot.png", "garden/BED 1.2"), ("note", "garden/release 2.0")] {
+        let pair = json!({ "source": source, "destination": destination });
+        vault.err("move", pair, AlreadyExists);
+    }
+    assert_eq!(vault.snapshot(), before);
+    let long = format!("Garden/{}", "x".repeat(253));
+    vault.err("move", json!({ "source": "note", "destination": long }), InvalidPath);
 }
 
 #[test]
