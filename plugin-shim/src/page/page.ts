@@ -45,4 +45,5 @@ async function start(): Promise<void> {
   });
 }
 
-void start();
+// In a task of its own: reading the program and building the page are each as long as one may be.
+window.setTimeout(() => void start(), 0);
