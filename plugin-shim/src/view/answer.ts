@@ -10,7 +10,9 @@ import { type Segment, Segments } from "./segments";
 
 /** Milliseconds of one frame that are spent on what is in sight, */
 const BUDGET = 4;
-/** and of one task between frames on what is not. */
+/** and lines that are drawn in it: the browser lays them out in the same frame, which takes longer. */
+const FRAME_LINES = 64;
+/** Milliseconds of one task between frames that are spent on what is not. */
 const FAR_BUDGET = 6;
 /** Characters that are cut into pieces before the time is looked at. */
 const READ = 8_000;
@@ -21,8 +23,8 @@ const CHARACTERS = 4_000;
 /** Groups at the end that are drawn within frames: about four screens. */
 const NEAR = 3;
 
-/** Says whether there is time for more. */
-type InTime = () => boolean;
+/** Says whether there is time for more, now that so many lines more are drawn. */
+type InTime = (lines?: number) => boolean;
 
 /** Draws the texts of a view: the end of each in frames, what lies far before it between them. */
 export class Painter {
@@ -93,7 +95,7 @@ export class Painter {
 
   #paint(): void {
     this.#inFrame = false;
-    const inTime = this.#within(BUDGET);
+    const inTime = this.#within(BUDGET, FRAME_LINES);
     // The newest first: it is what a person looks at.
     for (const answer of [...this.#near].reverse()) {
       if (answer.paint(inTime)) {
@@ -133,9 +135,13 @@ export class Painter {
     }
   }
 
-  #within(milliseconds: number): InTime {
+  #within(milliseconds: number, lines = Infinity): InTime {
     const end = this.#now() + milliseconds;
-    return () => this.#now() < end;
+    let left = lines;
+    return (drawn = 0) => {
+      left -= drawn;
+      return left > 0 && this.#now() < end;
+    };
   }
 }
 
@@ -242,10 +248,10 @@ export class Answer {
   /** Draws what waits in a group; answers whether all of it is drawn. */
   #draw(group: Group, inTime: InTime): boolean {
     if (group.waiting.length === 0) return true;
-    while (group.waiting.length > 0) {
-      const segment = group.waiting.shift();
-      if (segment) this.#painter.drew(group.root.appendChild(drawSegment(this.root, segment)));
-      if (group.waiting.length > 0 && !inTime()) return false;
+    for (let segment = group.waiting.shift(); segment; segment = group.waiting.shift()) {
+      this.#painter.drew(group.root.appendChild(drawSegment(this.root, segment)));
+      const hasTime = inTime(linesOf(segment.text));
+      if (group.waiting.length > 0 && !hasTime) return false;
     }
     group.root.style.removeProperty("min-height");
     return inTime();
