@@ -25,17 +25,17 @@ enum Look {
     Nothing,
     /// A plain change of one file.
     Plain(Edit, VaultChange),
+    /// A change of one file that kept size and time.
+    Kept(VaultChange),
     /// Folders, links, another spelling: what needs a closer look.
     Closer,
 }
 
 impl Vault {
-    /// Looks at each of these paths, and tells the catalogue what is there now.
+    /// Looks at each of these paths, of which the system told, and tells the catalogue what is there now.
     pub(super) fn absorb(&self, paths: &[VaultPath]) {
         if paths.len() < FEW {
-            paths.iter().for_each(|path| {
-                self.refresh(path);
-            });
+            paths.iter().for_each(|path| self.refresh_told(path));
             return;
         }
         for piece in paths.chunks(PIECE) {
@@ -59,6 +59,7 @@ impl Vault {
             }
             match self.look_plainly(path, &mut opened) {
                 Look::Nothing => {}
+                Look::Kept(change) => changes.push(change),
                 Look::Plain(edit, change) => {
                     edits.push(edit);
                     changes.push(change);
@@ -68,8 +69,10 @@ impl Vault {
         }
         closer.reverse();
         changes.reverse();
-        if !edits.is_empty() {
-            self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        if !changes.is_empty() {
+            if !edits.is_empty() {
+                self.edit_catalogue(|catalogue| catalogue.apply(edits));
+            }
             self.emit(&changes);
             changes.iter().for_each(|change| self.touch(&change.path));
         }
@@ -98,11 +101,12 @@ impl Vault {
                 Look::Plain(Edit::Put(entry), change)
             }
             (Ok(meta), Some((Kind::File, size, modified))) if meta.kind == Kind::File => {
+                let told = told(ChangeKind::Modified, Kind::File);
                 if (size, modified) == (meta.size, meta.modified) {
-                    return Look::Nothing;
+                    return if meta.is_set_back() { Look::Kept(told) } else { Look::Nothing };
                 }
                 let entry = NewEntry::new(path.clone(), &meta);
-                Look::Plain(Edit::Put(entry), told(ChangeKind::Modified, Kind::File))
+                Look::Plain(Edit::Put(entry), told)
             }
             (Err(error), None) if is_absence(&error) => Look::Nothing,
             (Err(error), Some((Kind::File, ..))) if is_absence(&error) => {

@@ -209,6 +209,24 @@ impl Vault {
         }
     }
 
+    /// As [`Self::refresh`], where the system told of a change. One that kept the size and put the time
+    /// back is a change too: of a file that claims an older time, what was told is believed.
+    pub(super) fn refresh_told(&self, path: &VaultPath) {
+        let state =
+            |entry: Entry<'_>| (entry.kind == Kind::File).then_some((entry.size, entry.modified));
+        let known = self.catalogue().get(path.as_str()).and_then(state);
+        let Some(meta) = self.refresh(path).filter(|meta| meta.kind == Kind::File) else { return };
+        if known == Some((meta.size, meta.modified)) && meta.is_set_back() {
+            let _turn = lock(&self.0.changing);
+            self.emit(&[VaultChange {
+                kind: ChangeKind::Modified,
+                path: path.clone(),
+                entry: Kind::File,
+            }]);
+            self.touch(path);
+        }
+    }
+
     /// Takes in that `path` is in this state.
     pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
         let agrees = self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta));

@@ -299,6 +299,46 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     assert_eq!(found("new"), ["a.md", "b.md"]);
 }
 
+/// What a program writes that keeps size and time, as a plugin may that is told to leave the time alone,
+/// is found, and told of; one file's change, and many at once, and one that another took the place of.
+#[test]
+fn a_change_that_keeps_size_and_time_is_found() {
+    if !can(Ability::InKernel) {
+        return;
+    }
+    let files: Vec<(String, &str)> = (0..20).map(|n| (format!("{n}.md"), "- [ ] beans")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    let here = Listening::new(&files);
+    let Listening { vault, outside, told, .. } = &here;
+    let time = |file: &Path| fs::metadata(file).and_then(|meta| meta.modified()).expect("a time");
+    let then = time(&vault.place.join("0.md"));
+    let write = |file: &Path| {
+        fs::write(file, "- [x] beans").expect("written");
+        let opened = fs::File::options().write(true).open(file).expect("opened");
+        opened.set_modified(then).expect("set");
+    };
+    vault.context.index.text.refresh();
+    let count = |text: &str| {
+        let arguments = json!({ "pattern": text, "output_mode": "count", "max_results": 50 });
+        vault.ok("search_files", arguments)["files"].as_array().expect("a list").len()
+    };
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (20, 0));
+    told.lock().expect("whole").clear();
+
+    write(&vault.place.join("0.md"));
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (19, 1));
+    let modified = |change: &VaultChange| {
+        change.kind == ChangeKind::Modified && change.path.as_str() == "0.md"
+    };
+    assert!(told.lock().expect("whole").iter().any(modified));
+    let other = outside.path().join("1.md");
+    write(&other);
+    fs::rename(&other, vault.place.join("1.md")).expect("moved");
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (18, 2));
+    (2..20).for_each(|n| write(&vault.place.join(format!("{n}.md"))));
+    assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (0, 20));
+}
+
 /// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,
 /// which knows of no renames.
 #[test]

@@ -63,6 +63,9 @@ impl Kind {
     }
 }
 
+/// Nanoseconds that the two times of one change may differ: FAT keeps only every second one.
+const SET_BACK: u64 = 2_000_000_000;
+
 /// What the file system says of one entry. Times are nanoseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
@@ -70,8 +73,10 @@ pub struct Meta {
     pub kind: Kind,
     /// Bytes of content.
     pub size: u64,
-    /// Last change of the content.
+    /// Last change of the content, as far as nobody has set it otherwise.
     pub modified: i64,
+    /// Last change of the file or of what is known of it, which nobody can set; on Windows `modified`.
+    pub changed: i64,
     /// Birth, where the file system keeps it.
     pub created: Option<i64>,
     /// Last access as the system keeps it (often rounded to a day).
@@ -91,12 +96,19 @@ impl Meta {
             kind: Kind::Other,
             size: 0,
             modified: 0,
+            changed: 0,
             created: None,
             accessed: 0,
             names: 1,
             mode: None,
             id: FileId::UNKNOWN,
         }
+    }
+
+    /// Whether its time is not that of its last change: a program wrote to it and set the time back, as
+    /// a sync does, or its name or rights changed since.
+    pub(super) fn is_set_back(&self) -> bool {
+        self.changed.abs_diff(self.modified) > SET_BACK
     }
 
     /// Whether the mode bits let its owner write; `true` where there are none.

@@ -246,10 +246,12 @@ fn plain_meta(meta: &Metadata) -> Meta {
         let since = time.ok()?.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_nanos()).ok()
     };
+    let modified = nanos(meta.modified()).unwrap_or(0);
     Meta {
         kind: kind_of(meta),
         size: meta.len(),
-        modified: nanos(meta.modified()).unwrap_or(0),
+        modified,
+        changed: modified,
         created: nanos(meta.created()),
         accessed: nanos(meta.accessed()).unwrap_or(0),
         names: 1,
