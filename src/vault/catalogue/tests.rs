@@ -15,6 +15,7 @@ fn entry(path: &str, modified: i64, size: u64) -> NewEntry {
         kind: if path.to_lowercase().contains(".md") { Kind::File } else { Kind::Folder },
         size,
         modified,
+        changed: modified,
         created: None,
         accessed: 0,
         names: 1,
