@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, TextFile, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, long_line};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::diff;
@@ -96,9 +96,12 @@ impl Tool for EditFile {
         let edit = operation(&input)?;
         let file = text_file::read(&context.vault, &input.path)?;
         file.expect(input.expected_revision.as_deref())?;
-        file.text()?;
+        let old = file.text()?;
         let edited =
             apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
+        if let Edit::ReplaceLines { content, .. } = &edit {
+            long_line::refuse_cut(&file.path, &old, content)?;
+        }
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());

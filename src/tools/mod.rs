@@ -19,6 +19,7 @@ mod graph;
 mod history;
 mod host;
 mod local_times;
+mod long_line;
 mod registry;
 mod relink;
 mod text_file;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::{self, count};
+use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
+use super::text_file::{self, TextFile, count};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::text::{Encoding, Text};
@@ -19,15 +20,13 @@ const MAX_BYTES: usize = 100 << 10;
 /// Bytes of an answer that tell of the note and where to go on.
 const AROUND: usize = 500;
 
-/// Characters shown of one line.
-const MAX_LINE_CHARACTERS: usize = 2_000;
-
 pub(super) struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines come numbered as `N: text`;
 /// the numbers are not part of the file. The path may be spoken loosely: case does not matter and
-/// `.md` may be left out. An answer holds at most 2,000 lines or 100 KB and says how to go on. The
-/// `revision` in it lets a later change be refused if the file has changed meanwhile.
+/// `.md` may be left out. An answer holds at most 2,000 lines or 100 KB, and 2,000 characters of each line,
+/// and says how to go on. The `revision` in it lets a later change be refused if the file has changed
+/// meanwhile.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -39,6 +38,10 @@ pub struct Input {
     /// The last line to read, itself included; -1 is the end of the file. Left out: the end.
     #[serde(default)]
     end_line: Option<i64>,
+    /// To go on in a line that was cut: the first character of `start_line` to read, from 1. That line
+    /// alone is given then, as much of it as an answer holds.
+    #[serde(default)]
+    start_character: Option<i64>,
 }
 
 /// What was read.
@@ -46,7 +49,8 @@ pub struct Input {
 pub struct Output {
     /// The real path.
     path: String,
-    /// The text of these lines, without numbers; long lines cut as in the text.
+    /// The text of these lines, without numbers; long lines cut as in the text. A piece of a line that
+    /// does not reach its end has no newline.
     content: String,
     /// The first line given; 0 if the file is empty.
     start_line: usize,
@@ -56,8 +60,10 @@ pub struct Output {
     total_lines: usize,
     /// Where to go on if lines are left of what was asked for.
     next_start_line: Option<usize>,
-    /// Lines given that were cut to 2,000 characters.
+    /// Lines given of which the end is not shown.
     cut_lines: Vec<usize>,
+    /// Where to go on in the line that was asked for by `start_character`, if it is not at its end.
+    next_start_character: Option<usize>,
     /// Identity of the file's bytes, for `expected_revision`.
     revision: String,
     /// Bytes of the whole file.
@@ -80,6 +86,10 @@ impl Tool for ReadFile {
         let text = file.text()?;
         let total_lines = text.line_count();
         let (first, last) = range(&input, total_lines, file.path.as_str())?;
+        if let Some(character) = input.start_character {
+            let asked = Within { line: first, character, end_line: input.end_line };
+            return piece(&file, &text, &asked, context.room);
+        }
         let page = page(&text, first, last, context.room.saturating_sub(AROUND).min(MAX_BYTES));
         let end_line = (first + page.lines).saturating_sub(1);
         let next_start_line = (end_line < last).then_some(end_line + 1);
@@ -93,7 +103,12 @@ impl Tool for ReadFile {
         });
         if !page.cut.is_empty() {
             let lines = count(page.cut.len(), "line");
-            shown.push_str(&format!("\n[{lines} cut to {MAX_LINE_CHARACTERS} characters]"));
+            let _ = write!(
+                shown,
+                "\n[{lines} cut to {MAX_CHARACTERS} characters; more of one with its number as \
+                 start_line, and start_character {}]",
+                MAX_CHARACTERS + 1
+            );
         }
         let data = Output {
             path: file.path.as_str().to_owned(),
@@ -103,12 +118,78 @@ impl Tool for ReadFile {
             total_lines,
             next_start_line,
             cut_lines: page.cut,
+            next_start_character: None,
             revision: file.content.revision.to_string(),
             size: file.content.bytes.len() as u64,
             encoding: encoding(text.encoding()),
         };
         Ok(Answer { text: format!("{}\n{shown}", file.path), data })
     }
+}
+
+/// A place within a line.
+struct Within {
+    line: usize,
+    character: i64,
+    end_line: Option<i64>,
+}
+
+/// A line from one of its characters on.
+fn piece(
+    file: &TextFile,
+    text: &Text<'_>,
+    asked: &Within,
+    room: usize,
+) -> Result<Answer<Output>, ToolError> {
+    let Within { line: number, character, end_line } = *asked;
+    let wrong = |message: String, hint: &str| {
+        Err(ToolError::new(ErrorCode::InvalidInput, message, hint.to_owned()))
+    };
+    if end_line.is_some_and(|end| usize::try_from(end) != Ok(number)) {
+        let hint = "leave `end_line` out: `start_character` reads on in one line";
+        return wrong(
+            format!(
+                "`start_character` and `end_line` {} do not go together",
+                end_line.unwrap_or(0)
+            ),
+            hint,
+        );
+    }
+    let line = text.lines().nth(number.saturating_sub(1)).map_or("", |line| line.text);
+    let most = room.saturating_sub(AROUND).min(MAX_BYTES);
+    let first = usize::try_from(character).ok().filter(|first| *first > 0);
+    let Some((first, piece)) = first.and_then(|first| Some((first, Piece::of(line, first, most)?)))
+    else {
+        let length = count(line.chars().count(), "character");
+        return wrong(
+            format!("`start_character` is {character}, and line {number} has {length}"),
+            "they count from 1",
+        );
+    };
+    let Piece { text: shown, last, total } = piece;
+    let (is_end, total_lines) = (last == total, text.line_count());
+    let (mark, more) = match is_end {
+        true => ("", String::new()),
+        false => (CUT, format!("; go on with start_line {number}, start_character {}", last + 1)),
+    };
+    let data = Output {
+        path: file.path.as_str().to_owned(),
+        content: if is_end { format!("{shown}\n") } else { shown.to_owned() },
+        start_line: number,
+        end_line: number,
+        total_lines,
+        next_start_line: (is_end && number < total_lines).then_some(number + 1),
+        cut_lines: if is_end { Vec::new() } else { vec![number] },
+        next_start_character: (!is_end).then_some(last + 1),
+        revision: file.content.revision.to_string(),
+        size: file.content.bytes.len() as u64,
+        encoding: encoding(text.encoding()),
+    };
+    let text = format!(
+        "{}\n{number}: {shown}{mark}\n[line {number} of {total_lines}, characters {first}-{last} of {total}{more}]",
+        file.path
+    );
+    Ok(Answer { text, data })
 }
 
 /// The lines asked for, both ends from 1 and inside the file; an empty file has the range 1 to 0.
@@ -158,8 +239,8 @@ fn page(text: &Text, first: usize, last: usize, most: usize) -> Page {
         let (shown, cut) = shortened(line.text);
         let number = at + 1;
         let before = page.numbered.len();
-        let more = if cut { "… [cut]\n" } else { "\n" };
-        let _ = write!(page.numbered, "{number}: {shown}{more}");
+        let more = if cut { CUT } else { "" };
+        let _ = writeln!(page.numbered, "{number}: {shown}{more}");
         if page.lines > 0 && page.numbered.len() > most {
             page.numbered.truncate(before);
             break;
@@ -172,17 +253,6 @@ fn page(text: &Text, first: usize, last: usize, most: usize) -> Page {
         }
     }
     page
-}
-
-/// What is shown of a line, and whether that is not all of it.
-fn shortened(line: &str) -> (&str, bool) {
-    if line.len() <= MAX_LINE_CHARACTERS {
-        return (line, false);
-    }
-    match line.char_indices().nth(MAX_LINE_CHARACTERS) {
-        Some((end, _)) => (&line[..end], true),
-        None => (line, false),
-    }
 }
 
 fn encoding(encoding: Encoding) -> &'static str {

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, extension_remark, parse_revision};
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::{Answer, Context, Tier, Tool, ToolError, long_line, relink};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::text::Text;
 use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
 
 pub(super) struct WriteFile;
@@ -85,6 +86,7 @@ impl Tool for WriteFile {
                 if expected.is_none() {
                     refuse_to_shrink(&context.vault, &found, &input.content)?;
                 }
+                refuse_what_was_cut(&context.vault, &found, &input.content)?;
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
             Place::Free(path) if expected.is_some() => {
@@ -119,6 +121,19 @@ impl Tool for WriteFile {
             vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];
         lines.extend(data.links.text(false));
         Ok(Answer { text: lines.join("\n"), data })
+    }
+}
+
+/// Refuses lines as they were shown where the file has more of them.
+fn refuse_what_was_cut(vault: &Vault, found: &Found, content: &str) -> Result<(), ToolError> {
+    if !content.lines().any(|line| line.len() >= long_line::MAX_CHARACTERS) {
+        return Ok(());
+    }
+    // What cannot be read was not shown either.
+    let Ok(old) = vault.read(&found.path) else { return Ok(()) };
+    match Text::decode(&old.bytes, found.path.name()) {
+        Ok(text) => long_line::refuse_cut(&found.path, &text, content),
+        Err(_) => Ok(()),
     }
 }
 

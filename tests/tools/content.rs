@@ -69,6 +69,81 @@ fn a_very_long_line_is_cut_and_the_answer_bounded() {
 }
 
 #[test]
+fn a_long_paragraph_is_read_to_its_end() {
+    let long: String = (0..1_500).map(|n| format!("wörd{n} ")).collect();
+    let note = format!("# Said\n\n{long}\n\nThe end.\n");
+    let mut vault = vault(&[("said.md", &note)]);
+    let text = vault.text("read_file", json!({ "path": "said" }));
+    assert!(text.ends_with(
+        "[lines 1-5 of 5]\n[1 line cut to 2000 characters; more of one with its number as \
+         start_line, and start_character 2001]"
+    ));
+    vault.context.room = 5_000;
+    let line = note.lines().nth(2).expect("the long one").chars();
+    let mut seen: String = line.clone().take(2_000).collect();
+    let mut next = json!(2_001);
+    let mut pages = 0;
+    while !next.is_null() {
+        let arguments = json!({ "path": "said", "start_line": 3, "start_character": next });
+        let text = vault.text("read_file", arguments.clone());
+        assert!(text.len() <= 5_000, "{}", text.len());
+        let page = vault.ok("read_file", arguments);
+        let goes_on = page["next_start_character"].as_u64();
+        let words = |next| format!("; go on with start_line 3, start_character {next}]");
+        assert!(goes_on.is_none_or(|next| text.ends_with(&words(next))), "{text}");
+        assert_eq!(page["cut_lines"], if goes_on.is_some() { json!([3]) } else { json!([]) });
+        assert_eq!(page["next_start_line"], if goes_on.is_some() { json!(null) } else { json!(4) });
+        seen.push_str(page["content"].as_str().expect("text"));
+        next = page["next_start_character"].clone();
+        pages += 1;
+    }
+    assert_eq!(seen, format!("{}\n", line.as_str()));
+    assert!(pages > 1, "{pages}");
+
+    // An empty line has a beginning, and nothing else has what it does not.
+    let piece = |line: i64, character: i64| json!({ "path": "said", "start_line": line, "start_character": character });
+    assert_eq!(vault.ok("read_file", piece(2, 1))["content"], "\n");
+    let error = vault.err("read_file", piece(5, 9), InvalidInput);
+    assert!(error.message.contains("line 5 has 8 characters"), "{error}");
+    vault.err("read_file", piece(5, 0), InvalidInput);
+    vault.err("read_file", piece(6, 1), InvalidInput);
+    let both = json!({ "path": "said", "start_line": 1, "end_line": 3, "start_character": 1 });
+    vault.err("read_file", both, InvalidInput);
+}
+
+/// What was shown of a long line is not all of it: written back, it would take the rest away.
+#[test]
+fn a_line_that_was_cut_is_not_written_back() {
+    let long: String = (0..1_000).map(|n| format!("wörd{n} ")).collect();
+    let note = format!("# Said\n\n{long}\n");
+    let vault = vault(&[("said.md", &note)]);
+    let read = vault.ok("read_file", json!({ "path": "said" }));
+    let (shown, revision) = (read["content"].as_str().expect("text"), &read["revision"]);
+    let back = |content: &str| json!({ "path": "said", "content": content, "expected_revision": revision });
+    let error = vault.err("write_file", back(&format!("New\n{shown}")), InvalidInput);
+    assert!(error.message.contains("line 3 of `said.md`"), "{error}");
+    assert!(
+        error.hint.as_ref().is_some_and(|hint| hint.contains("start_character 2001")),
+        "{error}"
+    );
+    let marked = vault.text("read_file", json!({ "path": "said" })).replace("3: ", "");
+    let marked: String = marked.lines().filter(|line| line.contains("[cut]")).collect();
+    vault.err("write_file", back(&marked), InvalidInput);
+    let line = shown.lines().nth(2).expect("the long one");
+    let edit =
+        json!({ "path": "said", "replace_lines": { "start": 3, "end": 3 }, "content": line });
+    vault.err("edit_file", edit, InvalidInput);
+    assert_eq!(vault.content("said.md"), note);
+
+    // All of it, and a part of it that was asked for, are written as ever.
+    let rest: String = note.lines().nth(2).expect("it").chars().skip(2_000).collect();
+    let edit = json!({ "path": "said", "old_text": rest, "new_text": "" });
+    vault.ok("edit_file", edit);
+    vault.ok("write_file", json!({ "path": "said", "content": format!("New\n{note}") }));
+    assert_eq!(vault.content("said.md"), format!("New\n{note}"));
+}
+
+#[test]
 fn what_is_no_text_is_named() {
     let vault = vault(&[]);
     std::fs::write(vault.place.join("p.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").expect("written");

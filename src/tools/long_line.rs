@@ -1,0 +1,81 @@
+//! Lines that are too long to be shown whole: what is shown of them, and what of that must not be
+//! written back as if it were all. A paragraph of an Obsidian note is one line, and a dictated one long.
+
+use std::collections::HashSet;
+
+use super::ToolError;
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::note::text::Text;
+
+/// Characters shown of one line where nobody asked for more of it.
+pub(super) const MAX_CHARACTERS: usize = 2_000;
+
+/// What is put behind a line that is cut.
+pub(super) const CUT: &str = "… [cut]";
+
+/// What is shown of a line, and whether that is not all of it.
+pub(super) fn shortened(line: &str) -> (&str, bool) {
+    if line.len() <= MAX_CHARACTERS {
+        return (line, false);
+    }
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => (&line[..end], true),
+        None => (line, false),
+    }
+}
+
+/// Refuses `new` in the place of `old` where a line of it is a long one as far as that was shown:
+/// whoever wrote it has not seen the rest, which would be gone.
+pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<(), ToolError> {
+    let Some(number) = first_cut(old, new) else { return Ok(()) };
+    Err(ToolError::new(
+        ErrorCode::InvalidInput,
+        format!(
+            "line {number} of `{path}` is longer than the {MAX_CHARACTERS} characters that are shown \
+             of it, and would lose the rest"
+        ),
+        format!(
+            "read the rest with read_file, start_line {number} and start_character {}, or change a \
+             part of the line with edit_file, old_text and new_text",
+            MAX_CHARACTERS + 1
+        ),
+    ))
+}
+
+/// The first line of `old` that `new` has only as far as it is shown.
+fn first_cut(old: &Text<'_>, new: &str) -> Option<usize> {
+    let new: HashSet<&str> = new.lines().filter(|line| line.len() >= MAX_CHARACTERS).collect();
+    if new.is_empty() {
+        return None;
+    }
+    let is_cut = |line: &str| {
+        let (shown, cut) = shortened(line);
+        cut && !new.contains(line)
+            && (new.contains(shown) || new.contains(&*format!("{shown}{CUT}")))
+    };
+    old.lines().position(|line| is_cut(line.text)).map(|at| at + 1)
+}
+
+/// A piece of a line: from a character, counted from 1, as much as `most` bytes take.
+pub(super) struct Piece<'a> {
+    pub text: &'a str,
+    /// Its last character's number.
+    pub last: usize,
+    /// How many the line has.
+    pub total: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// At least one character, where there is one; `None` of a line that ends before `first`, which is
+    /// one or more.
+    pub fn of(line: &'a str, first: usize, most: usize) -> Option<Self> {
+        let total = line.chars().count();
+        let begins = line.char_indices().map(|(at, _)| at).chain((first == 1).then_some(0));
+        let start = begins.into_iter().nth(first - 1)?;
+        let rest = &line[start..];
+        let after = rest.char_indices().find(|(at, char)| *at > 0 && at + char.len_utf8() > most);
+        let text = &rest[..after.map_or(rest.len(), |(at, _)| at)];
+        Some(Self { text, last: first - 1 + text.chars().count(), total })
+    }
+}
