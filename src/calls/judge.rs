@@ -193,7 +193,7 @@ impl Judge {
             let effect = &change.effect;
             let texts = change.texts(MAX_TEXTS).filter(|_| changes.len() < MAX_SHOWN && room > 0);
             changes.push(ShownChange {
-                action: word(effect.action),
+                action: word(effect.shown),
                 path: effect.path.as_str().to_owned(),
                 from: effect.from.as_ref().map(|from| from.as_str().to_owned()),
                 texts: texts.map(|(old, new)| (old.map(str::to_owned), new.to_owned())),

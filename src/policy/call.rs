@@ -59,6 +59,8 @@ pub enum Action {
 pub struct Effect {
     /// What is done.
     pub action: Action,
+    /// What people are shown of that: a restoration may delete what was made, or move a thing.
+    pub shown: Action,
     /// To what; for a move, its path afterwards.
     pub path: VaultPath,
     /// For a move, its path before.

@@ -72,7 +72,16 @@ fn path(text: &str) -> VaultPath {
 }
 
 fn effect(action: Action, at: &str) -> Effect {
-    Effect { action, path: path(at), from: None, folder: false, files: 1, bytes: 0, remote: None }
+    Effect {
+        action,
+        shown: action,
+        path: path(at),
+        from: None,
+        folder: false,
+        files: 1,
+        bytes: 0,
+        remote: None,
+    }
 }
 
 fn policy(settings: Settings) -> Policy {

@@ -132,7 +132,13 @@ fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
     let journal = &context.journal;
     // The links that follow are a part of it, like those of a move.
     let action = if one.follows { Action::Write } else { Action::Restore };
-    let base = effect(action, &one.path);
+    let shown = match one.deed {
+        Prospected::Write | Prospected::BringBack => action,
+        Prospected::Folder => Action::CreateFolder,
+        Prospected::Move => Action::Move,
+        Prospected::Delete | Prospected::RemoveFolder => Action::Delete,
+    };
+    let base = Effect { shown, ..effect(action, &one.path) };
     let effect = match one.deed {
         Prospected::Write | Prospected::BringBack => Effect { folder: one.folder, ..base },
         Prospected::Folder | Prospected::RemoveFolder => Effect { files: 0, ..base },
@@ -169,6 +175,7 @@ fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
 fn effect(action: Action, path: &VaultPath) -> Effect {
     Effect {
         action,
+        shown: action,
         path: path.clone(),
         from: None,
         folder: false,

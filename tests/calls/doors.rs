@@ -184,6 +184,32 @@ fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     assert!(answered(calls.call(reads, &Cancel::default())).unwrap().text.contains("one"));
 }
 
+/// An undo takes back what was made, and may say so: nobody agrees to `restore` where a file goes.
+#[test]
+fn an_undo_is_shown_as_what_it_does() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let done = |tool: &'static str, arguments: serde_json::Value| {
+        answered(calls.call(request(Scope::Client, tool, arguments), &Cancel::default())).unwrap()
+    };
+    let undo = || {
+        let dry = Request { dry_run: true, ..request(Scope::Client, "undo", json!({})) };
+        let answer = answered(calls.call(dry, &Cancel::default())).unwrap();
+        let changes = answer.data["changes"].as_array().unwrap().clone();
+        changes.iter().map(|one| format!("{} {}", one["action"], one["path"])).collect::<Vec<_>>()
+    };
+    done("write_file", json!({"path": "new.md", "content": "n"}));
+    assert_eq!(undo(), [r#""delete" "new.md""#]);
+    done("move", json!({"source": "new", "destination": "other.md"}));
+    assert_eq!(undo(), [r#""move" "new.md""#]);
+    done("edit_file", json!({"path": "other", "old_text": "n", "new_text": "m"}));
+    assert_eq!(undo(), [r#""restore" "other.md""#]);
+    done("delete", json!({"path": "other"}));
+    assert_eq!(undo(), [r#""restore" "other.md""#]);
+    done("create_folder", json!({"path": "Made"}));
+    assert_eq!(undo(), [r#""delete" "Made""#]);
+}
+
 #[test]
 fn a_change_of_mode_holds_from_the_next_call_and_for_later_runs() {
     let vault = ground();
