@@ -442,6 +442,9 @@ pub struct ServiceArguments {
 pub enum ServiceAction {
     /// Serve the vault from now on and after every log-in
     Install {
+        /// The port on 127.0.0.1: each vault's service needs its own [default: as in the settings]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        port: Option<u16>,
         /// Print what would be written and run, and do nothing
         #[arg(long)]
         dry_run: bool,
@@ -484,6 +487,9 @@ impl Global {
         };
         let port = match command {
             Command::Serve(serve) => serve.port,
+            Command::Service(ServiceArguments { action: ServiceAction::Install { port, .. } }) => {
+                *port
+            }
             _ => None,
         };
         Flags {

@@ -154,7 +154,8 @@ pub fn short(time: &str) -> String {
 }
 
 /// Where a conversation is written to when nobody says where: its day and its title, as a name that
-/// every system can hold. Further ones of that name are numbered.
+/// every system can hold. Further ones of that name are numbered, in words that no sync program puts behind
+/// the name of a copy.
 pub fn places(one: &ConversationInfo) -> impl Iterator<Item = String> + use<> {
     let day = one.began.get(..10).unwrap_or_default();
     let title = one.title.as_deref().unwrap_or("Conversation");
@@ -171,7 +172,7 @@ pub fn places(one: &ConversationInfo) -> impl Iterator<Item = String> + use<> {
     let name = name.trim_end().to_owned();
     (1_u32..).map(move |number| match number {
         1 => format!("{name}.md"),
-        number => format!("{name} {number}.md"),
+        number => format!("{name}, export {number}.md"),
     })
 }
 
@@ -265,15 +266,15 @@ mod tests {
         assert_eq!(
             place(Some("What: is \"due\" #today?  [[x]]\u{7}. ")),
             "Conversations/2026-11-20 What is due today x.md | \
-             Conversations/2026-11-20 What is due today x 2.md"
+             Conversations/2026-11-20 What is due today x, export 2.md"
         );
         assert_eq!(
             place(None),
-            "Conversations/2026-11-20 Conversation.md | Conversations/2026-11-20 Conversation 2.md"
+            "Conversations/2026-11-20 Conversation.md | Conversations/2026-11-20 Conversation, export 2.md"
         );
         assert_eq!(
             place(Some("???")),
-            "Conversations/2026-11-20.md | Conversations/2026-11-20 2.md"
+            "Conversations/2026-11-20.md | Conversations/2026-11-20, export 2.md"
         );
     }
 }

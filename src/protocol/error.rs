@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::ClientNotification;
+
 /// What went wrong, as a word that stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
@@ -183,13 +185,30 @@ impl ErrorObject {
     #[must_use]
     pub fn unknown_method(method: &str) -> Self {
         let shown: String = method.chars().take(80).collect();
-        Self::new(Kind::UnknownMethod, format!("there is no method `{}`", shown.escape_debug()))
+        let shown = shown.escape_debug();
+        if ClientNotification::knows(method) {
+            let message = format!("`{shown}` is a notification, and came as a request");
+            return Self::new(Kind::UnknownMethod, message).hint("send it without an `id`");
+        }
+        Self::new(Kind::UnknownMethod, format!("there is no method `{shown}`"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_notification_that_wants_an_answer_is_told_what_it_is() {
+        let refused = ErrorObject::unknown_method("session/cancel");
+        assert_eq!(refused.message, "`session/cancel` is a notification, and came as a request");
+        assert_eq!(refused.data.hint.as_deref(), Some("send it without an `id`"));
+        let refused = ErrorObject::unknown_method("session/fly");
+        assert_eq!(
+            (&*refused.message, refused.data.hint),
+            ("there is no method `session/fly`", None)
+        );
+    }
 
     #[test]
     fn a_kind_is_a_stable_word_and_optional_facts_are_left_out() {

@@ -77,6 +77,12 @@ macro_rules! notifications {
         }
 
         impl ClientNotification {
+            /// Whether `method` is a notification of this protocol.
+            #[must_use]
+            pub fn knows(method: &str) -> bool {
+                matches!(method, $($cname)|+)
+            }
+
             /// Reads a notification; `None` for one that is unknown or malformed, which JSON-RPC
             /// leaves without an answer.
             #[must_use]

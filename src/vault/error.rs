@@ -275,6 +275,11 @@ impl VaultError {
             }
             Self::Io { source, .. } => match self.code() {
                 ErrorCode::StorageFull => "free some space; the file is unchanged".to_owned(),
+                ErrorCode::PermissionDenied if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                    "the disk is mounted read-only: mount it so that it can be written; nothing was \
+                     changed"
+                        .to_owned()
+                }
                 ErrorCode::PermissionDenied => {
                     "check the permissions of the file and its folder; it is unchanged".to_owned()
                 }

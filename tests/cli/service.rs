@@ -77,6 +77,23 @@ fn it_is_installed_looked_at_and_removed() {
 }
 
 #[test]
+fn a_second_vault_has_a_port_of_its_own() {
+    let home = Home::new();
+    let vault = home.vault("Work");
+    let run = |arguments: &[&str]| service(&home, vault.to_str().unwrap(), arguments);
+    let shown = run(&["install", "--port", "27181", "--dry-run"]).expect(0).stdout;
+    assert!(shown.contains(r#" "--port" "27181""#), "{shown}");
+    run(&["install", "--port", "27181"]).expect(0);
+    let status = run(&["status", "--json"]).expect(0).json();
+    assert_eq!((&status["installed"], &status["current"]), (&true.into(), &true.into()));
+    run(&["install", "--port", "0"]).expect(2);
+    // Without one it goes by the settings again.
+    run(&["install"]).expect(0);
+    assert!(!run(&["install", "--dry-run"]).expect(0).stdout.contains("--port"));
+    assert_eq!(run(&["status", "--json"]).expect(0).json()["current"], true);
+}
+
+#[test]
 fn systemd_understands_the_unit() {
     let test = "systemd_understands_the_unit";
     if !crate::machine::has_program("systemd-analyze", test) {

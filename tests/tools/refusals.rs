@@ -212,6 +212,10 @@ fn a_disk_that_becomes_read_only_is_read() {
     }
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         refuses_all(&here, &calls, ErrorCode::PermissionDenied);
+        let edit = json!({ "path": "a", "insert_after_line": 0, "content": "x" });
+        let error = here.err("edit_file", edit, ErrorCode::PermissionDenied);
+        let hint = error.hint.as_deref().unwrap_or_default();
+        assert!(hint.contains("mounted read-only"), "{error}");
         assert_eq!(here.ok("list_files", json!({}))["total"], 3);
         // So found, it says so.
         let settings = vault_steward::vault::Settings::default();

@@ -64,13 +64,22 @@ pub fn run(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    let plan = plan(session, &root)?;
+    let plan = match arguments.action {
+        ServiceAction::Install { port, .. } => plan(session, &root, port)?,
+        _ => {
+            let usual = plan(session, &root, None)?;
+            match port_in(&usual.file) {
+                Some(port) => plan(session, &root, Some(port))?,
+                None => usual,
+            }
+        }
+    };
     match arguments.action {
-        ServiceAction::Install { dry_run: true } => {
+        ServiceAction::Install { dry_run: true, .. } => {
             let done = format!("# {}\n{}", plan.file.display(), plan.text);
             dry_run(&plan, &done, &[&plan.install], output)?;
         }
-        ServiceAction::Install { dry_run: false } => {
+        ServiceAction::Install { dry_run: false, .. } => {
             // What the service may write must be there when it is let write to it.
             session.folders.prepare(&root)?;
             daemon::prepare_places(&root, session.live().path());
@@ -86,8 +95,16 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn plan(session: &Session, root: &Path) -> Result<Plan, Failure> {
-    let service = service(session, root)?;
+/// The port that a service was installed with, where it was given one.
+fn port_in(file: &Path) -> Option<u16> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let (_, after) = text.split_once("--port")?;
+    let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failure> {
+    let service = service(session, root, port)?;
     let folder = |variable: &str, usual: &str| {
         let set = session.environment.absolute(variable);
         set.or_else(|| Some(session.environment.home()?.join(usual)))
@@ -110,7 +127,7 @@ fn plan(session: &Session, root: &Path) -> Result<Plan, Failure> {
     })
 }
 
-fn service(session: &Session, root: &Path) -> Result<Service, Failure> {
+fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service, Failure> {
     let program = std::env::current_exe()?;
     let live = session.live();
     let state = session.folders.of_vault(root);
@@ -118,7 +135,12 @@ fn service(session: &Session, root: &Path) -> Result<Service, Failure> {
     if session.flags.config.is_some() {
         command.extend(["--config".into(), live.path().to_path_buf()]);
     }
-    let command = command.iter().map(|part| text(part)).collect::<Result<_, _>>()?;
+    let mut command = command.iter().map(|part| text(part)).collect::<Result<Vec<_>, _>>()?;
+    let mut config = session.settings.config.clone();
+    if let Some(port) = port {
+        command.extend(["--port".to_owned(), port.to_string()]);
+        config.server.port = port;
+    }
     let places = ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "STEWARD_CONFIG"];
     let set = |name: &&str| session.environment.get(name).map(|value| ((*name).to_owned(), value));
     let environment = places.iter().filter_map(set);
@@ -131,7 +153,7 @@ fn service(session: &Session, root: &Path) -> Result<Service, Failure> {
         vault: name.to_string_lossy().into_owned(),
         command,
         environment,
-        bounds: Bounds::new(root, &state, live.path(), &session.settings.config),
+        bounds: Bounds::new(root, &state, live.path(), &config),
         log: state.join("service.log"),
     })
 }
