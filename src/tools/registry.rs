@@ -152,11 +152,43 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
+/// The arguments with whole numbers written as such; `None` where they were.
+fn whole(input: &Value) -> Option<Value> {
+    /// Numbers from here on are not told apart by a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    fn write(value: &mut Value) -> bool {
+        match value {
+            Value::Number(number) => {
+                let float = number.as_f64().filter(|float| number.is_f64() && float.abs() < EXACT);
+                let Some(float) = float.filter(|float| float.fract() == 0.0) else { return false };
+                // Checked just now: it has no fraction, and fits.
+                #[expect(clippy::cast_possible_truncation)]
+                let whole = float as i64;
+                *value = whole.into();
+                true
+            }
+            Value::Array(items) => {
+                items.iter_mut().filter_map(|one| write(one).then_some(())).count() > 0
+            }
+            Value::Object(fields) => {
+                fields.values_mut().filter_map(|one| write(one).then_some(())).count() > 0
+            }
+            _ => false,
+        }
+    }
+    let mut input = input.clone();
+    write(&mut input).then_some(input)
+}
+
 pub(super) fn call<T: Tool>(context: &Context, input: &Value) -> Result<Answer<Facts>, ToolError> {
     let read = if input.is_null() {
         T::Input::deserialize(json!({}))
     } else {
-        T::Input::deserialize(input)
+        // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
+        T::Input::deserialize(input).or_else(|error| match whole(input) {
+            Some(input) => T::Input::deserialize(&input),
+            None => Err(error),
+        })
     };
     let input = read.map_err(|error| ToolError {
         code: ErrorCode::InvalidInput,

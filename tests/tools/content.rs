@@ -100,6 +100,11 @@ fn a_long_paragraph_is_read_to_its_end() {
     assert_eq!(seen, format!("{}\n", line.as_str()));
     assert!(pages > 1, "{pages}");
 
+    // A client whose numbers are floats is understood, and a part of a line is none.
+    let float = json!({ "path": "said", "start_line": 5.0, "end_line": -1.0 });
+    assert_eq!(vault.ok("read_file", float)["content"], "The end.\n");
+    vault.err("read_file", json!({ "path": "said", "start_line": 1.5 }), InvalidInput);
+
     // An empty line has a beginning, and nothing else has what it does not.
     let piece = |line: i64, character: i64| json!({ "path": "said", "start_line": line, "start_character": character });
     assert_eq!(vault.ok("read_file", piece(2, 1))["content"], "\n");
