@@ -350,12 +350,10 @@ export class Chat {
   // --- what the person does
 
   /** Says something. What cannot be sent now is sent when the connection is back. */
-  send(draft: Draft): void {
+  send(draft: Draft, sessionId = this.sessionId): void {
     const id = newId();
-    const text = shownText(draft);
-    if (this.branch !== null) return;
-    this.#pending.set(id, { id, draft, sessionId: this.sessionId, isNew: this.#isNew, sent: false });
-    this.#tell({ timeline: this.timeline.say(id, text) });
+    this.#pending.set(id, { id, draft, sessionId, isNew: sessionId === null && this.#isNew, sent: false });
+    if (sessionId === this.sessionId && this.branch === null) this.#tell({ timeline: this.timeline.say(id, shownText(draft)) });
     void this.#deliver(id);
   }
 
@@ -474,14 +472,15 @@ export class Chat {
     }
   }
 
-  /** Goes on from before a message of the person's, with other words. */
-  async fork(item: number, draft: Draft): Promise<void> {
-    const { sessionId } = this;
-    if (sessionId === null) return;
+  /** Goes on from before a message of the person's, with other words, whatever is shown by then. */
+  async fork({ sessionId, item }: { sessionId: string; item: number }, draft: Draft): Promise<void> {
+    const load = this.#load;
     await this.#connection.call("_vault/fork", { sessionId, item });
-    this.branch = null;
-    await this.#fetch(sessionId, null);
-    this.send(draft);
+    if (sessionId === this.sessionId && load === this.#load) {
+      this.branch = null;
+      await this.#fetch(sessionId, null);
+    }
+    this.send(draft, sessionId);
   }
 
   /** Goes on with another branch. */

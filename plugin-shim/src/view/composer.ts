@@ -15,13 +15,20 @@ const FOUND = 8;
 /** Milliseconds without a key until completions are asked for. */
 const PAUSE = 60;
 
+/** A message that is kept. */
+export interface Place {
+  sessionId: string;
+  /** Its number there. */
+  item: number;
+}
+
 export interface Composer {
   root: HTMLElement;
   update(): void;
   /** Puts this there to be sent; what was there stays before it. */
   compose(text: string, attach?: Draft["attachments"]): void;
-  /** Has a message written otherwise; `item` is its number where it is kept. */
-  edit(draft: Draft, item: number | null, focus?: boolean): void;
+  /** Has a message written otherwise; `place` is where it is kept. Once another conversation is shown it is a draft. */
+  edit(draft: Draft, place: Place | null, focus?: boolean): void;
   /** What `edit` was given, as it is by now. */
   kept(): { draft: Draft; item: number | null };
   focus(): void;
@@ -33,7 +40,7 @@ export interface Composer {
 export interface Sending {
   send(draft: Draft): void;
   /** Sends in place of an earlier message. */
-  fork(item: number, draft: Draft): void;
+  fork(place: Place, draft: Draft): void;
   /** Edits the last message, for whoever presses the arrow up in an empty field. */
   editLast(): void;
   sent(): void;
@@ -78,8 +85,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   let attachments: Draft["attachments"] = [];
   let images: Draft["images"] = [];
-  let item: number | null = null;
-  let isEditing = false;
+  let place: Place | null = null;
   let isComposing = false;
   let mention: Mention | null = null;
   let found: Completion[] = [];
@@ -122,8 +128,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     input.value = "";
     attachments = [];
     images = [];
-    item = null;
-    isEditing = false;
+    place = null;
     closeList();
     changed();
   };
@@ -131,7 +136,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const submit = (): void => {
     if (isEmpty() || parts.chat.branch !== null) return;
     const draft: Draft = { text: input.value.trim(), attachments, images };
-    const before = item;
+    const before = place;
     reset();
     if (before === null) sending.send(draft);
     else sending.fork(before, draft);
@@ -251,11 +256,12 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const update = (): void => {
     const { chat } = parts;
     const isReading = chat.branch !== null;
+    if (place && !chat.loading && place.sessionId !== chat.wantedId) place = null;
     input.disabled = isReading;
     send.disabled = isEmpty() || isReading;
     show(stop, chat.isWorking);
     toggle(root, "is-working", chat.isWorking);
-    show(editing, isEditing);
+    show(editing, place !== null);
     const active = parts.host.activeNote();
     show(note, active !== null);
     show(selection, active?.selection !== undefined && active.selection !== "");
@@ -310,7 +316,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       submit();
-    } else if (event.key === "Escape" && isEditing) {
+    } else if (event.key === "Escape" && place) {
       event.stopPropagation();
       reset();
     } else if (event.key === "ArrowUp" && isEmpty()) {
@@ -379,18 +385,20 @@ export function composer(parts: Parts, sending: Sending): Composer {
     update,
     isEmpty,
     compose,
-    edit(draft, number, focus = true) {
+    edit(draft, of, focus = true) {
       input.value = draft.text;
       attachments = draft.attachments;
       images = draft.images;
-      item = number;
-      isEditing = number !== null;
+      place = of;
       changed();
       if (!focus) return;
       input.focus();
       input.setSelectionRange(draft.text.length, draft.text.length);
     },
-    kept: () => ({ draft: { text: input.value, attachments, images }, item }),
+    kept: () => ({
+      draft: { text: input.value, attachments, images },
+      item: place && place.sessionId === parts.chat.wantedId ? place.item : null,
+    }),
     focus: () => input.focus(),
   };
 }

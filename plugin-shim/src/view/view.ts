@@ -94,10 +94,13 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   const actions = {
     edit(entry: UserEntry): void {
       const taken = entry.pending === "failed" ? chat.takeBack(entry) : null;
+      const { sessionId } = chat;
       if (taken) field.edit(taken, null);
       else void numbered(entry).then((item) => {
+        // Whoever has gone on to another conversation edits nothing here.
+        if (sessionId === null || sessionId !== chat.sessionId) return;
         if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
-        else field.edit(asBefore(entry), item);
+        else field.edit(asBefore(entry), { sessionId, item });
       });
     },
     again: (entry: UserEntry) => chat.again(entry),
@@ -110,9 +113,10 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       }
       const draft = asBefore(asked);
       if (draft.text === "" && draft.attachments.length === 0) return;
+      const { sessionId } = chat;
       void numbered(asked).then((item) => {
-        if (item === null) chat.send(draft);
-        else void attempt(() => chat.fork(item, draft));
+        if (item === null || sessionId === null) chat.send(draft, sessionId);
+        else void attempt(() => chat.fork({ sessionId, item }, draft));
       });
     },
   };
@@ -209,14 +213,14 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   const asked = approvalsView(parts);
   const field = composer(parts, {
     send: (draft) => chat.send(draft),
-    fork: (item, draft) => void attempt(() => chat.fork(item, draft)).then((isDone) => {
+    fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => {
       if (isDone || scope.ended) return;
       const { draft: now } = field.kept();
       field.edit({
         text: [draft.text, now.text].filter((text) => text !== "").join("\n"),
         attachments: [...draft.attachments, ...now.attachments],
         images: [...draft.images, ...now.images],
-      }, item);
+      }, place);
     }),
     editLast() {
       const last = chat.timeline.last("user");
@@ -350,10 +354,10 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     },
     kept,
     restore({ sessionId, draft, item, unsent }, focus = true) {
-      field.edit(draft, item, focus);
       const isBegun = connection.state.kind === "connected" || unsent.some((one) => one.isNew);
       if (sessionId) void chat.open(sessionId);
       else if (sessionId === null && isBegun) chat.begin();
+      field.edit(draft, sessionId && item !== null ? { sessionId, item } : null, focus);
       chat.take(unsent);
     },
     unmount() {
