@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Approval } from "./chat";
+import type { Approval } from "./questions";
 import { approvalsView } from "./approvals";
 import type { Parts } from "./part";
 import { Scope } from "./scope";

@@ -1,6 +1,6 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
-import type { Approval } from "./chat";
+import type { Approval } from "./questions";
 import { append, box, element, setText, show } from "./dom";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";

@@ -4,7 +4,7 @@ import type { Completion } from "../protocol";
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { completed, draggedPaths, type Mention, mentionAt } from "./completion";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
-import type { Draft } from "./chat";
+import type { Draft } from "./draft";
 import { dollars, noteName, tokens } from "./format";
 
 /** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
@@ -256,7 +256,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const update = (): void => {
     const { chat } = parts;
     const isReading = chat.branch !== null;
-    if (place && !chat.loading && place.sessionId !== chat.wantedId) place = null;
+    if (place && !chat.pages.loading && place.sessionId !== chat.wantedId) place = null;
     input.disabled = isReading;
     send.disabled = isEmpty() || isReading;
     show(stop, chat.isWorking);

@@ -1,7 +1,8 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
 import { append, box, element, setText, show } from "./dom";
-import { Chat, type Draft, draftOf, type Happened, type Pending, said } from "./chat";
+import { Chat, type Happened } from "./chat";
+import { type Draft, draftOf } from "./draft";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
 import { iconButton, type Parts, textButton } from "./part";
@@ -16,6 +17,8 @@ import { messages } from "./messages";
 import { Painter } from "./answer";
 import { panel } from "./panel";
 import { Scope } from "./scope";
+import type { Pending } from "./outbox";
+import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
 
@@ -93,7 +96,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
 
   const actions = {
     edit(entry: UserEntry): void {
-      const taken = entry.pending === "failed" ? chat.takeBack(entry) : null;
+      const taken = entry.pending === "failed" ? chat.outbox.takeBack(entry) : null;
       const { sessionId } = chat;
       if (taken) field.edit(taken, null);
       else void numbered(entry).then((item) => {
@@ -103,7 +106,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
         else field.edit(asBefore(entry), { sessionId, item });
       });
     },
-    again: (entry: UserEntry) => chat.again(entry),
+    again: (entry: UserEntry) => chat.outbox.again(entry),
     retry(entry: Entry): void {
       const asked = before(entry);
       if (!asked) return;
@@ -332,7 +335,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     field.update();
   }));
 
-  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.unsent });
+  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.outbox.unsent });
 
   asked.update();
   drawBanner();
@@ -358,7 +361,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       if (sessionId) void chat.open(sessionId);
       else if (sessionId === null && isBegun) chat.begin();
       field.edit(draft, sessionId && item !== null ? { sessionId, item } : null, focus);
-      chat.take(unsent);
+      chat.outbox.take(unsent);
     },
     unmount() {
       const last = kept();
