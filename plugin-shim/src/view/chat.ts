@@ -20,7 +20,8 @@ export interface Usage {
 export interface Elsewhere {
   sessionId: string;
   text: string;
-  source: string;
+  /** Where it was said; null where it waits there and was not sent. */
+  source: string | null;
 }
 
 /** What changed; what is left out did not. */
@@ -170,7 +171,6 @@ export class Chat {
     if (sessionId !== this.sessionId) this.usage = null;
     if (this.info === null) this.#wanted = { sessionId, branch };
     this.isNew = false;
-    if (this.elsewhere?.sessionId === sessionId) this.elsewhere = null;
     await this.#fetch(sessionId, branch);
   }
 
@@ -207,6 +207,7 @@ export class Chat {
       this.info = conversation;
       this.branches = branches;
       this.branch = branch;
+      if (this.elsewhere?.sessionId === conversation.sessionId) this.elsewhere = null;
       const standing = {
         state: conversation.shown === "working" && branch === null ? ("running" as const) : ("idle" as const),
         waiting: conversation.state === "waiting",
@@ -219,7 +220,10 @@ export class Chat {
       if (load !== pages.load) return;
       this.#afterLoad();
       const kind = error instanceof CallError ? error.kind : "";
-      if (kind === "unknown_session") return this.#showNone();
+      if (kind === "unknown_session") {
+        this.outbox.keep(sessionId);
+        return this.#showNone();
+      }
       this.#connection.missed();
       // It is loaded with the next connection, and that there is none is seen.
       if (this.info === null && kind === "not_connected") this.tell({ loaded: true });

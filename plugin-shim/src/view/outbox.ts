@@ -128,11 +128,20 @@ export class Outbox {
     return pending.draft;
   }
 
-  /** Sends what another view had not sent; what arrived nevertheless is heard once. */
-  take(unsent: Pending[]): void {
-    for (const one of unsent) this.#pending.set(one.id, { ...one, sent: false });
-    this.show(this.#chat.sessionId);
-    this.#chat.tell({ timeline: { keys: new Set(), order: true, standing: false } });
+  /**
+   * Sends what another view had not sent, but for what was not taken; what arrived nevertheless is heard once.
+   * What was not taken, and is of another conversation than the one that is to be shown, is told of.
+   */
+  take(unsent: Pending[], toShow?: string | null): void {
+    const chat = this.#chat;
+    for (const one of unsent) {
+      if (!this.#pending.has(one.id)) this.#pending.set(one.id, { ...one, sent: false });
+      const { sessionId, draft, error } = one;
+      if (error === undefined || sessionId === null || sessionId === toShow) continue;
+      chat.elsewhere = { sessionId, text: shownText(draft), source: null };
+    }
+    this.show(chat.sessionId);
+    chat.tell({ timeline: { keys: new Set(), order: true, standing: false }, elsewhere: true });
     this.sendAll();
   }
 
@@ -161,7 +170,12 @@ export class Outbox {
     return mine !== undefined;
   }
 
-  /** The conversation is gone, and what waited for it. */
+  /** There is no such conversation any more: what waited for it is to begin another. */
+  keep(sessionId: string | undefined): void {
+    for (const one of this.#pending.values()) if (one.sessionId === sessionId) [one.sessionId, one.isNew] = [null, true];
+  }
+
+  /** The conversation was deleted, and what waited for it. */
   drop(sessionId: string): void {
     for (const [id, one] of this.#pending) if (one.sessionId === sessionId) this.#pending.delete(id);
   }

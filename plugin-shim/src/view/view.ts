@@ -5,6 +5,7 @@ import { Chat, type Happened } from "./chat";
 import { type Draft, draftOf } from "./draft";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
+import type { Kept } from "./kept";
 import { iconButton, type Parts, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
@@ -17,7 +18,6 @@ import { messages } from "./messages";
 import { Painter } from "./answer";
 import { panel } from "./panel";
 import { Scope } from "./scope";
-import type { Pending } from "./outbox";
 import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
@@ -32,17 +32,8 @@ export interface ChatState {
   shown: "idle" | "working" | "waiting_for_you";
   /** Questions that wait for an agreement. */
   approvals: number;
-}
-
-/** What a view that moves elsewhere takes along. */
-export interface Kept {
-  /** The conversation; null where none has begun; left out, the one that goes on. */
-  sessionId?: string | null;
-  /** What is written and not sent, and the number of the message that it is written in place of. */
-  draft: Draft;
-  item: number | null;
-  /** What was sent and the daemon may not have. */
-  unsent: Pending[];
+  /** Messages that the daemon may not have. */
+  unsent: number;
 }
 
 /** What whoever mounted the view can do with it. */
@@ -248,8 +239,9 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       back.addEventListener("click", () => sessionId !== null && void chat.open(sessionId));
       append(banner, element(banner, "span", { text: "An earlier branch" }), goOn, back);
     } else if (elsewhere) {
-      const from = sourceName(elsewhere.source) ?? "in another window";
-      const words = element(banner, "span", { class: "vs-banner-text", text: `Said ${from}: ${elsewhere.text}`, attributes: { dir: "auto" } });
+      const { source } = elsewhere;
+      const what = source === null ? "Not sent" : `Said ${sourceName(source) ?? "in another window"}`;
+      const words = element(banner, "span", { class: "vs-banner-text", text: `${what}: ${elsewhere.text}`, attributes: { dir: "auto" } });
       const open = textButton(banner, "Show");
       open.addEventListener("click", () => void chat.open(elsewhere.sessionId));
       const away = iconButton(parts, "x", "Dismiss");
@@ -262,7 +254,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     const { standing } = chat.timeline;
     const waits = chat.approvals.length > 0 || standing.waiting || standing.state === "requires_action";
     const shown = waits ? "waiting_for_you" : standing.state === "running" ? "working" : "idle";
-    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length };
+    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length, unsent: chat.outbox.unsent.length };
   };
   let told = "";
   const tellState = (): void => {
@@ -361,7 +353,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       if (sessionId) void chat.open(sessionId);
       else if (sessionId === null && isBegun) chat.begin();
       field.edit(draft, sessionId && item !== null ? { sessionId, item } : null, focus);
-      chat.outbox.take(unsent);
+      chat.outbox.take(unsent, sessionId);
     },
     unmount() {
       const last = kept();
