@@ -376,6 +376,49 @@ describe("the list of conversations", () => {
   });
 });
 
+describe("what a conversation took", () => {
+  let millionths: number;
+  const shown = (): string | null | undefined => {
+    const found = root.querySelector<HTMLElement>(".vs-usage");
+    return found?.hidden ? null : `${found?.textContent}: ${found?.title}`;
+  };
+  const asked = (): unknown[] => daemon.last.asked("_vault/usage").map(({ params }) => params?.["sessionId"]);
+
+  beforeEach(() => {
+    millionths = 250_000;
+    daemon.answers.set("_vault/usage", ({ sessionId }) => ({ days: [], total: { costMillionths: sessionId === "a" ? millionths : 0 } }));
+  });
+
+  it("is shown as soon as it is opened, and goes on with what each request costs, whatever this run of the daemon did", async () => {
+    await mounted();
+    expect(shown()).toBe("$0.25: about $0.25 in this conversation");
+    millionths = 300_000;
+    const update = { sessionUpdate: "usage_update", used: 12_000, size: 48_000, cost: { amount: 0.05, currency: "USD" } };
+    daemon.last.event("session/update", 1, { sessionId: "a", update });
+    await settle();
+    expect(shown()).toBe("12k · $0.30: 12000 tokens in use, 25 % of what the model can hold; about $0.30 in this conversation");
+    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12000 tokens in use");
+  });
+
+  it("is no other conversation's", async () => {
+    await mounted();
+    daemon.answers.delete("_vault/usage");
+    chat.restore({ sessionId: "a", draft: { text: "", attachments: [], images: [] }, item: null, unsent: [] });
+    await settle();
+    const late = daemon.last.asked("_vault/usage").at(-1);
+    daemon.answers.set("_vault/usage", () => ({ days: [], total: { costMillionths: 0 } }));
+    chat.restore({ sessionId: "b", draft: { text: "", attachments: [], images: [] }, item: null, unsent: [] });
+    await settle();
+    expect(shown()).toBeNull();
+    daemon.last.deliver({ id: late?.id, result: { days: [], total: { costMillionths: 9_000_000 } } });
+    await settle();
+    expect(shown()).toBeNull();
+    expect(asked()).toEqual(["a", "a", "b"]);
+    chat.newConversation();
+    expect(asked()).toHaveLength(3);
+  });
+});
+
 it("offers the selection as soon as the person comes to the view", async () => {
   active = { path: "Inbox.md" };
   await mounted();

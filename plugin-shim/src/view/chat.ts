@@ -1,7 +1,7 @@
 /** One conversation as the view has it before it: what is loaded of it, what happens, what is asked. */
 
 import { type Approval, asking } from "./questions";
-import type { BranchInfo, ConversationInfo, Cost, SessionUpdateParams, ToolsCallResult } from "../protocol";
+import type { BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallResult } from "../protocol";
 import { CallError, said } from "../call-error";
 import { type Changed, entriesOf, Timeline } from "./timeline";
 import type { Connection, Unsubscribe } from "../connection";
@@ -9,11 +9,11 @@ import type { Draft } from "./draft";
 import { Outbox } from "./outbox";
 import { Pages } from "./pages";
 
-/** How full the model's window is, and what the conversation cost. */
+/** How full the model's window is, which is known once a model was asked, and what the conversation cost, in US dollars. */
 export interface Usage {
   used: number;
   size: number;
-  cost?: Cost;
+  cost: number;
 }
 
 /** Something that happened elsewhere and can be shown. */
@@ -216,6 +216,7 @@ export class Chat {
       const changed = pages.begin(answer, standing);
       this.#afterLoad();
       this.tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
+      void this.#count();
     } catch (error) {
       if (load !== pages.load) return;
       this.#afterLoad();
@@ -251,6 +252,20 @@ export class Chat {
       this.tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
     } catch {
       // It is learnt with the next turn, or when everything is loaded anew.
+    }
+  }
+
+  /** Learns what the conversation cost: events tell it of this run of the daemon alone. */
+  async #count(): Promise<void> {
+    const { sessionId } = this;
+    if (sessionId === null) return;
+    try {
+      const { total } = await this.#connection.call("_vault/usage", { sessionId });
+      if (sessionId !== this.sessionId) return;
+      this.usage = { used: 0, size: 0, ...this.usage, cost: total.costMillionths / 1e6 };
+      this.tell({ usage: true });
+    } catch {
+      // It is learnt with the next request, or when everything is loaded anew.
     }
   }
 
@@ -322,9 +337,10 @@ export class Chat {
     }
     if (sessionId !== this.sessionId) return;
     if (update.sessionUpdate === "usage_update") {
-      const { used, size, cost } = update;
-      this.usage = { used, size, cost };
+      const { used, size } = update;
+      this.usage = { used, size, cost: this.usage?.cost ?? 0 };
       this.tell({ usage: true });
+      void this.#count();
     } else if (update.sessionUpdate === "session_info_update") {
       if (this.info && update.title !== undefined) this.info.title = update.title;
       this.tell({ info: true });

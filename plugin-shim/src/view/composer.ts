@@ -403,14 +403,13 @@ export function composer(parts: Parts, sending: Sending): Composer {
   };
 }
 
-function drawUsage(into: HTMLElement, parts: Parts): void {
-  const { usage } = parts.chat;
-  show(into, usage !== null && usage.used > 0);
-  if (!usage) return;
-  const cost = usage.cost ? dollars(usage.cost.amount) : "";
-  setText(into, [tokens(usage.used), cost].filter((part) => part !== "").join(" · "));
-  const share = usage.size > 0 ? `, ${Math.round((100 * usage.used) / usage.size)} % of what the model can hold` : "";
-  const spent = cost === "" ? "" : `; about ${cost} in this run`;
-  into.title = `${usage.used} tokens in use${share}${spent}`;
+function drawUsage(into: HTMLElement, { chat }: Parts): void {
+  const { used = 0, size = 0, cost = 0 } = chat.usage ?? {};
+  const spent = dollars(cost);
+  show(into, used > 0 || spent !== "");
+  setText(into, [used > 0 ? tokens(used) : "", spent].filter((part) => part !== "").join(" · "));
+  const share = size > 0 ? `, ${Math.round((100 * used) / size)} % of what the model can hold` : "";
+  const parts = [used > 0 ? `${used} tokens in use${share}` : "", spent && `about ${spent} in this conversation`];
+  into.title = parts.filter((part) => part !== "").join("; ");
   into.setAttribute("aria-label", into.title);
 }
