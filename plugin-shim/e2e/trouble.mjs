@@ -116,6 +116,59 @@ export async function the_daemon_comes_and_goes(set) {
   await stage.strike();
 }
 
+/** A view that is opened while the connection is broken: what was said is there with the next one, and what waits is sent once. */
+export async function a_view_is_opened_while_the_connection_is_broken(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ at: stage.harness() });
+  await tab.evaluate(() => window.mount());
+  stage.model.next((turn) => turn.text("Before the break."));
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Before the break.").waitFor();
+  await done(tab);
+  const words = (of, wanted) => until("words", () => of.locator(".vs-user-text").allInnerTexts(), (texts) => texts.join() === wanted);
+
+  stage.door.slam();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  await say(tab, "Are you there?");
+  await tab.locator(".vs-user.is-pending").waitFor();
+  await tab.evaluate(() => window.move());
+  // And one that never had a connection.
+  const late = await stage.open({ at: stage.harness() });
+  await late.evaluate(() => window.mount());
+  for (const one of [tab, late]) {
+    await one.locator(".vs-panel").waitFor();
+    assert.equal(await one.locator(".vs-composer").isVisible(), false);
+    assert.equal(await one.locator(".vs-entry").count(), 0);
+  }
+  assert.equal(stage.model.requests.length, 1);
+
+  const on = gate();
+  stage.model.next(async (turn) => {
+    await on.opened;
+    turn.text("I am.");
+  });
+  stage.door.open();
+  for (const one of [tab, late]) {
+    await one.locator(".vs-panel").waitFor({ state: "hidden" });
+    await one.locator(".vs-list").getByText("Before the break.").waitFor();
+    await words(one, "Hello,Are you there?");
+  }
+  // It breaks once more before the answer is there: what was heard is not said again.
+  stage.door.slam();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  on.open();
+  stage.door.open();
+  for (const one of [tab, late]) {
+    await one.locator(".vs-list").getByText("I am.").waitFor();
+    await done(one);
+    await words(one, "Hello,Are you there?");
+    await until("count", () => one.locator(".vs-agent").count(), (count) => count === 2);
+    await stage.close(one);
+  }
+  assert.equal(stage.model.requests.length, 2);
+  await stage.strike();
+}
+
 /** Where no daemon runs the view says how to start it, and connects by itself. */
 export async function a_view_waits_for_the_daemon(set) {
   const stage = await Stage.set(set);
