@@ -70,10 +70,8 @@ impl Approvals {
         let asked = self.put(params, patience, waits);
         let approvals = self.clone();
         async move {
-            let Some((guard, end, answer)) = asked else {
-                return (Decision::Nobody, String::new());
-            };
-            let answered = tokio::time::timeout_at(end, answer).await;
+            let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
+            let answered = tokio::time::timeout_at(guard.end, answer).await;
             // However it ends, whoever still shows the question is told to take it away.
             drop(guard);
             drop(approvals);
@@ -90,7 +88,7 @@ impl Approvals {
         mut params: RequestPermissionParams,
         patience: Duration,
         waits: bool,
-    ) -> Option<(Open, Instant, oneshot::Receiver<(Decision, String)>)> {
+    ) -> Option<(Open, oneshot::Receiver<(Decision, String)>)> {
         let mut state = lock(&self.0);
         if state.clients.is_empty() && !waits {
             return None;
@@ -110,7 +108,7 @@ impl Approvals {
         let (tell, answer) = oneshot::channel();
         let end = Instant::now() + patience;
         state.waiting.insert(number, Waiting { params, end, lasting, tell });
-        Some((Open { approvals: self.clone(), number }, end, answer))
+        Some((Open { approvals: self.clone(), number, end }, answer))
     }
 
     /// Takes a client's answer; what answers no question, or not as it can be answered, counts for
@@ -158,6 +156,7 @@ impl State {
 struct Open {
     approvals: Approvals,
     number: u64,
+    end: Instant,
 }
 
 impl Drop for Open {
