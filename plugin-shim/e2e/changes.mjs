@@ -118,8 +118,9 @@ export async function an_agreement_is_asked_for(set) {
   const folder = (path) => (turn) => turn.call("write_file", { path, content: "x\n" });
   stage.model.next(folder("Garden/One.md"), folder("Garden/Two.md"), (turn) => turn.text("Both are there."));
   await say(tab, "Two notes for the garden");
-  const always = tab.locator(".vs-approval").getByRole("button", { name: "Always allow write_file in Garden", exact: true });
-  await until("time left", () => tab.locator(".vs-approval-left").innerText(), (text) => /^Counts as refused in at most \d+ (s|min)$/.test(text));
+  const always = tab.locator(".vs-approval").getByRole("button", { name: "Always for this folder: write_file in Garden", exact: true });
+  await until("time left", () => tab.locator(".vs-approval-left").innerText(), (text) => /^Counts as refused in \d+ (s|min)$/.test(text));
+  assert.equal(await always.innerText(), "Always for this folder");
   await always.click();
   await tab.locator(".vs-list").getByText("Both are there.").waitFor();
   await done(tab);

@@ -22,9 +22,15 @@ async function mount(): Promise<number> {
   const before = performance.now();
   const root = element(document, "main", { class: "page-chat" });
   document.body.appendChild(root);
-  const chat = mountChat(root, connection, host);
+  let chat = mountChat(root, connection, host);
   connection.start();
   Object.assign(window, {
+    /** Another view takes its place, as when Obsidian moves one to another window. */
+    move() {
+      const kept = chat.unmount();
+      chat = mountChat(root, connection, host);
+      chat.restore(kept);
+    },
     unmount() {
       chat.unmount();
       connection.stop();

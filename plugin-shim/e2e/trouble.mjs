@@ -116,6 +116,102 @@ export async function the_daemon_comes_and_goes(set) {
   await stage.strike();
 }
 
+/** A view that is opened while the connection is broken: what was said is there with the next one, and what waits is sent once. */
+export async function a_view_is_opened_while_the_connection_is_broken(set) {
+  const stage = await Stage.set(set);
+  const tab = await stage.open({ at: stage.harness() });
+  await tab.evaluate(() => window.mount());
+  stage.model.next((turn) => turn.text("Before the break."));
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Before the break.").waitFor();
+  await done(tab);
+  // Of what is beyond the edge of the window no text is laid out.
+  const words = (of, wanted) => until("words", () => of.locator(".vs-user-text").allTextContents(), (texts) => texts.join() === wanted);
+
+  stage.door.slam();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  await say(tab, "Are you there?");
+  await tab.locator(".vs-user.is-pending").waitFor();
+  // In its place, beside it on the same connection, and where there never was one.
+  await tab.evaluate(() => window.move());
+  await tab.evaluate(() => window.mount());
+  const late = await stage.open({ at: stage.harness() });
+  await late.evaluate(() => window.mount());
+  const views = [tab.locator("main").nth(0), tab.locator("main").nth(1), late.locator("main")];
+  for (const one of views) {
+    await one.locator(".vs-panel").waitFor();
+    assert.equal(await one.locator(".vs-composer").isVisible(), false);
+    assert.equal(await one.locator(".vs-entry").count(), 0);
+  }
+  assert.equal(stage.model.requests.length, 1);
+
+  const on = gate();
+  stage.model.next(async (turn) => {
+    await on.opened;
+    turn.text("I am.");
+  });
+  stage.door.open();
+  for (const one of views) {
+    await one.locator(".vs-panel").waitFor({ state: "hidden" });
+    await one.locator(".vs-list").getByText("Before the break.").waitFor();
+    await words(one, "Hello,Are you there?");
+  }
+  // It breaks once more before the answer is there: what was heard is not said again.
+  stage.door.slam();
+  await views[0].locator(".vs-panel.is-line").waitFor();
+  on.open();
+  stage.door.open();
+  for (const one of views) {
+    await one.locator(".vs-list").getByText("I am.").waitFor();
+    await done(one);
+    await words(one, "Hello,Are you there?");
+    await until("count", () => one.locator(".vs-agent").count(), (count) => count === 2);
+  }
+  assert.equal(stage.model.requests.length, 2);
+  await stage.close(tab);
+  await stage.close(late);
+  await stage.strike();
+}
+
+/** What waits for the daemon when Obsidian quits is there afterwards, and is heard once. */
+export async function what_waits_outlives_obsidian(set) {
+  const desk = await Desk.set(set);
+  let tab = await desk.openPaired();
+  const words = (wanted) => until("words", () => tab.locator(".vs-user-text").allTextContents(), (texts) => texts.join() === wanted);
+  desk.model.next((turn) => turn.text("Before."));
+  await say(tab, "Hello");
+  await tab.locator(".vs-list").getByText("Before.").waitFor();
+  await done(tab);
+  await desk.daemon.stop();
+  await tab.locator(".vs-panel.is-line").waitFor();
+  await say(tab, "Are you there?");
+  await tab.locator(".vs-user.is-pending").waitFor();
+  await desk.quit();
+
+  await desk.daemon.start();
+  tab = await desk.open();
+  const failed = tab.locator(".vs-user.is-failed");
+  await failed.getByText("Not known to have arrived before Obsidian quit").waitFor();
+  await words("Hello,Are you there?");
+  await picture(tab, "unsent-light");
+  assert.equal(desk.model.requests.length, 1);
+  desk.model.next((turn) => turn.text("I am."));
+  await failed.getByRole("button", { name: "Send again" }).click();
+  await tab.locator(".vs-list").getByText("I am.").waitFor();
+  await done(tab);
+  await words("Hello,Are you there?");
+  await desk.quit();
+
+  tab = await desk.open();
+  await tab.locator(".vs-list").getByText("I am.").waitFor();
+  await words("Hello,Are you there?");
+  assert.equal(await tab.locator(".vs-user.is-failed").count(), 0);
+  assert.equal(desk.model.requests.length, 2);
+  await desk.quit();
+  assert.deepEqual(desk.problems, [], "the page reported errors");
+  await desk.strike();
+}
+
 /** Where no daemon runs the view says how to start it, and connects by itself. */
 export async function a_view_waits_for_the_daemon(set) {
   const stage = await Stage.set(set);

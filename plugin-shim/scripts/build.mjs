@@ -47,6 +47,30 @@ const UNUSED = [
 ];
 
 /**
+ * What the view settles for `marked` once and for all (`view/markdown.ts`): GitHub's Markdown, each line
+ * break one, no hooks. What is left for other settings is taken out, with the rules that only they use.
+ */
+const SETTLED = [
+  [/\{async:!1,.*?walkTokens:null\}/, "{}"],
+  [/block:(\w+)\.normal,inline:(\w+)\.normal\};.*?(?=this\.tokenizer\.rules=)/s, "block:$1,inline:$2};"],
+  [/,(\w+)=\{normal:\w+,gfm:(\w+),pedantic:\w+\},(\w+)=\{normal:\w+,gfm:\w+,breaks:(\w+),pedantic:\w+\}/, ",$1=$2,$3=$4"],
+  [/static get rules\(\).*?inlineTokens\(\w+\)\}(?=lex\()/, ""],
+  [/this\.options\.pedantic/g, "!1"],
+  [/this\.options\.gfm/g, "!0"],
+  [/this\.options\.hooks\?\.emStrongMask\|\|/, ""],
+  [/\w+=this\.options\.hooks\?\.emStrongMask\?\.call\(.*?\?\?\w+,/, ""],
+  [/if\(this\.options\.silent\)console\.error\(\w+\);else throw/, "throw"],
+  [/,codeBlockStyle:"indented"/, ""],
+  // The same again under the names that take the place of these.
+  [/lheading:\w+,(list:\w+,newline:\w+,)paragraph:\w+,table:\w+,/, "$1"],
+  [/\{_backpedal:\w+,/, "{"],
+  [/br:\w+,(code:\w+,)del:\w+,delLDelim:\w+,delRDelim:\w+,emStrongLDelim:\w+,emStrongRDelimAst:\w+,/, "$1"],
+  [/,text:\w+,url:\w+\}/, "}"],
+  // So that what nobody names any more falls away.
+  [/=(?=\w+\((?:"|\/|\w+,")[^;]*?getRegex\(\)[,;])/g, "=/* @__PURE__ */"],
+];
+
+/**
  * `marked` ends with a function that is the whole package in one, and that esbuild must keep since
  * it is assembled by statements. Nothing here uses it, and without it the writer of HTML falls away.
  */
@@ -60,7 +84,7 @@ const readerAlone = {
       const kept = names.filter((name) => /^\S+ as (?:Lexer|Tokenizer|getDefaults)$/.test(name.trim()));
       if (whole === null || kept.length !== 3) throw new Error("`marked` is built otherwise than before");
       let reader = text.slice(0, whole.index);
-      for (const [unused, instead] of UNUSED) {
+      for (const [unused, instead] of [...UNUSED, ...SETTLED]) {
         const without = reader.replace(unused, instead);
         if (without === reader) throw new Error(`\`marked\` is built otherwise than before: no ${unused}`);
         reader = without;

@@ -7,11 +7,12 @@ import ts from "typescript";
 
 /** The project's own. */
 const OWN = `
-  addSet advice annotate announce cancelAll chooseModel class clock compose continues cutBefore
-  dismiss editLast elsewhere endConversation exportNote fromAnswer giveUp goOnWith hasSettled
-  inRawBlock isQuestion isWorking lasting later learn letGo listButton listen onActiveNote onQuestion
-  onSnapshot onState openExternal openNote painter resolveLink retryAt retryNow said serving setMode
-  standing takeBack tell undoneChanges unmount waitsFor warmUp withdraw withdrawAll
+  addSet advice again annotate announce begun cancelAll capabilities chooseModel class clock compose continues
+  cutBefore dismiss draft editLast elsewhere endConversation exportNote fetching fold fork fromAnswer giveUp
+  goOnWith hasSettled inRawBlock isHeard isNew isOpen isQuestion isWorking kept lasting later learn letGo
+  listButton listen missed newConversation onActiveNote onQuestion onSnapshot onState openExternal openNote
+  outbox pages painter pieces resolveLink retryAt retryNow said sendAll serving setMode sets standing takeBack
+  tell timeoutMs toEnd undoneChanges unmount unsent waitsFor wantedId warmUp withdraw withdrawAll
 `;
 /** `marked`'s: most are the names it gives its rules. */
 const MARKED = `

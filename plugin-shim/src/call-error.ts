@@ -46,3 +46,9 @@ export class CallError extends Error {
     return this.hint === undefined ? this.message : `${this.message} (${this.hint})`;
   }
 }
+
+/** What an error says to a person. */
+export function said(error: unknown): string {
+  if (error instanceof CallError) return error.advice;
+  return error instanceof Error ? error.message : String(error);
+}

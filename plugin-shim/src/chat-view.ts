@@ -3,7 +3,7 @@
 import { ItemView, type App, type ViewStateResult, type WorkspaceLeaf } from "obsidian";
 import type { Connection, Unsubscribe } from "./connection";
 import type { ActiveNote, Host } from "./host";
-import { mountChat, type ChatHandle, type Kept } from "./view";
+import { mountChat, type ChatHandle, type Kept, read, written } from "./view";
 
 /** The view's name in the workspace. */
 export const CHAT_VIEW = "vault-steward-chat";
@@ -31,26 +31,15 @@ export class ChatView extends ItemView {
     return "Steward";
   }
 
-  /** What Obsidian keeps over its end: the conversation, and what is written and not sent, but for images. */
+  /** What Obsidian keeps over its end: the conversation, what is written, and what was not sent, but for images. */
   override getState(): Record<string, unknown> {
-    const { sessionId, draft, item } = this.#chat?.kept() ?? {};
-    return { ...super.getState(), sessionId, text: draft?.text, attachments: draft?.attachments, item };
+    return { ...super.getState(), ...(this.#chat && written(this.#chat.kept())) };
   }
 
   override async setState(state: unknown, result: ViewStateResult): Promise<void> {
     await super.setState(state, result);
-    // It comes from a file that anything may have written.
-    const { sessionId, text, attachments, item } = (state ?? {}) as Record<string, unknown>;
-    if (typeof text !== "string" || this.#chat?.kept().draft.text !== "") return;
-    const isAttached = (one: Partial<ActiveNote> | null): one is ActiveNote =>
-      typeof one?.path === "string" && (one.selection === undefined || typeof one.selection === "string");
-    const kept = {
-      sessionId: typeof sessionId === "string" ? sessionId : undefined,
-      draft: { text, attachments: Array.isArray(attachments) ? attachments.filter(isAttached) : [], images: [] },
-      item: typeof item === "number" ? item : null,
-      unsent: [],
-    };
-    this.#chat.restore(kept, false);
+    const kept = read(state);
+    if (kept && this.#chat?.kept().draft.text === "") this.#chat.restore(kept, false);
   }
 
   override async onOpen(): Promise<void> {

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Connection } from "../src/connection";
 import type { ItemInfo } from "../src/protocol";
-import { Chat, type Draft } from "../src/view/chat";
+import { Chat } from "../src/view/chat";
+import type { Draft } from "../src/view/draft";
 import { FakeClock, settle } from "./fake-clock";
 import { connected, connectTo, FakeDaemon } from "./fake-daemon";
 
@@ -197,11 +198,11 @@ describe("what waits for the connection", () => {
     away();
     chat.send(draft("For a"));
     await settle();
-    const { unsent } = chat;
+    const { unsent } = chat.outbox;
     chat.end();
     const other = chatOn(connection);
     void other.open("a");
-    other.take(unsent);
+    other.outbox.take(unsent);
     await settle();
     await back();
     expect(texts(other)).toEqual(["In a", "For a (sending)"]);
@@ -221,7 +222,7 @@ describe("what waits for the connection", () => {
     await chat.open("a");
     expect(texts(chat)).toEqual(["In a", "For a (failed)"]);
     const entry = chat.timeline.last("user");
-    expect(entry && chat.takeBack(entry)?.text).toBe("For a");
+    expect(entry && chat.outbox.takeBack(entry)?.text).toBe("For a");
   });
 });
 
@@ -238,7 +239,7 @@ describe("paging back", () => {
       kept.get("a")?.push(item(at, `${at}`));
     }
     await chat.learn();
-    chat.letGo("oldest");
+    chat.pages.letGo("oldest");
     return chat;
   }
 
@@ -246,7 +247,7 @@ describe("paging back", () => {
     const chat = await live(600);
     expect(texts(chat)[0]).toBe("301");
     let asked = 0;
-    for (; chat.earlier && asked < 30; asked++) await chat.older();
+    for (; chat.pages.earlier && asked < 30; asked++) await chat.pages.older();
     expect(texts(chat)[0]).toBe("1");
     expect(texts(chat).slice(0, 299)).toEqual(Array.from({ length: 299 }, (_, at) => `${at + 1}`));
     expect(asked).toBe(14);
@@ -255,8 +256,8 @@ describe("paging back", () => {
   it("ends where a piece brings nothing", async () => {
     const chat = await live(600);
     daemon.answers.set("_vault/conversation", () => ({ conversation: { sessionId: "a" }, branches: [], items: [], earlier: true }));
-    await chat.older();
-    expect(chat.earlier).toBe(false);
+    await chat.pages.older();
+    expect(chat.pages.earlier).toBe(false);
   });
 
   it("keeps nobody from learning the numbers of what was just said", async () => {
@@ -265,7 +266,7 @@ describe("paging back", () => {
     const content = { type: "text", text: "601" };
     const update = { sessionUpdate: "user_message_chunk", messageId: "m601", content };
     daemon.last.deliver({ method: "session/update", params: { sessionId: "a", update, _meta: { vault: { seq: 601, turn: "601" } } } });
-    await Promise.all([chat.learn(), chat.older()]);
+    await Promise.all([chat.learn(), chat.pages.older()]);
     expect(chat.timeline.last("user")?.item).toBe(601);
   });
 });

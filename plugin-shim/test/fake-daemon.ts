@@ -1,6 +1,6 @@
 // A daemon as the protocol's page describes it, without a socket beneath.
 import { createHmac } from "node:crypto";
-import { createConnection, type Connection, type ConnectionOptions, type Socket } from "../src/connection";
+import { type CallError, createConnection, type Connection, type ConnectionOptions, type Socket } from "../src/connection";
 import type { ErrorObject, InitializeParams, SubscribeResult } from "../src/protocol";
 import { FakeClock, settle } from "./fake-clock";
 
@@ -214,4 +214,23 @@ export async function connected(
     throw new Error(`not connected: ${JSON.stringify(connection.state)}`);
   }
   return connection;
+}
+
+/** What a call that fails came to. */
+export async function failure(call: Promise<unknown>): Promise<CallError> {
+  return call.then(
+    () => {
+      throw new Error("the call did not fail");
+    },
+    (error: unknown) => error as CallError,
+  );
+}
+
+/** What is told of a connection, as it comes. */
+export function seen(connection: Connection): string[] {
+  const told: string[] = [];
+  connection.onState(({ kind }) => told.push(kind));
+  connection.onSnapshot(() => told.push("snapshot"));
+  connection.on("_vault/changed", ({ path }) => told.push(path));
+  return told;
 }

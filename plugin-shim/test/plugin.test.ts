@@ -193,7 +193,161 @@ describe("the chat's state", () => {
     expect(obsidian.notices).toEqual([]);
   });
 
-  it.each([{}, undefined, { sessionId: 7, text: 7 }, { text: "", attachments: [null, 1, { path: 2 }, { path: "a", selection: 3 }], item: "x" }])(
+  /** Goes through Obsidian's file: the view is closed, and another one opened with what was kept. */
+  async function restarted(view: ChatView): Promise<ChatView> {
+    const state = JSON.parse(JSON.stringify(view.getState())) as unknown;
+    views.splice(views.indexOf(view), 1);
+    await (view as unknown as { onClose(): Promise<void> }).onClose();
+    const again = await openedView();
+    await again.setState(state, { history: false });
+    await settle();
+    return again;
+  }
+
+  function press(view: ChatView, name: string): void {
+    const found = [...view.contentEl.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === name || one.textContent === name);
+    if (found === undefined) throw new Error(`there is no button ${name}`);
+    found.click();
+  }
+
+  async function say(view: ChatView, text: string): Promise<void> {
+    field(view).value = text;
+    field(view).dispatchEvent(new Event("input", { bubbles: true }));
+    press(view, "Send");
+    await settle();
+  }
+
+  /** The connection breaks until `back`. */
+  function away(): void {
+    obsidian.there = false;
+    daemon.last.lose();
+  }
+
+  async function back(): Promise<void> {
+    obsidian.there = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    await settle();
+  }
+
+  function bubbles(view: ChatView): string[] {
+    return [...view.contentEl.querySelectorAll<HTMLElement>(".vs-user")].map((one) => {
+      const words = (name: string): string => one.querySelector(name)?.textContent ?? "";
+      return `${words(".vs-user-text")} (${words(".vs-pending")})`;
+    });
+  }
+
+  function prompts(): { sessionId: unknown; id: unknown; text: unknown }[] {
+    return daemon.sockets.flatMap((socket) => socket.asked("session/prompt")).map(({ params }) => {
+      const { sessionId, prompt, _meta } = params as { sessionId: string; prompt: { text: string }[]; _meta: { vault: { clientMessageId: string } } };
+      return { sessionId, id: _meta.vault.clientMessageId, text: prompt[0]?.text };
+    });
+  }
+
+  const UNKNOWN = "Not known to have arrived before Obsidian quit";
+
+  it("holds what waited for the connection, which is sent when the person says so, once", async () => {
+    const saved = vi.spyOn(app.workspace, "requestSaveLayout");
+    const view = await openedView();
+    away();
+    await settle();
+    saved.mockClear();
+    await say(view, "Are you there?");
+    expect(saved).toHaveBeenCalled();
+    const again = await restarted(await restarted(view));
+    await back();
+    expect(bubbles(again)).toEqual([`Are you there? (${UNKNOWN})`]);
+    expect(prompts()).toEqual([]);
+    press(again, "Send again");
+    await settle();
+    const [{ id } = { id: "" }] = prompts();
+    expect(prompts()).toEqual([{ sessionId: "newest", id, text: "Are you there?" }]);
+    saved.mockClear();
+    const content = { type: "text", text: "Are you there?" };
+    const update = { sessionUpdate: "user_message_chunk", messageId: "m1", content, _meta: { vault: { source: "chat", clientMessageId: id } } };
+    daemon.last.event("session/update", 1, { sessionId: "newest", update });
+    await settle();
+    expect(saved).toHaveBeenCalled();
+    expect(again.getState()["unsent"]).toEqual([]);
+    expect(bubbles(await restarted(again))).toEqual([]);
+    expect(prompts()).toHaveLength(1);
+  });
+
+  it("has what may have arrived sent again under the name that the daemon knows", async () => {
+    const view = await openedView();
+    await say(view, "Did it arrive?");
+    const again = await restarted(view);
+    expect(prompts()).toHaveLength(1);
+    expect(bubbles(again)).toEqual([`Did it arrive? (${UNKNOWN})`]);
+    press(again, "Send again");
+    await settle();
+    const [first, second] = prompts();
+    expect(second).toEqual(first);
+  });
+
+  it("says where something waits in another conversation", async () => {
+    const view = await openedView();
+    away();
+    await say(view, "For newest");
+    await back();
+    const [prompt] = daemon.last.asked("session/prompt");
+    daemon.last.deliver({ id: prompt?.id, error: { code: -32602, message: "the message is too long", data: { kind: "invalid_params", retryable: false } } });
+    await view.setState({ sessionId: "older", text: "" }, { history: false });
+    await settle();
+    expect(bubbles(view)).toEqual([]);
+    const again = await restarted(view);
+    expect(title(again)).toBe("older");
+    expect(again.contentEl.querySelector(".vs-banner")?.textContent).toContain("Not sent: For newest");
+    press(again, "Show");
+    await settle();
+    expect(title(again)).toBe("newest");
+    expect(bubbles(again)).toEqual(["For newest (the message is too long)"]);
+  });
+
+  it("holds what was to begin a conversation", async () => {
+    daemon.answers.set("session/new", () => ({ sessionId: "begun" }));
+    const view = await openedView();
+    view.newConversation();
+    away();
+    await say(view, "Begin");
+    const again = await restarted(view);
+    await back();
+    expect(title(again)).toBe("Begin");
+    expect(bubbles(again)).toEqual([`Begin (${UNKNOWN})`]);
+    press(again, "Send again");
+    await settle();
+    expect(prompts()).toMatchObject([{ sessionId: "begun", text: "Begin" }]);
+  });
+
+  it("holds what waits for a conversation that is gone", async () => {
+    const view = await openedView();
+    away();
+    await say(view, "For newest");
+    const error = { code: -32002, message: "there is no conversation `newest`", data: { kind: "unknown_session", retryable: false } };
+    daemon.answers.delete("_vault/conversation");
+    const again = await restarted(view);
+    await back();
+    const [asked] = daemon.last.asked("_vault/conversation");
+    expect(asked?.params).toMatchObject({ sessionId: "newest" });
+    daemon.last.deliver({ id: asked?.id, error });
+    await settle();
+    expect(bubbles(again)).toEqual([`For newest (${UNKNOWN})`]);
+    expect(again.getState()["unsent"]).toHaveLength(1);
+  });
+
+  it("says that images do not outlive it", async () => {
+    const view = await openedView();
+    await view.setState({ sessionId: "newest", text: "", unsent: [{ id: "a", sessionId: "newest", text: "What is this?", attachments: [{ path: "Inbox.md" }], images: 2 }] }, { history: false });
+    await settle();
+    expect(bubbles(view)).toEqual([`What is this?\nInbox (${UNKNOWN}. Its images are lost; edit it to attach them anew)`]);
+    const before = bubbles(view);
+    const again = await restarted(view);
+    expect(bubbles(again)).toEqual(before);
+    press(again, "Edit the message");
+    expect(field(again).value).toBe("What is this?");
+    expect(again.contentEl.querySelector(".vs-chip")?.textContent).toBe("Inbox");
+  });
+
+  it.each([{}, undefined, { sessionId: 7, text: 7 }, { text: "", attachments: [null, 1, { path: 2 }, { path: "a", selection: 3 }], item: "x" }, { text: "", unsent: 1 }, { text: "", unsent: [null, 1, {}, { id: "a" }, { id: 1, text: "x" }] }])(
     "that is none changes nothing: %j",
     async (state) => {
       const view = await openedView();
@@ -202,6 +356,7 @@ describe("the chat's state", () => {
       expect(title(view)).toBe("newest");
       expect(field(view).value).toBe("");
       expect(view.contentEl.querySelectorAll(".vs-chip")).toHaveLength(0);
+      expect(bubbles(view)).toEqual([]);
     },
   );
 });

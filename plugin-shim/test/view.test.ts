@@ -7,6 +7,7 @@ import { FakeClock, settle } from "./fake-clock";
 import { connected, FakeDaemon } from "./fake-daemon";
 
 let daemon: FakeDaemon;
+let clock: FakeClock;
 let root: HTMLElement;
 let chat: ChatHandle;
 let items: ItemInfo[];
@@ -15,15 +16,20 @@ let active: ActiveNote | null;
 let copy: () => Promise<void>;
 
 beforeEach(() => {
-  [daemon, items, notices, active] = [new FakeDaemon(), [], [], null];
+  [daemon, clock, items, notices, active] = [new FakeDaemon(), new FakeClock(), [], [], null];
   copy = () => Promise.resolve();
-  daemon.answers.set("_vault/conversation", () => {
-    const conversation = { sessionId: "a", state: "open", shown: "done", branch: 1, title: "A" };
-    return { conversation, branches: [], items, earlier: false, changes: [] };
-  });
+  answering();
   daemon.answers.set("_vault/inbox/list", () => ({ messages: [] }));
   daemon.answers.set("_vault/fork", () => ({}));
 });
+
+/** Has the daemon answer what is asked of its conversations. */
+function answering(): void {
+  daemon.answers.set("_vault/conversation", ({ sessionId = "a" }) => {
+    const conversation = { sessionId, state: "open", shown: "done", branch: 1, title: String(sessionId).toUpperCase() };
+    return { conversation, branches: [], items, earlier: false, changes: [] };
+  });
+}
 
 afterEach(() => {
   chat.unmount();
@@ -31,7 +37,7 @@ afterEach(() => {
 });
 
 async function mounted(): Promise<void> {
-  const connection = await connected(daemon, new FakeClock());
+  const connection = await connected(daemon, clock);
   root = document.createElement("main");
   document.body.append(root);
   const host: Host = {
@@ -113,6 +119,119 @@ describe("a message that is written otherwise", () => {
     expect(daemon.last.asked("_vault/fork").map(({ params }) => params)).toEqual([{ sessionId: "a", item: 1 }, { sessionId: "a", item: 1 }]);
     expect(daemon.last.asked("session/prompt")[0]?.params?.["prompt"]).toEqual([{ type: "text", text: "I like apples\nAnd plums" }]);
     expect(field().value).toBe("");
+  });
+
+  function isEditing(): boolean {
+    return root.querySelector<HTMLElement>(".vs-editing")?.hidden === false;
+  }
+
+  /** Another conversation is opened, each way that there is. */
+  const ways: [string, () => Promise<void>][] = [
+    ["the list", async () => {
+      const vault = { sessionId: "b", title: "B", shown: "done", state: "open", lastActive: "2026-11-21T10:00:00+01:00" };
+      daemon.answers.set("session/list", () => ({ sessions: [{ sessionId: "b", _meta: { vault } }] }));
+      root.querySelector<HTMLElement>(".vs-title")?.click();
+      await settle();
+      root.querySelector<HTMLElement>(".vs-session-open")?.click();
+      await settle();
+    }],
+    ["what was said elsewhere", async () => {
+      const update = { sessionUpdate: "user_message_chunk", messageId: "m9", content: { type: "text", text: "There" } };
+      daemon.last.event("session/update", 1, { sessionId: "b", update });
+      await press("Show");
+    }],
+    ["a new one", () => press("New conversation")],
+  ];
+
+  it.each(ways)("is a draft once another conversation is opened: by %s", async (way, open) => {
+    await press("Edit the message");
+    field().value = "I like apples";
+    expect(isEditing()).toBe(true);
+    await open();
+    expect(isEditing()).toBe(false);
+    expect(field().value).toBe("I like apples");
+    expect(chat.kept().item).toBeNull();
+    daemon.answers.set("session/new", () => ({ sessionId: "c" }));
+    await press("Send");
+    expect(daemon.last.asked("_vault/fork")).toEqual([]);
+    const [prompt] = daemon.last.asked("session/prompt");
+    expect(prompt?.params).toMatchObject({ sessionId: way === "a new one" ? "c" : "b", prompt: [{ text: "I like apples" }] });
+  });
+
+  it("stays one while its own conversation is loaded anew", async () => {
+    await press("Edit the message");
+    daemon.epoch = "second";
+    daemon.last.lose();
+    await clock.pass(1_000);
+    expect(daemon.last.asked("_vault/conversation")).toHaveLength(1);
+    expect(isEditing()).toBe(true);
+    await press("Send");
+    expect(daemon.last.asked("_vault/fork")[0]?.params).toEqual({ sessionId: "a", item: 1 });
+  });
+
+  it("goes where it was written though another conversation is opened before the daemon has answered", async () => {
+    daemon.answers.delete("_vault/fork");
+    await press("Edit the message");
+    await type("I like apples");
+    await ways[1]?.[1]();
+    const [fork] = daemon.last.asked("_vault/fork");
+    expect(fork?.params).toEqual({ sessionId: "a", item: 1 });
+    daemon.last.deliver({ id: fork?.id, result: {} });
+    await settle();
+    expect(daemon.last.asked("session/prompt")[0]?.params).toMatchObject({ sessionId: "a", prompt: [{ text: "I like apples" }] });
+    // What is looked at stays before the person.
+    expect(chat.state().sessionId).toBe("b");
+    expect(root.querySelector(".vs-user.is-pending")).toBeNull();
+  });
+
+  it("is a draft where it is refused when another conversation is open", async () => {
+    daemon.answers.delete("_vault/fork");
+    await press("Edit the message");
+    await type("I like apples");
+    await ways[1]?.[1]();
+    const [fork] = daemon.last.asked("_vault/fork");
+    daemon.last.deliver({ id: fork?.id, error: { code: -32000, message: "a turn is running", data: { kind: "turn_running", retryable: true } } });
+    await settle();
+    expect(field().value).toBe("I like apples");
+    expect(isEditing()).toBe(false);
+  });
+
+  it("is asked again where it was said though another conversation is opened before its number is known", async () => {
+    const [first] = items;
+    const update = { ...(first?.updates?.[0] as object), messageId: "m3", content: { type: "text", text: "And plums" } };
+    daemon.last.event("session/update", 1, { sessionId: "a", update });
+    daemon.last.event("_vault/message", 2, { sessionId: "a", messageId: "m4", kind: "answer", text: "Plums it is." });
+    await settle();
+    daemon.answers.delete("_vault/conversation");
+    const again = [...root.querySelectorAll<HTMLElement>("[aria-label='Ask again']")].at(-1);
+    again?.click();
+    const learnt = daemon.last.asked("_vault/conversation").at(-1);
+    answering();
+    update.messageId = "m9";
+    daemon.last.event("session/update", 3, { sessionId: "b", update });
+    await press("Show");
+    daemon.last.deliver({ id: learnt?.id, result: { conversation: { sessionId: "a" }, branches: [], items: [], earlier: false } });
+    await settle();
+    expect(chat.state().sessionId).toBe("b");
+    expect(daemon.last.asked("session/prompt").map(({ params }) => params?.["sessionId"])).toEqual(["a"]);
+    expect(daemon.last.asked("_vault/fork")).toEqual([]);
+  });
+
+  it("is not put where another conversation was opened before its number is known", async () => {
+    const [first] = items;
+    const update = { ...(first?.updates?.[0] as object), messageId: "m3", content: { type: "text", text: "And plums" } };
+    daemon.last.event("session/update", 1, { sessionId: "a", update });
+    await settle();
+    daemon.answers.delete("_vault/conversation");
+    [...root.querySelectorAll<HTMLElement>("[aria-label='Edit the message']")].at(-1)?.click();
+    const learnt = daemon.last.asked("_vault/conversation").at(-1);
+    answering();
+    await press("New conversation");
+    field().value = "Something else";
+    daemon.last.deliver({ id: learnt?.id, result: { conversation: { sessionId: "a" }, branches: [], items: [], earlier: false } });
+    await settle();
+    expect(field().value).toBe("Something else");
+    expect(notices).toEqual([]);
   });
 });
 
@@ -254,6 +373,49 @@ describe("the list of conversations", () => {
     await settle();
     expect(rows()).toHaveLength(4);
     expect(root.contains(document.activeElement)).toBe(true);
+  });
+});
+
+describe("what a conversation took", () => {
+  let millionths: number;
+  const shown = (): string | null | undefined => {
+    const found = root.querySelector<HTMLElement>(".vs-usage");
+    return found?.hidden ? null : `${found?.textContent}: ${found?.title}`;
+  };
+  const asked = (): unknown[] => daemon.last.asked("_vault/usage").map(({ params }) => params?.["sessionId"]);
+
+  beforeEach(() => {
+    millionths = 250_000;
+    daemon.answers.set("_vault/usage", ({ sessionId }) => ({ days: [], total: { costMillionths: sessionId === "a" ? millionths : 0 } }));
+  });
+
+  it("is shown as soon as it is opened, and goes on with what each request costs, whatever this run of the daemon did", async () => {
+    await mounted();
+    expect(shown()).toBe("$0.25: about $0.25 in this conversation");
+    millionths = 300_000;
+    const update = { sessionUpdate: "usage_update", used: 12_000, size: 48_000, cost: { amount: 0.05, currency: "USD" } };
+    daemon.last.event("session/update", 1, { sessionId: "a", update });
+    await settle();
+    expect(shown()).toBe("12k · $0.30: 12000 tokens in use, 25 % of what the model can hold; about $0.30 in this conversation");
+    expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12000 tokens in use");
+  });
+
+  it("is no other conversation's", async () => {
+    await mounted();
+    daemon.answers.delete("_vault/usage");
+    chat.restore({ sessionId: "a", draft: { text: "", attachments: [], images: [] }, item: null, unsent: [] });
+    await settle();
+    const late = daemon.last.asked("_vault/usage").at(-1);
+    daemon.answers.set("_vault/usage", () => ({ days: [], total: { costMillionths: 0 } }));
+    chat.restore({ sessionId: "b", draft: { text: "", attachments: [], images: [] }, item: null, unsent: [] });
+    await settle();
+    expect(shown()).toBeNull();
+    daemon.last.deliver({ id: late?.id, result: { days: [], total: { costMillionths: 9_000_000 } } });
+    await settle();
+    expect(shown()).toBeNull();
+    expect(asked()).toEqual(["a", "a", "b"]);
+    chat.newConversation();
+    expect(asked()).toHaveLength(3);
   });
 });
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::backend::Decision;
@@ -33,7 +34,9 @@ struct State {
 }
 
 struct Waiting {
-    text: Utf8Bytes,
+    params: RequestPermissionParams,
+    /// When it counts as refused.
+    end: Instant,
     lasting: bool,
     tell: oneshot::Sender<(Decision, String)>,
 }
@@ -42,8 +45,11 @@ impl Approvals {
     /// From now on this client is asked too, beginning with what waits already.
     pub fn join(&self, connection: u64, outbox: &Arc<Outbox>, name: &str) {
         let mut state = lock(&self.0);
-        for waiting in state.waiting.values() {
-            outbox.push(waiting.text.clone());
+        for (number, waiting) in &state.waiting {
+            let mut params = waiting.params.clone();
+            params.meta.vault.seconds =
+                seconds(waiting.end.saturating_duration_since(Instant::now()));
+            outbox.push(Utf8Bytes::from(envelope::request(&id(*number), &params)));
         }
         state.clients.insert(connection, (Arc::clone(outbox), name.to_owned()));
     }
@@ -65,7 +71,7 @@ impl Approvals {
         let approvals = self.clone();
         async move {
             let Some((guard, answer)) = asked else { return (Decision::Nobody, String::new()) };
-            let answered = tokio::time::timeout(patience, answer).await;
+            let answered = tokio::time::timeout_at(guard.end, answer).await;
             // However it ends, whoever still shows the question is told to take it away.
             drop(guard);
             drop(approvals);
@@ -92,7 +98,7 @@ impl Approvals {
         if params.tool_call.tool_call_id.is_empty() {
             params.tool_call.tool_call_id = format!("call-{number}");
         }
-        params.meta.vault.seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
+        params.meta.vault.seconds = seconds(patience);
         let lasting = params.meta.vault.folder.is_some();
         params.options = options(params.meta.vault.folder.as_deref(), &params.meta.vault.tool);
         let text = Utf8Bytes::from(envelope::request(&id(number), &params));
@@ -100,8 +106,9 @@ impl Approvals {
             outbox.push(text.clone());
         }
         let (tell, answer) = oneshot::channel();
-        state.waiting.insert(number, Waiting { text, lasting, tell });
-        Some((Open { approvals: self.clone(), number }, answer))
+        let end = Instant::now() + patience;
+        state.waiting.insert(number, Waiting { params, end, lasting, tell });
+        Some((Open { approvals: self.clone(), number, end }, answer))
     }
 
     /// Takes a client's answer; what answers no question, or not as it can be answered, counts for
@@ -149,6 +156,7 @@ impl State {
 struct Open {
     approvals: Approvals,
     number: u64,
+    end: Instant,
 }
 
 impl Drop for Open {
@@ -158,6 +166,11 @@ impl Drop for Open {
             state.withdraw(self.number, None);
         }
     }
+}
+
+/// What is left of the time, in seconds that have begun.
+fn seconds(left: Duration) -> u32 {
+    u32::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u32::MAX)
 }
 
 fn id(number: u64) -> RequestId {
@@ -176,4 +189,47 @@ fn options(folder: Option<&str>, tool: &str) -> Vec<PermissionOption> {
     }
     options.push(option("reject_once", "Reject".to_owned()));
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::outbox::Next;
+    use super::*;
+
+    /// The question that was put last: its id, and the seconds that it says are left.
+    async fn put(outbox: &Outbox) -> (String, u64) {
+        let Next::Send { text, .. } = outbox.next().await else {
+            panic!("nothing was put");
+        };
+        let asked: Value = serde_json::from_str(&text).unwrap();
+        let seconds = &asked["params"]["_meta"]["vault"]["seconds"];
+        (asked["id"].as_str().unwrap().to_owned(), seconds.as_u64().unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_later_is_told_what_is_left_of_the_time() {
+        let params: RequestPermissionParams = serde_json::from_value(json!({
+            "sessionId": "1",
+            "toolCall": {"toolCallId": "1", "title": "delete `Garden`", "kind": "delete",
+                "status": "pending", "locations": [], "content": []},
+            "options": [],
+            "_meta": {"vault": {"tool": "delete", "caller": "", "scope": "", "reasons": [],
+                "changes": [], "folder": null, "seconds": 0}},
+        }))
+        .unwrap();
+        let approvals = Approvals::default();
+        let (first, second) = (Arc::new(Outbox::new(9, 9_999)), Arc::new(Outbox::new(9, 9_999)));
+        approvals.join(1, &first, "first");
+        let asking = tokio::spawn(approvals.ask(params, Duration::from_secs(120), false));
+        let (id, seconds) = put(&first).await;
+        assert_eq!(seconds, 120);
+        tokio::time::advance(Duration::from_millis(80_500)).await;
+        approvals.join(2, &second, "second");
+        assert_eq!(put(&second).await, (id, 40));
+        tokio::time::advance(Duration::from_millis(39_499)).await;
+        assert!(!asking.is_finished());
+        assert_eq!(asking.await.unwrap().0, Decision::Late);
+    }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Approval } from "./chat";
+import type { Approval } from "./questions";
 import { approvalsView } from "./approvals";
 import type { Parts } from "./part";
 import { Scope } from "./scope";
@@ -35,10 +35,10 @@ beforeEach(() => {
 });
 afterEach(() => scope.end());
 
-function asked(id: number, folder: string | null, seconds: number): void {
+function asked(id: number, folder: string | null, seconds: number, always = `Always allow edit_file in ${folder ?? ""}`): void {
   const options = [
     { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
-    ...(folder === null ? [] : [{ optionId: "allow_always", name: `Always allow edit_file in ${folder}`, kind: "allow_always" }]),
+    ...(folder === null && always.includes("edit_file") ? [] : [{ optionId: "allow_always", name: always, kind: "allow_always" }]),
     { optionId: "reject_once", name: "Reject", kind: "reject_once" },
   ];
   const vault = { caller: "chat", tool: "edit_file", reasons: [], changes: [], folder, seconds };
@@ -60,9 +60,21 @@ const left = (): (string | null)[] => [...view.root.querySelectorAll(".vs-approv
 describe("a question", () => {
   it("says for what an agreement holds that lasts", () => {
     asked(1, "Garden/Beds", 60);
-    expect(buttons().map((one) => one.textContent)).toEqual(["Allow once", "Always allow edit_file in Garden/Beds", "Reject"]);
-    buttons()[1]?.click();
+    expect(buttons().map((one) => one.textContent)).toEqual(["Allow once", "Always for this folder", "Reject"]);
+    const always = buttons()[1];
+    // What is read aloud begins with what is seen, and names the tool and the folder.
+    expect(always?.getAttribute("aria-label")).toBe("Always for this folder: edit_file in Garden/Beds");
+    expect(always?.title).toBe("From now on this is not asked for edit_file in Garden/Beds and the folders there");
+    expect(buttons()[0]?.hasAttribute("aria-label")).toBe(false);
+    always?.click();
     expect(answers).toEqual(["allow_always"]);
+  });
+
+  it("says in the daemon's words what lasts otherwise", () => {
+    asked(1, null, 60, "Always allow fly");
+    expect(buttons()[1]?.textContent).toBe("Always allow fly");
+    expect(buttons()[1]?.hasAttribute("aria-label")).toBe(false);
+    expect(buttons()[1]?.title).toBe("");
   });
 
   it("says so of the whole vault", () => {
@@ -72,13 +84,13 @@ describe("a question", () => {
 
   it("says how long there is to answer", () => {
     asked(1, null, 300);
-    expect(left()).toEqual(["Counts as refused in at most 5 min"]);
+    expect(left()).toEqual(["Counts as refused in 5 min"]);
     pass(61);
-    expect(left()).toEqual(["Counts as refused in at most 4 min"]);
+    expect(left()).toEqual(["Counts as refused in 4 min"]);
     pass(200);
-    expect(left()).toEqual(["Counts as refused in at most 39 s"]);
+    expect(left()).toEqual(["Counts as refused in 39 s"]);
     pass(50);
-    expect(left()).toEqual(["Counts as refused in at most 0 s"]);
+    expect(left()).toEqual(["Counts as refused in 0 s"]);
   });
 
   it("holds no timer when it is gone", () => {

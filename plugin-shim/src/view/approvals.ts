@@ -1,6 +1,6 @@
 /** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
 
-import type { Approval } from "./chat";
+import type { Approval } from "./questions";
 import { append, box, element, setText, show } from "./dom";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
@@ -47,7 +47,6 @@ export function approvalsView(parts: Parts): { root: HTMLElement; update(): void
 }
 
 function drawCard(parts: Parts, approval: Approval): Card {
-  // At most: with a new connection it is asked again in the words of the first time.
   const end = parts.now().getTime() + 1_000 * approval.params._meta.vault.seconds;
   const root = drawApproval(parts, approval);
   const scope = parts.scope.child();
@@ -71,12 +70,12 @@ function drawCard(parts: Parts, approval: Approval): Card {
 function timeLeft(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
   const time = seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`;
-  return `Counts as refused in at most ${time}`;
+  return `Counts as refused in ${time}`;
 }
 
 function drawApproval(parts: Parts, approval: Approval): HTMLElement {
-  const { toolCall, options, _meta, sessionId } = approval.params;
-  const { caller, reasons, changes, folder } = _meta.vault;
+  const { toolCall, _meta, sessionId } = approval.params;
+  const { caller, reasons, changes } = _meta.vault;
   const heading = element(parts.root, "div", { class: "vs-card-title", attributes: { dir: "auto", id: `vs-approval-${approval.id}` } });
   setWords(heading, toolCall.title);
   const card = element(parts.root, "section", {
@@ -118,24 +117,23 @@ function drawApproval(parts: Parts, approval: Approval): HTMLElement {
     }, { once: true });
     card.appendChild(more);
   }
-  card.appendChild(answers(parts, approval, options, folder));
+  card.appendChild(answers(parts, approval));
   return card;
 }
 
-function answers(
-  parts: Parts,
-  approval: Approval,
-  options: Approval["params"]["options"],
-  folder: string | null,
-): HTMLElement {
+function answers(parts: Parts, approval: Approval): HTMLElement {
+  const { options, _meta: { vault: { tool, folder } } } = approval.params;
   const row = box(parts.root, "vs-answers");
   const buttons = options.map((option) => {
-    const isAlways = option.kind === "allow_always";
+    const lasts = option.kind === "allow_always" ? folder : null;
     // The vault's root has no name for the daemon to say.
-    const text = isAlways && folder === "" ? `${option.name.trim()} the whole vault` : option.name;
+    const text = lasts ? "Always for this folder" : lasts === "" ? `${option.name.trim()} the whole vault` : option.name;
     const class_ = option.kind === "allow_once" ? "mod-cta" : option.kind.startsWith("reject") ? "vs-reject" : "";
     const button = textButton(row, text, class_);
-    if (isAlways) button.title = "From now on nothing is asked for it there";
+    if (lasts) {
+      button.setAttribute("aria-label", `${text}: ${tool} in ${lasts}`);
+      button.title = `From now on this is not asked for ${tool} in ${lasts} and the folders there`;
+    }
     button.addEventListener("click", () => {
       buttons.forEach((one) => (one.disabled = true));
       approval.answer(option.optionId);

@@ -7,7 +7,7 @@ import { counted, folderOf, noteName } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import type { EntryView } from "./entries";
-import { said } from "./chat";
+import { said } from "../call-error";
 
 /** Rows that are shown at first. */
 const ROWS = 8;

@@ -4,7 +4,7 @@ import type { Completion } from "../protocol";
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { completed, draggedPaths, type Mention, mentionAt } from "./completion";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
-import type { Draft } from "./chat";
+import type { Draft } from "./draft";
 import { dollars, noteName, tokens } from "./format";
 
 /** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
@@ -15,13 +15,20 @@ const FOUND = 8;
 /** Milliseconds without a key until completions are asked for. */
 const PAUSE = 60;
 
+/** A message that is kept. */
+export interface Place {
+  sessionId: string;
+  /** Its number there. */
+  item: number;
+}
+
 export interface Composer {
   root: HTMLElement;
   update(): void;
   /** Puts this there to be sent; what was there stays before it. */
   compose(text: string, attach?: Draft["attachments"]): void;
-  /** Has a message written otherwise; `item` is its number where it is kept. */
-  edit(draft: Draft, item: number | null, focus?: boolean): void;
+  /** Has a message written otherwise; `place` is where it is kept. Once another conversation is shown it is a draft. */
+  edit(draft: Draft, place: Place | null, focus?: boolean): void;
   /** What `edit` was given, as it is by now. */
   kept(): { draft: Draft; item: number | null };
   focus(): void;
@@ -33,7 +40,7 @@ export interface Composer {
 export interface Sending {
   send(draft: Draft): void;
   /** Sends in place of an earlier message. */
-  fork(item: number, draft: Draft): void;
+  fork(place: Place, draft: Draft): void;
   /** Edits the last message, for whoever presses the arrow up in an empty field. */
   editLast(): void;
   sent(): void;
@@ -78,8 +85,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   let attachments: Draft["attachments"] = [];
   let images: Draft["images"] = [];
-  let item: number | null = null;
-  let isEditing = false;
+  let place: Place | null = null;
   let isComposing = false;
   let mention: Mention | null = null;
   let found: Completion[] = [];
@@ -122,8 +128,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     input.value = "";
     attachments = [];
     images = [];
-    item = null;
-    isEditing = false;
+    place = null;
     closeList();
     changed();
   };
@@ -131,7 +136,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const submit = (): void => {
     if (isEmpty() || parts.chat.branch !== null) return;
     const draft: Draft = { text: input.value.trim(), attachments, images };
-    const before = item;
+    const before = place;
     reset();
     if (before === null) sending.send(draft);
     else sending.fork(before, draft);
@@ -251,11 +256,12 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const update = (): void => {
     const { chat } = parts;
     const isReading = chat.branch !== null;
+    if (place && !chat.pages.loading && place.sessionId !== chat.wantedId) place = null;
     input.disabled = isReading;
     send.disabled = isEmpty() || isReading;
     show(stop, chat.isWorking);
     toggle(root, "is-working", chat.isWorking);
-    show(editing, isEditing);
+    show(editing, place !== null);
     const active = parts.host.activeNote();
     show(note, active !== null);
     show(selection, active?.selection !== undefined && active.selection !== "");
@@ -310,7 +316,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       submit();
-    } else if (event.key === "Escape" && isEditing) {
+    } else if (event.key === "Escape" && place) {
       event.stopPropagation();
       reset();
     } else if (event.key === "ArrowUp" && isEmpty()) {
@@ -379,30 +385,31 @@ export function composer(parts: Parts, sending: Sending): Composer {
     update,
     isEmpty,
     compose,
-    edit(draft, number, focus = true) {
+    edit(draft, of, focus = true) {
       input.value = draft.text;
       attachments = draft.attachments;
       images = draft.images;
-      item = number;
-      isEditing = number !== null;
+      place = of;
       changed();
       if (!focus) return;
       input.focus();
       input.setSelectionRange(draft.text.length, draft.text.length);
     },
-    kept: () => ({ draft: { text: input.value, attachments, images }, item }),
+    kept: () => ({
+      draft: { text: input.value, attachments, images },
+      item: place && place.sessionId === parts.chat.wantedId ? place.item : null,
+    }),
     focus: () => input.focus(),
   };
 }
 
-function drawUsage(into: HTMLElement, parts: Parts): void {
-  const { usage } = parts.chat;
-  show(into, usage !== null && usage.used > 0);
-  if (!usage) return;
-  const cost = usage.cost ? dollars(usage.cost.amount) : "";
-  setText(into, [tokens(usage.used), cost].filter((part) => part !== "").join(" · "));
-  const share = usage.size > 0 ? `, ${Math.round((100 * usage.used) / usage.size)} % of what the model can hold` : "";
-  const spent = cost === "" ? "" : `; about ${cost} in this run`;
-  into.title = `${usage.used} tokens in use${share}${spent}`;
+function drawUsage(into: HTMLElement, { chat }: Parts): void {
+  const { used = 0, size = 0, cost = 0 } = chat.usage ?? {};
+  const spent = dollars(cost);
+  show(into, used > 0 || spent !== "");
+  setText(into, [used > 0 ? tokens(used) : "", spent].filter((part) => part !== "").join(" · "));
+  const share = size > 0 ? `, ${Math.round((100 * used) / size)} % of what the model can hold` : "";
+  const parts = [used > 0 ? `${used} tokens in use${share}` : "", spent && `about ${spent} in this conversation`];
+  into.title = parts.filter((part) => part !== "").join("; ");
   into.setAttribute("aria-label", into.title);
 }

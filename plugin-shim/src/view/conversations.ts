@@ -3,7 +3,7 @@
 import { append, box, clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ConversationInfo, FoundConversation } from "../protocol";
-import { said } from "./chat";
+import { said } from "../call-error";
 import { showMenu } from "./menu";
 import { titleOf } from "./header";
 import { when } from "./format";

@@ -3,7 +3,7 @@
 import { clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ModelsResult } from "../protocol";
-import { said } from "./chat";
+import { said } from "../call-error";
 import { showMenu, type MenuItem } from "./menu";
 
 export interface HeaderActions {

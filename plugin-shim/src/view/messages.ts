@@ -67,12 +67,12 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
 
   const toEnd = (): void => {
     isPinned = true;
-    if (chat.later) void chat.reload();
+    if (chat.pages.later) void chat.reload();
     scroller.scrollTop = scroller.scrollHeight;
     drawJump();
   };
 
-  const drawJump = (): void => show(jump, !isPinned || chat.later);
+  const drawJump = (): void => show(jump, !isPinned || chat.pages.later);
 
   /** Whether the person scrolls; what goes on by its own swing is theirs too. */
   const isMeant = (): boolean => {
@@ -85,10 +85,10 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
   const isNearStart = (): boolean => scroller.scrollTop < AHEAD;
 
   const mayLoad = (): void => {
-    if (chat.earlier && !chat.loading && !ordering && isNearStart()) {
+    if (chat.pages.earlier && !chat.pages.loading && !ordering && isNearStart()) {
       // At the very top nothing holds the place while elements come before it.
       if (scroller.scrollTop === 0 && !isPinned) scroller.scrollTop = 1;
-      void chat.older();
+      void chat.pages.older();
     }
   };
 
@@ -193,7 +193,7 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
 
   const update = ({ timeline, loaded, info }: Happened): void => {
     if (loaded) {
-      setText(older, chat.loading ? "Loading…" : "");
+      setText(older, chat.pages.loading ? "Loading…" : "");
       if (timeline && !isPinned && timeline.standing) isPinned = true;
     }
     if (timeline) {
@@ -208,10 +208,10 @@ export function messages(parts: Parts, actions: EntryActions): Messages {
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
         if (question) views.get(question.key)?.update(question);
       }
-      if (!loaded) chat.letGo(isPinned ? "oldest" : "newest");
+      if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
     if (info || timeline || loaded) {
-      show(empty, chat.timeline.entries.length === 0 && !chat.loading);
+      show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       toggle(root, "is-read-only", chat.branch !== null);
       drawJump();
     }

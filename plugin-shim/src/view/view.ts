@@ -1,9 +1,11 @@
 /** The chat view as a whole: its parts, and what one of them asks of another. */
 
 import { append, box, element, setText, show } from "./dom";
-import { Chat, type Draft, draftOf, type Happened, type Pending, said } from "./chat";
+import { Chat, type Happened } from "./chat";
+import { type Draft, draftOf } from "./draft";
 import { conversationList, editTitle } from "./conversations";
 import { header, titleOf } from "./header";
+import type { Kept } from "./kept";
 import { iconButton, type Parts, textButton } from "./part";
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
@@ -16,6 +18,7 @@ import { messages } from "./messages";
 import { Painter } from "./answer";
 import { panel } from "./panel";
 import { Scope } from "./scope";
+import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
 
@@ -29,17 +32,8 @@ export interface ChatState {
   shown: "idle" | "working" | "waiting_for_you";
   /** Questions that wait for an agreement. */
   approvals: number;
-}
-
-/** What a view that moves elsewhere takes along. */
-export interface Kept {
-  /** The conversation; null where none has begun; left out, the one that goes on. */
-  sessionId?: string | null;
-  /** What is written and not sent, and the number of the message that it is written in place of. */
-  draft: Draft;
-  item: number | null;
-  /** What was sent and the daemon may not have. */
-  unsent: Pending[];
+  /** Messages that the daemon may not have. */
+  unsent: number;
 }
 
 /** What whoever mounted the view can do with it. */
@@ -93,14 +87,17 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
 
   const actions = {
     edit(entry: UserEntry): void {
-      const taken = entry.pending === "failed" ? chat.takeBack(entry) : null;
+      const taken = entry.pending === "failed" ? chat.outbox.takeBack(entry) : null;
+      const { sessionId } = chat;
       if (taken) field.edit(taken, null);
       else void numbered(entry).then((item) => {
+        // Whoever has gone on to another conversation edits nothing here.
+        if (sessionId === null || sessionId !== chat.sessionId) return;
         if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
-        else field.edit(asBefore(entry), item);
+        else field.edit(asBefore(entry), { sessionId, item });
       });
     },
-    again: (entry: UserEntry) => chat.again(entry),
+    again: (entry: UserEntry) => chat.outbox.again(entry),
     retry(entry: Entry): void {
       const asked = before(entry);
       if (!asked) return;
@@ -110,9 +107,10 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       }
       const draft = asBefore(asked);
       if (draft.text === "" && draft.attachments.length === 0) return;
+      const { sessionId } = chat;
       void numbered(asked).then((item) => {
-        if (item === null) chat.send(draft);
-        else void attempt(() => chat.fork(item, draft));
+        if (item === null || sessionId === null) chat.send(draft, sessionId);
+        else void attempt(() => chat.fork({ sessionId, item }, draft));
       });
     },
   };
@@ -209,14 +207,14 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
   const asked = approvalsView(parts);
   const field = composer(parts, {
     send: (draft) => chat.send(draft),
-    fork: (item, draft) => void attempt(() => chat.fork(item, draft)).then((isDone) => {
+    fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => {
       if (isDone || scope.ended) return;
       const { draft: now } = field.kept();
       field.edit({
         text: [draft.text, now.text].filter((text) => text !== "").join("\n"),
         attachments: [...draft.attachments, ...now.attachments],
         images: [...draft.images, ...now.images],
-      }, item);
+      }, place);
     }),
     editLast() {
       const last = chat.timeline.last("user");
@@ -241,8 +239,9 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
       back.addEventListener("click", () => sessionId !== null && void chat.open(sessionId));
       append(banner, element(banner, "span", { text: "An earlier branch" }), goOn, back);
     } else if (elsewhere) {
-      const from = sourceName(elsewhere.source) ?? "in another window";
-      const words = element(banner, "span", { class: "vs-banner-text", text: `Said ${from}: ${elsewhere.text}`, attributes: { dir: "auto" } });
+      const { source } = elsewhere;
+      const what = source === null ? "Not sent" : `Said ${sourceName(source) ?? "in another window"}`;
+      const words = element(banner, "span", { class: "vs-banner-text", text: `${what}: ${elsewhere.text}`, attributes: { dir: "auto" } });
       const open = textButton(banner, "Show");
       open.addEventListener("click", () => void chat.open(elsewhere.sessionId));
       const away = iconButton(parts, "x", "Dismiss");
@@ -255,7 +254,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     const { standing } = chat.timeline;
     const waits = chat.approvals.length > 0 || standing.waiting || standing.state === "requires_action";
     const shown = waits ? "waiting_for_you" : standing.state === "running" ? "working" : "idle";
-    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length };
+    return { sessionId: chat.sessionId, shown, approvals: chat.approvals.length, unsent: chat.outbox.unsent.length };
   };
   let told = "";
   const tellState = (): void => {
@@ -328,7 +327,7 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     field.update();
   }));
 
-  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.unsent });
+  const kept = (): Kept => ({ sessionId: chat.wantedId, ...field.kept(), unsent: chat.outbox.unsent });
 
   asked.update();
   drawBanner();
@@ -350,11 +349,11 @@ export function mountChat(root: HTMLElement, connection: Connection, host: Host)
     },
     kept,
     restore({ sessionId, draft, item, unsent }, focus = true) {
-      field.edit(draft, item, focus);
       const isBegun = connection.state.kind === "connected" || unsent.some((one) => one.isNew);
       if (sessionId) void chat.open(sessionId);
       else if (sessionId === null && isBegun) chat.begin();
-      chat.take(unsent);
+      field.edit(draft, sessionId && item !== null ? { sessionId, item } : null, focus);
+      chat.outbox.take(unsent, sessionId);
     },
     unmount() {
       const last = kept();

@@ -3,7 +3,7 @@
 import { append, clear, element, show } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
 import type { InboxMessage } from "../protocol";
-import { said } from "./chat";
+import { said } from "../call-error";
 import { when } from "./format";
 
 /** The lines of all that waits, above where the person writes. */

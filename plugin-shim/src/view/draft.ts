@@ -1,0 +1,50 @@
+/** A message: what a person puts together, what the daemon takes, and what is told of it afterwards. */
+
+import type { PromptContent } from "../protocol";
+
+/** What a message consists of. */
+export interface Draft {
+  text: string;
+  attachments: { path: string; selection?: string }[];
+  images: { data: string; mimeType: string; name: string }[];
+}
+
+/** A message as the daemon takes it. */
+export function promptOf(draft: Draft): PromptContent[] {
+  const pieces: PromptContent[] = [];
+  if (draft.text.trim() !== "") pieces.push({ type: "text", text: draft.text });
+  for (const { path, selection } of draft.attachments) {
+    if (selection === undefined) pieces.push({ type: "resource_link", uri: path, name: path });
+    else pieces.push({ type: "resource", resource: { uri: path, text: selection } });
+  }
+  for (const { data, mimeType } of draft.images) pieces.push({ type: "image", data, mimeType });
+  return pieces;
+}
+
+/** What the daemon puts behind a message's text for what went with it. */
+const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is meant)\)$/;
+
+/**
+ * A message that was said, to be said again; `lacks` where something went with it of which no more than
+ * the name is known.
+ */
+export function draftOf(said: string): { draft: Draft; lacks: boolean } {
+  const draft: Draft = { text: said, attachments: [], images: [] };
+  let lacks = false;
+  for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
+    const [, which, path] = found;
+    draft.text = draft.text.slice(0, found.index);
+    if (which === "the" && path !== undefined) draft.attachments.unshift({ path });
+    else lacks = true;
+  }
+  return { draft, lacks };
+}
+
+/** What is shown of a message before the daemon tells it. */
+export function shownText(draft: Draft): string {
+  const named = draft.attachments.map(({ path, selection }) =>
+    selection === undefined ? `[[${path}]]` : `[[${path}]] (selection)`,
+  );
+  const images = draft.images.map(({ name }) => `(image: ${name})`);
+  return [draft.text, ...named, ...images].filter((part) => part.trim() !== "").join("\n");
+}

@@ -1,0 +1,187 @@
+/** What the person said and the daemon may not have yet: it waits, is sent, and is sent again. */
+
+import { CallError, said } from "../call-error";
+import { type Draft, promptOf, shownText } from "./draft";
+import type { Chat } from "./chat";
+import type { Connection } from "../connection";
+import type { UserEntry } from "./timeline";
+
+/** A message that the daemon may not have yet. */
+export interface Pending {
+  /** Names it for good: the daemon hears what comes under one name once. */
+  id: string;
+  draft: Draft;
+  /** The conversation that it was written in; null where that is not known yet, */
+  sessionId: string | null;
+  /** which a new one is, if it is meant to begin one. */
+  isNew: boolean;
+  sent: boolean;
+  /** Whether the daemon has told it. */
+  isHeard?: boolean;
+  /** Why it was not taken. */
+  error?: string;
+}
+
+export class Outbox {
+  readonly #pending = new Map<string, Pending>();
+  #beginning: Promise<string> | null = null;
+  #over = false;
+
+  readonly #chat: Chat;
+  readonly #connection: Connection;
+
+  constructor(chat: Chat, connection: Connection) {
+    this.#chat = chat;
+    this.#connection = connection;
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#pending.clear();
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.size === 0;
+  }
+
+  /** What the daemon may not have yet, for another view to send when this one ends. */
+  get unsent(): Pending[] {
+    return [...this.#pending.values()].filter((one) => !one.isHeard);
+  }
+
+  /** Says something in a conversation, or where none has begun in the one that does. */
+  send(draft: Draft, sessionId: string | null): void {
+    const { timeline, branch, isNew } = this.#chat;
+    const id = newId();
+    this.#pending.set(id, { id, draft, sessionId, isNew: sessionId === null && isNew, sent: false });
+    const isShown = sessionId === this.#chat.sessionId && branch === null;
+    if (isShown) this.#chat.tell({ timeline: timeline.say(id, shownText(draft)) });
+    void this.#deliver(id);
+  }
+
+  async #deliver(id: string): Promise<void> {
+    const pending = this.#pending.get(id);
+    if (!pending || pending.sent) return;
+    const { timeline } = this.#chat;
+    pending.sent = true;
+    try {
+      const sessionId = await this.#session(pending);
+      await this.#connection.call("session/prompt", {
+        sessionId,
+        prompt: promptOf(pending.draft),
+        _meta: { vault: { clientMessageId: id, source: "chat" } },
+      });
+      this.#pending.delete(id);
+      this.#chat.tell({ timeline: timeline.said(id, undefined) });
+    } catch (error) {
+      if (this.#over || !this.#pending.has(id)) return;
+      pending.sent = false;
+      if (pending.isHeard) return void this.#pending.delete(id);
+      if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
+        this.#chat.tell({ timeline: timeline.said(id, "waiting") });
+        if (this.#connection.state.kind === "connected") void this.#deliver(id);
+        return;
+      }
+      const why = (pending.error = said(error));
+      const isSeen = timeline.get(`mine:${id}`) !== undefined;
+      this.#chat.tell({ timeline: timeline.said(id, "failed", why), problem: isSeen ? undefined : why });
+    }
+  }
+
+  /** The conversation that a message goes to: the one it was written in, or a new one. */
+  async #session(pending: Pending): Promise<string> {
+    // What is written before it is known which conversation goes on belongs to that one.
+    if (pending.sessionId === null) await this.#chat.fetching;
+    const known = pending.sessionId ?? (pending.isNew ? null : this.#chat.sessionId);
+    if (known !== null) return (pending.sessionId = known);
+    this.#beginning ??= this.#connection.call("session/new", {}).then((answer) => answer.sessionId);
+    try {
+      const sessionId = await this.#beginning;
+      for (const one of this.#pending.values()) one.sessionId ??= sessionId;
+      await this.#chat.begun(sessionId);
+      return sessionId;
+    } finally {
+      this.#beginning = null;
+    }
+  }
+
+  /** Sends what waits. */
+  sendAll(): void {
+    for (const [id, { error }] of this.#pending) if (error === undefined) void this.#deliver(id);
+  }
+
+  /** Sends once more what was not taken. */
+  again({ clientMessageId: id = "" }: UserEntry): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    pending.error = undefined;
+    this.#chat.tell({ timeline: this.#chat.timeline.said(id, "sending") });
+    void this.#deliver(id);
+  }
+
+  /** Takes back what was not taken, to write it otherwise. */
+  takeBack({ clientMessageId: id = "", pending: how }: UserEntry): Draft | null {
+    const pending = this.#pending.get(id);
+    if (!pending || how !== "failed") return null;
+    this.#pending.delete(id);
+    this.#chat.tell({ timeline: this.#chat.timeline.said(id, undefined) });
+    return pending.draft;
+  }
+
+  /**
+   * Sends what another view had not sent, but for what was not taken; what arrived nevertheless is heard once.
+   * What was not taken, and is of another conversation than the one that is to be shown, is told of.
+   */
+  take(unsent: Pending[], toShow?: string | null): void {
+    const chat = this.#chat;
+    for (const one of unsent) {
+      if (!this.#pending.has(one.id)) this.#pending.set(one.id, { ...one, sent: false });
+      const { sessionId, draft, error } = one;
+      if (error === undefined || sessionId === null || sessionId === toShow) continue;
+      chat.elsewhere = { sessionId, text: shownText(draft), source: null };
+    }
+    this.show(chat.sessionId);
+    chat.tell({ timeline: { keys: new Set(), order: true, standing: false }, elsewhere: true });
+    this.sendAll();
+  }
+
+  /**
+   * Has the timeline show what waits for this conversation, and nothing that waits for another; for
+   * `null` what waits for a new one, for a branch that is looked at nothing.
+   */
+  show(shown: string | null | undefined): void {
+    const { timeline } = this.#chat;
+    for (const one of this.#pending.values()) {
+      const { id, error } = one;
+      if (shown && !one.isNew) one.sessionId ??= shown;
+      if (one.sessionId !== shown || one.isHeard) timeline.said(id, undefined);
+      else if (!timeline.get(`mine:${id}`)) {
+        timeline.say(id, shownText(one.draft));
+        const how = one.sent ? "sending" : "waiting";
+        timeline.said(id, error === undefined ? how : "failed", error);
+      }
+    }
+  }
+
+  /** The daemon tells a message; whether it is one of these. */
+  hears(id: string): boolean {
+    const mine = this.#pending.get(id);
+    if (mine) mine.isHeard = true;
+    return mine !== undefined;
+  }
+
+  /** There is no such conversation any more: what waited for it is to begin another. */
+  keep(sessionId: string | undefined): void {
+    for (const one of this.#pending.values()) if (one.sessionId === sessionId) [one.sessionId, one.isNew] = [null, true];
+  }
+
+  /** The conversation was deleted, and what waited for it. */
+  drop(sessionId: string): void {
+    for (const [id, one] of this.#pending) if (one.sessionId === sessionId) this.#pending.delete(id);
+  }
+}
+
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
