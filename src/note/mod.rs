@@ -12,12 +12,12 @@
 //!
 //! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`], [`conflict`]), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
-//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`merge`], [`patch`];
+//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
 //! [`relink`] for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
 
 pub mod fold;
-pub mod path;
 
+pub mod path;
 mod path_ref;
 
 pub mod names;
@@ -49,6 +49,8 @@ pub mod relink;
 pub mod edit;
 
 pub mod diff;
+
+pub mod extent;
 
 pub mod merge;
 
