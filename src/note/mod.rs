@@ -10,7 +10,7 @@
 //! - Cost is bounded by the size of the input, never by its shape.
 //! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
 //!
-//! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`], [`conflict`]), what a
+//! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`], [`conflict`]), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
 //! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
 //! [`relink`] for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
@@ -18,6 +18,8 @@
 pub mod fold;
 
 pub mod path;
+pub mod spelling;
+
 mod path_ref;
 
 pub mod names;
