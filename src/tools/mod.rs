@@ -19,6 +19,7 @@ mod graph;
 mod history;
 mod host;
 mod local_times;
+mod paging;
 mod registry;
 mod relink;
 mod text_file;
