@@ -13,7 +13,7 @@
 //! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`], [`conflict`]), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
 //! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
-//! [`relink`] for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
+//! [`relink`] for links, [`raw_links`] where a text is too large to be read), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
 
 pub mod fold;
 
@@ -31,6 +31,8 @@ pub mod text;
 pub mod markdown;
 
 pub mod link;
+
+pub mod raw_links;
 
 pub mod tag;
 

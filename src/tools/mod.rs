@@ -11,6 +11,7 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod base_lines;
 mod clock;
 mod conversations;
 mod facts;
@@ -22,6 +23,8 @@ mod local_times;
 mod paging;
 mod registry;
 mod relink;
+mod relinked;
+mod rights;
 mod text_file;
 pub mod when;
 
