@@ -299,6 +299,9 @@ pub enum TrashAction {
         /// Things shown at most
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         limit: u32,
+        /// The first thing shown, from 1: what is older than those of an earlier list
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        first_result: u64,
     },
     /// Bring something back
     Restore(RestoreArguments),

@@ -49,6 +49,11 @@ fn line_in_own_words(line: &str) -> Option<String> {
         let before = number(before.strip_suffix(']')?)?;
         return Some(format!("[older ones with --before {before}]"));
     }
+    if let Some((rest, place)) = line.strip_prefix("and ").and_then(|line| line.split_once("; ")) {
+        let (first, _) = place.strip_prefix("first_result: ")?.split_once(',')?;
+        let command = format!("steward trash list --first-result {}", number(first)?);
+        return Some(format!("and {rest}; `{command}` shows them"));
+    }
     let (rest, place) = line.strip_prefix("    and ")?.split_once("; ")?;
     let (set, first) = place.split_once("change_set: ")?.1.split_once(", first_change: ")?;
     let first = first.strip_suffix(" shows them").unwrap_or(first);

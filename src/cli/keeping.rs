@@ -31,8 +31,9 @@ pub fn trash(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match action {
-        TrashAction::List { limit } => {
-            history::answer(session, "list_trash", json!({ "limit": limit }), output)
+        TrashAction::List { limit, first_result } => {
+            let arguments = json!({ "limit": limit, "first_result": first_result });
+            history::answer(session, "list_trash", arguments, output)
         }
         TrashAction::Restore(restore) => history::restore(session, restore, output),
         TrashAction::Empty { items, older_than, yes } => {

@@ -138,7 +138,7 @@ pub fn is_external(destination: &str) -> bool {
 /// Undoes backslash escapes and percent-encoding; `None` where there is nothing to undo. A text
 /// whose percent signs are no encoding of UTF-8 is taken as it is, as JavaScript's callers of
 /// `decodeURI` do.
-fn decode_destination(raw: &str) -> Option<String> {
+pub(super) fn decode_destination(raw: &str) -> Option<String> {
     if !raw.contains(['\\', '%']) {
         return None;
     }

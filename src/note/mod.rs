@@ -10,13 +10,15 @@
 //! - Cost is bounded by the size of the input, never by its shape.
 //! - Every error says its [`code::ErrorCode`] and, where there is something to do, a hint.
 //!
-//! In reading order: what names are ([`fold`], [`path`], [`names`], [`glob`], [`conflict`]), what a
+//! In reading order: what names are ([`fold`], [`spelling`], [`path`], [`names`], [`glob`], [`conflict`]), what a
 //! note's bytes are ([`text`]), what is in it ([`markdown`], [`link`], [`tag`], [`frontmatter`];
-//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`merge`], [`patch`];
-//! [`relink`] for links), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
+//! [`canvas`] and [`base`] beside them), how they change ([`edit`], [`diff`], [`extent`], [`merge`], [`patch`];
+//! [`relink`] for links, [`raw_links`] where a text is too large to be read), how dates are written ([`moment`], [`template`]), what failures are called ([`code`]).
 
 pub mod fold;
+
 pub mod path;
+pub mod spelling;
 
 mod path_ref;
 
@@ -29,6 +31,8 @@ pub mod text;
 pub mod markdown;
 
 pub mod link;
+
+pub mod raw_links;
 
 pub mod tag;
 
@@ -49,6 +53,8 @@ pub mod relink;
 pub mod edit;
 
 pub mod diff;
+
+pub mod extent;
 
 pub mod merge;
 

@@ -71,6 +71,8 @@ pub struct Effect {
     pub files: usize,
     /// Bytes it writes.
     pub bytes: u64,
+    /// Of these the bytes that differ from what was there.
+    pub changed: u64,
     /// Something in the new text, not in the old, that Obsidian would load or run by itself.
     pub remote: Option<String>,
 }

@@ -127,9 +127,10 @@ pub struct Settings {
     pub changes_per_minute: u32,
     /// Files that one call may write, move or delete before a person is asked. 0: no limit.
     pub bulk_files: usize,
-    /// Bytes that one call may write before a person is asked. 0: no limit.
+    /// Bytes that one call may write, those alone that differ from what was there, before a person is
+    /// asked. 0: no limit.
     pub bulk_bytes: u64,
-    /// Bytes that one turn may write before a person is asked. 0: no limit.
+    /// Bytes that one turn may write, whole texts, before a person is asked. 0: no limit.
     pub turn_bytes: u64,
     /// Seconds that a question waits for a person's answer before it counts as refused.
     pub approval_seconds: u32,

@@ -80,6 +80,7 @@ fn effect(action: Action, at: &str) -> Effect {
         folder: false,
         files: 1,
         bytes: 0,
+        changed: 0,
         remote: None,
     }
 }
@@ -245,6 +246,16 @@ fn a_person_is_asked_for_more_than_a_single_change() {
 }
 
 #[test]
+fn of_a_text_that_is_replaced_only_what_differs_is_much() {
+    let policy = policy(Settings { bulk_bytes: 100, ..Settings::default() });
+    let asked = Asked::new(Scope::Client, Permission::Write);
+    let text = |changed| Effect { bytes: 5_000, changed, ..effect(Action::Write, "a.md") };
+    assert_eq!(policy.judge(&asked.call(), &[text(60)]), Ok(vec![]));
+    let reasons = policy.judge(&asked.call(), &[text(60), text(60)]).expect("not refused");
+    assert_eq!(reasons[0].text, "it changes 120 bytes at once");
+}
+
+#[test]
 fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
     let settings = Settings { bulk_bytes: 100, turn_bytes: 250, ..Settings::default() };
     let policy = policy(settings);
@@ -252,7 +263,7 @@ fn what_a_turn_writes_is_added_up_until_a_person_is_asked() {
         turn: turn.map(str::to_owned),
         ..Asked::new(Scope::Client, Permission::Write)
     };
-    let text = [Effect { bytes: 100, ..effect(Action::Write, "a.md") }];
+    let text = [Effect { bytes: 100, changed: 100, ..effect(Action::Write, "a.md") }];
     let (one, other, none) = (of(Some("one")), of(Some("other")), of(None));
     for _ in 0..2 {
         assert_eq!(policy.judge(&one.call(), &text), Ok(vec![]));

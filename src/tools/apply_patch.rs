@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::relink::ReadOnly;
 use super::text_file::{self, count, fits};
 use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{Change, Outcome};
@@ -94,7 +95,7 @@ impl Tool for ApplyPatch {
             [one] => format!("patch `{}`", one.path),
             several => format!("patch {}", count(several.len(), "file")),
         };
-        let (applied, links) = relink::apply(context, title, changes)?;
+        let (applied, links) = relink::apply(context, title, changes, ReadOnly::Refuse)?;
         let change_set = applied.change_set.0;
         for (file, outcome) in files.iter_mut().zip(&applied.outcomes) {
             // A link that was rewritten in it makes it another text than the patch alone.
@@ -152,7 +153,7 @@ fn plan(
     if patch.action == Action::Create {
         let path = match context.vault.resolve_new(&patch.path)? {
             Place::Existing(found) => {
-                return Err(VaultError::AlreadyExists { path: found.path }.into());
+                return Err(there_already(found.path));
             }
             Place::Free(path) => new.spelt_as_before(context, &path),
         };
@@ -179,6 +180,15 @@ fn plan(
         ),
     };
     Ok((path, change, result))
+}
+
+/// A patch that makes a file which is there.
+fn there_already(path: VaultPath) -> ToolError {
+    let hint = format!(
+        "the patch makes it as a new file; to change what is there, name it in both lines (`--- a/{path}`, \
+         `+++ b/{path}`) with the lines around the change; write_file replaces all of it"
+    );
+    ToolError { hint: Some(hint), ..ToolError::from(VaultError::AlreadyExists { path }) }
 }
 
 fn failed(error: &PatchError) -> ToolError {

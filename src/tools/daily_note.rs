@@ -4,6 +4,7 @@ use chrono::{DateTime, Days, FixedOffset, NaiveDate, TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::relink::ReadOnly;
 use super::text_file::{TextFile, fits};
 use super::{Answer, Context, Tier, Tool, ToolError, relink};
 use crate::journal::{Change, Outcome};
@@ -196,7 +197,7 @@ fn write(
     let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
     let title = format!("{verb} the daily note `{path}`");
     // A new name can turn links that lead to another note of that name.
-    let (applied, _) = relink::apply(context, title, vec![change])?;
+    let (applied, _) = relink::apply(context, title, vec![change], ReadOnly::Refuse)?;
     let Some(Outcome::Written(saved)) = applied.outcomes.first() else {
         unreachable!("a write has one outcome, that it was written")
     };

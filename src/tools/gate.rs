@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::journal::{Change, ChangeSetId, JournalError, Prospect, Prospected};
-use crate::note::diff;
 use crate::note::path::VaultPath;
+use crate::note::{diff, extent};
 use crate::policy::{Action, Effect, remote};
 use crate::vault::Kind;
 
@@ -94,6 +94,7 @@ pub(super) fn changes<'a>(
             let before = old.as_deref().map(text).unwrap_or_default();
             let effect = Effect {
                 bytes: content.len() as u64,
+                changed: extent::changed(old.as_deref().unwrap_or_default(), content),
                 remote: remote::added(&before, &text(content)),
                 ..effect(Action::Write, path)
             };
@@ -153,7 +154,7 @@ fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
     };
     let old = one.old.and_then(|text| text.load(journal));
     let before = old.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-    let (mut remote, mut bytes, mut text) = (None, 0, Text::None);
+    let (mut remote, mut bytes, mut changed, mut text) = (None, 0, 0, Text::None);
     for (path, new) in &one.new {
         let Some(new) = new.load(journal) else {
             // What Obsidian would show and nobody could look at may hold anything.
@@ -163,13 +164,14 @@ fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
             continue;
         };
         bytes += new.len() as u64;
+        changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
         remote = remote.or_else(|| remote::added(&before, &String::from_utf8_lossy(&new)));
         if !one.folder {
             text = Text::Whole { old: old.clone(), new: new.into() };
         }
     }
     let files = if one.folder { one.new.len().max(effect.files) } else { effect.files };
-    Proposed { effect: Effect { remote, bytes, files, ..effect }, text }
+    Proposed { effect: Effect { remote, bytes, changed, files, ..effect }, text }
 }
 
 fn effect(action: Action, path: &VaultPath) -> Effect {
@@ -181,6 +183,7 @@ fn effect(action: Action, path: &VaultPath) -> Effect {
         folder: false,
         files: 1,
         bytes: 0,
+        changed: 0,
         remote: None,
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::index::links::{Backlinks, Lead};
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
@@ -39,6 +39,10 @@ pub(super) struct GetLinks;
 pub struct Input {
     /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
     path: String,
+    /// The first link in it, and the first file with links to it, that are shown, from 1: how to go on
+    /// where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
 }
 
 /// How it is linked.
@@ -141,19 +145,25 @@ impl Tool for GetLinks {
         unresolved.dedup();
         let subpaths = subpaths(context, &path);
         let total_outgoing = leads.len();
-        let shown = leads.into_iter().take(MAX_OUTGOING);
+        let skipped = paging::skipped(input.first_result);
+        let shown = leads.into_iter().skip(skipped).take(MAX_OUTGOING);
         let gaps = graph::seen(context, links.gaps());
         let data = Output {
             outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
             total_outgoing,
             unresolved,
             total_backlinks: found.len(),
-            backlinks: found.into_iter().take(MAX_SOURCES).map(|b| source(context, b)).collect(),
+            backlinks: found
+                .into_iter()
+                .skip(skipped)
+                .take(MAX_SOURCES)
+                .map(|b| source(context, b))
+                .collect(),
             mentions: mentions(context, &path),
             unknown_files: gaps.len(),
             path: path.as_str().to_owned(),
         };
-        let mut text = text(&data);
+        let mut text = text(&data, skipped);
         text.extend(graph::gaps(&gaps).map(|more| format!("\n{more}")));
         Ok(Answer { text, data })
     }
@@ -239,7 +249,7 @@ fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
     mentions
 }
 
-fn text(links: &Output) -> String {
+fn text(links: &Output, skipped: usize) -> String {
     let mut lines = vec![links.path.clone()];
     lines.push(format!("{} in it", count(links.total_outgoing, "link")));
     for link in &links.outgoing {
@@ -256,9 +266,7 @@ fn text(links: &Output) -> String {
         };
         lines.push(format!("  {}: {} `{}` → {leads}", link.line, link.kind, link.link));
     }
-    if links.outgoing.len() < links.total_outgoing {
-        lines.push(format!("  [{} more]", links.total_outgoing - links.outgoing.len()));
-    }
+    lines.extend(more(skipped, links.outgoing.len(), links.total_outgoing));
     lines.push(match links.total_backlinks {
         0 => "no file links to it".to_owned(),
         files => format!("linked from {}", count(files, "file")),
@@ -270,11 +278,16 @@ fn text(links: &Output) -> String {
             lines.push(format!("    {node}{}: {}", line.line, line.text));
         }
     }
-    if links.backlinks.len() < links.total_backlinks {
-        lines.push(format!("  [{} more]", links.total_backlinks - links.backlinks.len()));
-    }
+    lines.extend(more(skipped, links.backlinks.len(), links.total_backlinks));
     for mention in &links.mentions {
         lines.push(format!("mentioned in {}:{}: {}", mention.path, mention.line, mention.text));
     }
     lines.join("\n")
+}
+
+/// How to see those that are not shown.
+fn more(skipped: usize, shown: usize, total: usize) -> Option<String> {
+    let to = skipped.saturating_add(shown);
+    let rest = total.checked_sub(to).filter(|rest| *rest > 0)?;
+    Some(format!("  [{rest} more; go on with first_result: {}]", to + 1))
 }

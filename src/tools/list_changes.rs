@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
 use super::text_file::shown;
-use super::{Answer, Context, Tier, Tool, ToolError, when};
+use super::{Answer, Context, Tier, Tool, ToolError, paging, when};
 use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -79,7 +79,7 @@ impl Tool for ListChanges {
             .since
             .as_deref()
             .map(|text| when::parse(text, context.clock.now().with_timezone(&Local)));
-        let limit = input.limit.clamp(1, MAX_SETS);
+        let (limit, said) = paging::bounded(input.limit, MAX_SETS);
         let query = Query {
             path: input.path.as_deref().map(|path| asked(context, path)).transpose()?,
             since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
@@ -125,6 +125,7 @@ impl Tool for ListChanges {
             }
             Some(_) => {}
         }
+        lines.extend(said);
         Ok(Answer { text: lines.join("\n"), data: Output { change_sets, more } })
     }
 }

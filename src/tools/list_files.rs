@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LocalTimes;
 use super::text_file::{count, local, shown, size};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
@@ -32,6 +32,9 @@ pub struct Input {
     /// How many entries at most, 1 to 1,000. Left out: 100.
     #[serde(default = "default_results")]
     max_results: i64,
+    /// The first entry shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
     /// What to list.
     #[serde(default, rename = "type")]
     kind: WantedKind,
@@ -146,7 +149,10 @@ impl Tool for ListFiles {
         let glob = parse_glob(&input.pattern)?;
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
         let wanted = Wanted { folder: &folder, glob: &glob, kind: input.kind.kind() };
-        let (entries, total) = listed(context, &wanted, input.sort_by.order(), limit);
+        let skipped = paging::skipped(input.first_result);
+        let upto = skipped.saturating_add(limit);
+        let (mut entries, total) = listed(context, &wanted, input.sort_by.order(), upto);
+        entries.drain(..skipped.min(entries.len()));
         let below = |glob: &Glob| {
             let wanted = Wanted { glob, ..wanted };
             context.vault.catalogue().list(&wanted, Order::Name, 0).total
@@ -154,7 +160,7 @@ impl Tool for ListFiles {
         let total_below = (total == 0 && !glob.has_slash())
             .then(|| below(&glob.anywhere()))
             .filter(|below| *below > 0);
-        let text = text(&input.pattern, &folder, &entries, total, total_below);
+        let text = text(&input.pattern, &folder, &entries, (skipped, total), total_below);
         let path = folder.as_str().to_owned();
         Ok(Answer { text, data: Output { path, entries, total, total_below } })
     }
@@ -243,10 +249,10 @@ fn text(
     pattern: &str,
     folder: &VaultPath,
     entries: &[Listed],
-    total: usize,
+    (skipped, total): (usize, usize),
     total_below: Option<usize>,
 ) -> String {
-    if entries.is_empty() {
+    if total == 0 {
         let below = total_below.map_or(String::new(), |below| {
             format!("; `**/{pattern}` would find {} below it", count(below, "match"))
         });
@@ -254,11 +260,8 @@ fn text(
     }
     let mut lines = String::with_capacity(entries.len() * 96 + 80);
     entries.iter().for_each(|entry| line(entry, &mut lines));
-    let shown = entries.len();
-    lines.push_str(&match total > shown {
-        true => format!("[{shown} of {total}; raise max_results or narrow the pattern]"),
-        false => format!("[{total} in all]"),
-    });
+    let narrow = "raise max_results or narrow the pattern";
+    lines.push_str(&paging::summary(skipped, entries.len(), total, narrow));
     lines
 }
 

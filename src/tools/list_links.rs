@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::index::links::Scope;
 
 const DEFAULT_RESULTS: i64 = 100;
@@ -26,6 +26,9 @@ pub struct Input {
     /// How many entries at most, 1 to 1,000. Left out: 100.
     #[serde(default = "default_results")]
     max_results: i64,
+    /// The first entry shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
 }
 
 fn default_results() -> i64 {
@@ -103,16 +106,18 @@ impl Tool for ListLinks {
             }
         };
         let total = entries.len();
+        let skipped = paging::skipped(input.first_result);
+        entries.drain(..skipped.min(total));
         entries.truncate(limit);
         let summary = links.summary();
         let gaps = graph::seen(context, summary.gaps);
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
             0 => format!("{nothing} ({} looked at)", count(summary.files, "file")),
-            _ if total > limit => {
-                format!("[{limit} of {total}; raise max_results or narrow it with path]")
+            _ => {
+                let narrow = "raise max_results or narrow it with path";
+                paging::summary(skipped, entries.len(), total, narrow)
             }
-            _ => format!("[{total} in all]"),
         });
         lines.extend(graph::gaps(&gaps));
         let data = Output { entries, total, unknown_files: gaps.len() };

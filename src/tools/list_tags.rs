@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::index::links::TagCount;
 use crate::note::path::VaultPath;
 use crate::note::tag;
@@ -27,6 +27,9 @@ pub struct Input {
     /// Only of this note or of those below this folder. Left out: the whole vault.
     #[serde(default)]
     path: Option<String>,
+    /// The first tag shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
 }
 
 /// The tags.
@@ -65,8 +68,10 @@ impl Tool for ListTags {
         graph::refresh(context)?;
         let found = tags(context, &place);
         let total = found.len();
+        let skipped = paging::skipped(input.first_result);
         let tags: Vec<Tag> = found
             .into_iter()
+            .skip(skipped)
             .take(MAX_TAGS)
             .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
             .collect();
@@ -75,8 +80,7 @@ impl Tool for ListTags {
             tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
         lines.push(match total {
             0 => "no tags".to_owned(),
-            _ if total > MAX_TAGS => format!("[{MAX_TAGS} of {total}; narrow it with path]"),
-            _ => format!("[{total} in all]"),
+            _ => paging::summary(skipped, tags.len(), total, "or narrow it with path"),
         });
         lines.extend(graph::gaps(&gaps));
         let data = Output { tags, total, unknown_files: gaps.len() };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::history;
 use super::list_files::parse_glob;
 use super::text_file::{count, local, local_short, size};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::journal::TrashItem;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
@@ -30,6 +30,9 @@ pub struct Input {
     /// How many at most, up to 1,000.
     #[serde(default = "hundred")]
     limit: usize,
+    /// The first thing shown, from 1: how to go on where an answer ended.
+    #[serde(default = "paging::first")]
+    first_result: usize,
 }
 
 fn hundred() -> usize {
@@ -81,17 +84,24 @@ impl Tool for ListTrash {
             items.retain(|item| fits(item, glob));
         }
         let total = items.len();
-        items.truncate(input.limit.clamp(1, MAX_ITEMS));
+        let skipped = paging::skipped(input.first_result).min(total);
+        items.drain(..skipped);
+        let (limit, said) = paging::bounded(input.limit, MAX_ITEMS);
+        items.truncate(limit);
         let mut lines: Vec<String> = items.iter().map(line).collect();
         match total {
             0 if glob.is_some() => lines.push("nothing of that name is in the trash".to_owned()),
             0 => lines.push("the trash is empty".to_owned()),
-            _ if total > items.len() => {
-                let rest = count(total - items.len(), "older thing");
-                lines.push(format!("and {rest}; `limit` or `pattern` show them"));
+            _ if total > skipped + items.len() => {
+                let shown = skipped + items.len();
+                let (rest, next) = (count(total - shown, "older thing"), shown + 1);
+                let how = format!("first_result: {next}, `limit` or `pattern` show them");
+                lines.push(format!("and {rest}; {how}"));
             }
+            _ if items.is_empty() => lines.push(paging::summary(skipped, 0, total, "")),
             _ => {}
         }
+        lines.extend(said);
         let items = items.iter().map(item).collect();
         Ok(Answer { text: lines.join("\n"), data: Output { items, total } })
     }

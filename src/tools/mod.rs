@@ -11,6 +11,7 @@
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod answer;
+mod base_lines;
 mod clock;
 mod conversations;
 mod facts;
@@ -20,8 +21,11 @@ mod history;
 mod host;
 mod local_times;
 mod long_line;
+mod paging;
 mod registry;
 mod relink;
+mod relinked;
+mod rights;
 mod text_file;
 pub mod when;
 

@@ -3,14 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_file::has_type;
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::relink::ReadOnly;
+use super::text_file::{count, has_type};
+use super::{Answer, Context, Tier, Tool, ToolError, base_lines, relink};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::vault::{Kind, VaultError, Want};
+use crate::vault::{self, Kind, VaultError, Want};
 
 pub(super) struct Move;
+
+/// Symbolic links named in an answer.
+const MAX_TURNED: usize = 20;
 
 /// Moves or renames a file or folder. Missing folders of the destination are made. Nothing is ever
 /// replaced: an existing destination is an error. The destination is the whole new path, name
@@ -27,6 +31,10 @@ pub struct Input {
     /// Show what would change, links included, and change nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Move it although files with links to it may not be written. Their links then lead elsewhere or
+    /// nowhere, and are named. Left out: nothing is moved, and the error names these files.
+    #[serde(default)]
+    leave_read_only: bool,
 }
 
 /// What was moved.
@@ -48,7 +56,23 @@ pub struct Output {
     /// The links that follow.
     links: relink::Relinked,
     /// Lines of bases that name what moves, the first 20. Bases are never edited.
-    base_lines: Vec<relink::BaseLine>,
+    base_lines: Vec<base_lines::BaseLine>,
+    /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
+    /// never edited.
+    turned_links: Vec<TurnedLink>,
+    /// How many of those there are.
+    total_turned_links: usize,
+}
+
+/// A symbolic link that no longer leads where it led.
+#[derive(Serialize, JsonSchema)]
+pub struct TurnedLink {
+    /// Its path, afterwards.
+    path: String,
+    /// What it says.
+    says: String,
+    /// What it would have to say to lead where it led; none if that lies outside the vault.
+    should_say: Option<String>,
 }
 
 impl Tool for Move {
@@ -71,19 +95,21 @@ impl Tool for Move {
         let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, relink::Relinked::default());
-        let mut base_lines = Vec::new();
+        let (mut base_lines, mut turned) = (Vec::new(), Vec::new());
         if moved {
             if destination.is_within(&source.path) {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
+            let read_only = if input.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
+            turned = context.vault.turned_links(&source.path, &destination);
             let (from, to) = (source.path.clone(), destination.clone());
             let title = format!("move `{from}` to `{to}`");
             let changes = vec![Change::Move { from, to }];
-            base_lines = relink::base_lines(context, &source.path, &changes);
+            base_lines = base_lines::base_lines(context, &source.path, &changes);
             if input.dry_run {
-                links = relink::preview(context, &changes)?;
+                links = relink::preview(context, &changes, read_only)?;
             } else {
-                let (applied, followed) = relink::apply(context, title, changes)?;
+                let (applied, followed) = relink::apply(context, title, changes, read_only)?;
                 (change_set, links) = (Some(applied.change_set.0), followed);
             }
         }
@@ -99,6 +125,7 @@ impl Tool for Move {
         lines.extend(base_lines.iter().map(|line| {
             format!("not edited, names it: {}:{}: {}", line.path, line.line, line.text)
         }));
+        lines.extend(turned_text(&turned, input.dry_run));
         let data = Output {
             source: source.path.as_str().to_owned(),
             destination: destination.as_str().to_owned(),
@@ -108,9 +135,38 @@ impl Tool for Move {
             change_set,
             links,
             base_lines,
+            total_turned_links: turned.len(),
+            turned_links: turned.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
         };
         Ok(Answer { text: lines.join("\n"), data })
     }
+}
+
+impl From<vault::TurnedLink> for TurnedLink {
+    fn from(link: vault::TurnedLink) -> Self {
+        Self { path: link.now.as_str().to_owned(), says: link.says, should_say: link.should_say }
+    }
+}
+
+/// The symbolic links that lead elsewhere, a line each.
+fn turned_text(turned: &[vault::TurnedLink], dry_run: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !turned.is_empty() {
+        let (links, would) =
+            (count(turned.len(), "symbolic link"), if dry_run { " would" } else { "" });
+        let lead = if turned.len() == 1 && !dry_run { "leads" } else { "lead" };
+        lines.push(format!("[not edited:{would} {lead} elsewhere or nowhere: {links}]"));
+    }
+    lines.extend(turned.iter().take(MAX_TURNED).map(|link| {
+        let mended = link.should_say.as_ref();
+        let mended =
+            mended.map_or(String::new(), |text| format!("; it would have to say `{text}`"));
+        format!("  {} says `{}`{mended}", link.now, link.says)
+    }));
+    if turned.len() > MAX_TURNED {
+        lines.push(format!("  [{} more]", turned.len() - MAX_TURNED));
+    }
+    lines
 }
 
 /// The new path, its folders spelt as they are on disk.

@@ -5,93 +5,42 @@
 
 use std::collections::HashSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::text_file::count;
-use super::{Context, ToolError, graph};
+pub use super::relinked::Relinked;
+use super::relinked::tell;
+use super::{Context, ToolError, graph, rights};
 use crate::index::links::names::NameChange;
-use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
+use crate::index::links::rewrite::{Plan, Rewrite};
 use crate::journal::{Applied, Change, Follow, JournalError, NameStep, UndoError};
-use crate::note::base;
 use crate::note::path::VaultPath;
-use crate::note::text::Text;
-use crate::vault::{Before, Cancel, Kind, VaultError};
+use crate::vault::{Before, Cancel, VaultError};
 
 /// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
 /// when Obsidian rewrites the same links.
 const ATTEMPTS: usize = 6;
 
-/// Files, links or lines named in an answer.
-const MAX_NAMED: usize = 20;
-
-/// Names looked for in bases.
-const MAX_NAMES: usize = 50;
-
-/// What became of the links of other files.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Relinked {
-    /// Links rewritten so that they lead where they led.
-    pub links: usize,
-    /// Files they stand in.
-    pub files: usize,
-    /// The first 20 of these files.
-    pub rewritten: Vec<RelinkedFile>,
-    /// Links that now lead elsewhere and could not be rewritten; the first 20.
-    pub not_rewritten: Vec<LeftLink>,
-    /// How many of those there are.
-    pub total_not_rewritten: usize,
-    /// Files of the vault whose links are not, or not all, known.
-    pub unknown_files: usize,
-}
-
-/// A file whose links were rewritten.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RelinkedFile {
-    /// Its path, afterwards.
-    pub path: String,
-    /// How many of its links.
-    pub links: usize,
-    /// The first changed lines.
-    pub lines: Vec<RelinkedLine>,
-}
-
-/// A line with rewritten links.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RelinkedLine {
-    /// Its number, from 1.
-    pub line: usize,
-    /// Its text before, cut where it is long.
-    pub before: String,
-    /// Its text afterwards.
-    pub after: String,
-}
-
-/// A link that could not be rewritten.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct LeftLink {
-    /// The file it stands in.
-    pub path: String,
-    /// Its line, from 1, in a canvas the node's number, from 0; none if the file cannot be edited.
-    pub line: Option<usize>,
-    /// What it names; empty if the file cannot be edited.
-    pub link: String,
-    /// Why.
-    pub reason: String,
+/// What becomes of a change where a file may not be written whose links would have to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum ReadOnly {
+    /// It is not made.
+    #[default]
+    Refuse,
+    /// It is made, and these links lead elsewhere then.
+    Leave,
 }
 
 /// Applies changes that go together, and with them the rewriting of every link that would lead
 /// elsewhere for them. The outcomes of `changes` come first in what was applied.
 ///
 /// # Errors
-/// As [`Context::apply`]; all is as it was.
+/// As [`Context::apply`] and [`rights::check`]; all is as it was.
 pub(super) fn apply(
     context: &Context,
     title: String,
     changes: Vec<Change>,
+    read_only: ReadOnly,
 ) -> Result<(Applied, Relinked), ToolError> {
     for _ in 1..ATTEMPTS {
-        let (change, plan) = plan(context, &changes)?;
+        let (change, plan) = plan(context, &changes, read_only)?;
         let relinked = tell(context, &change, &plan);
         let ours: HashSet<VaultPath> = plan.rewrites.iter().map(|r| r.path.clone()).collect();
         let merged = merge(changes.clone(), plan.rewrites);
@@ -106,7 +55,7 @@ pub(super) fn apply(
             Err(error) => return Err(error.into()),
         }
     }
-    let (change, plan) = plan(context, &changes)?;
+    let (change, plan) = plan(context, &changes, read_only)?;
     let relinked = tell(context, &change, &plan);
     Ok((context.apply(title, merge(changes, plan.rewrites))?, relinked))
 }
@@ -193,15 +142,20 @@ fn plan_after(context: &Context, steps: &[NameStep]) -> (NameChange, Plan) {
     let stays = |path: &VaultPath| change.after(path).is_none_or(|path| !written.contains(path));
     plan.rewrites.retain(|rewrite| stays(&rewrite.path));
     plan.stuck.retain(|stuck| stays(&stuck.path));
+    plan.unknown.retain(|unknown| stays(&unknown.path));
     (change, plan)
 }
 
 /// What [`apply`] would do to links; nothing is changed.
 ///
 /// # Errors
-/// The caller withdrew.
-pub(super) fn preview(context: &Context, changes: &[Change]) -> Result<Relinked, ToolError> {
-    let (change, plan) = plan(context, changes)?;
+/// The caller withdrew; [`apply`] would be refused.
+pub(super) fn preview(
+    context: &Context,
+    changes: &[Change],
+    read_only: ReadOnly,
+) -> Result<Relinked, ToolError> {
+    let (change, plan) = plan(context, changes, read_only)?;
     Ok(tell(context, &change, &plan))
 }
 
@@ -222,7 +176,12 @@ pub(super) fn names(context: &Context, changes: &[Change]) -> NameChange {
     names
 }
 
-fn plan(context: &Context, changes: &[Change]) -> Result<(NameChange, Plan), ToolError> {
+fn plan(
+    context: &Context,
+    changes: &[Change],
+    read_only: ReadOnly,
+) -> Result<(NameChange, Plan), ToolError> {
+    rights::check_moves(context, changes)?;
     let change = names(context, changes);
     // The vault is not read for the sake of a new note with a new name.
     if change.is_empty() || change.only_adds_new_names(&context.vault.catalogue()) {
@@ -236,7 +195,8 @@ fn plan(context: &Context, changes: &[Change]) -> Result<(NameChange, Plan), Too
         })
     };
     let format = context.vault.obsidian().link_format;
-    let plan = context.index.links.follow(&change, format, &written);
+    let mut plan = context.index.links.follow(&change, format, &written);
+    rights::check(context, &mut plan, read_only)?;
     Ok((change, plan))
 }
 
@@ -264,120 +224,4 @@ fn merge(mut changes: Vec<Change>, rewrites: Vec<Rewrite>) -> Vec<Change> {
 
 fn writes(changes: &[Change], wanted: &VaultPath) -> bool {
     changes.iter().any(|change| matches!(change, Change::Write { path, .. } if path == wanted))
-}
-
-fn tell(context: &Context, change: &NameChange, plan: &Plan) -> Relinked {
-    let now = |path: &VaultPath| change.after(path).unwrap_or(path).as_str().to_owned();
-    let file = |rewrite: &Rewrite| RelinkedFile {
-        path: now(&rewrite.path),
-        links: rewrite.links,
-        lines: rewrite
-            .lines
-            .iter()
-            .map(|line| RelinkedLine {
-                line: line.line,
-                before: line.before.clone(),
-                after: line.after.clone(),
-            })
-            .collect(),
-    };
-    let left = |stuck: &Stuck| LeftLink {
-        path: now(&stuck.path),
-        line: stuck.place,
-        link: stuck.link.clone(),
-        reason: stuck.reason.clone(),
-    };
-    let looked = !(change.is_empty() || change.only_adds_new_names(&context.vault.catalogue()));
-    Relinked {
-        links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),
-        files: plan.rewrites.len(),
-        rewritten: plan.rewrites.iter().take(MAX_NAMED).map(file).collect(),
-        not_rewritten: plan.stuck.iter().take(MAX_NAMED).map(left).collect(),
-        total_not_rewritten: plan.stuck.len(),
-        unknown_files: if looked { context.index.links.gaps().len() } else { 0 },
-    }
-}
-
-impl Relinked {
-    /// One line for each thing that a reader should know; `shows` says whether with changed lines.
-    pub fn text(&self, shows: bool) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.links > 0 {
-            let verb = if shows { "would be rewritten" } else { "rewritten" };
-            let (links, files) = (count(self.links, "link"), count(self.files, "file"));
-            lines.push(format!("{links} in {files} {verb}:"));
-        }
-        for file in &self.rewritten {
-            lines.push(format!("  {} ({})", file.path, count(file.links, "link")));
-            for line in file.lines.iter().filter(|_| shows) {
-                lines.push(format!("    {}: - {}", line.line, line.before));
-                lines.push(format!("    {}: + {}", line.line, line.after));
-            }
-        }
-        if self.files > self.rewritten.len() {
-            lines.push(format!("  [{} more]", self.files - self.rewritten.len()));
-        }
-        if self.total_not_rewritten > 0 {
-            let what = if self.total_not_rewritten == 1 { "this" } else { "these" };
-            lines.push(format!("[{what} could not be rewritten: {}]", self.total_not_rewritten));
-        }
-        for left in &self.not_rewritten {
-            let line = left.line.map_or(String::new(), |line| format!(":{line}"));
-            let link =
-                if left.link.is_empty() { String::new() } else { format!(" `{}`", left.link) };
-            lines.push(format!("  {}{line}{link}: {}", left.path, left.reason));
-        }
-        if self.unknown_files > 0 {
-            let files = count(self.unknown_files, "file");
-            lines.push(format!("[the links of {files} are not, or not all, known]"));
-        }
-        lines
-    }
-}
-
-/// A line of a base that names a file.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct BaseLine {
-    /// The base.
-    pub path: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// Its text.
-    pub text: String,
-}
-
-/// Lines of bases that name what moves, the first 20: bases are reported, never edited.
-pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]) -> Vec<BaseLine> {
-    let change = names(context, changes);
-    let mut moved: Vec<&VaultPath> = change.moved().keys().collect();
-    moved.sort();
-    let wanted: Vec<&VaultPath> = std::iter::once(from)
-        .chain(moved.into_iter().filter(|path| *path != from))
-        .take(MAX_NAMES)
-        .collect();
-    let bases: Vec<VaultPath> = {
-        let catalogue = context.vault.catalogue();
-        let root = VaultPath::root();
-        let bases = catalogue.within(&root).filter(|entry| {
-            let extension = entry.path().extension();
-            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
-        });
-        bases.take(200).map(|entry| entry.path().to_path()).collect()
-    };
-    let mut found: Vec<BaseLine> = Vec::new();
-    for file in bases {
-        let Ok(content) = context.vault.read(&file) else { continue };
-        let Ok(text) = Text::decode(&content.bytes, file.name()) else { continue };
-        let path = change.after(&file).unwrap_or(&file).as_str();
-        let mentions = wanted.iter().flat_map(|name| base::mentions(text.body(), name.as_str()));
-        for mention in mentions {
-            let known =
-                found.iter().any(|line| (line.path.as_str(), line.line) == (path, mention.line));
-            if !known && found.len() < MAX_NAMED {
-                let text = mention.text.chars().take(200).collect();
-                found.push(BaseLine { path: path.to_owned(), line: mention.line, text });
-            }
-        }
-    }
-    found
 }

@@ -7,8 +7,9 @@ use super::list_files::parse_glob;
 use super::registry::cancelled;
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::index::search::{FileMatches, Mode, Query, Results};
+use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
+use crate::note::spelling;
 use crate::vault::Want;
 
 pub(super) struct SearchFiles;
@@ -16,6 +17,9 @@ pub(super) struct SearchFiles;
 const MAX_FILES: usize = 1_000;
 const MAX_MATCHES: usize = 500;
 const MAX_CONTEXT: usize = 20;
+
+/// Milliseconds spent to find out how else the text may be written.
+const HINT_MILLISECONDS: u64 = 500;
 
 /// Bytes of excerpts in one answer.
 const MAX_TEXT: usize = 200 << 10;
@@ -95,6 +99,9 @@ pub struct Output {
     skipped: Vec<Skipped>,
     /// Whether the time was over before the end.
     timed_out: bool,
+    /// Where nothing was found: a pattern that finds the same text written with other quotes or dashes, or
+    /// with accents as characters of their own. None where there is no such text.
+    written_otherwise: Option<String>,
 }
 
 /// One file with matches.
@@ -150,7 +157,12 @@ impl Tool for SearchFiles {
         if context.cancel.is_cancelled() {
             return Err(cancelled());
         }
-        let (text, whole) = text(&input, &results);
+        let (mut text, whole) = text(&input, &results);
+        let written_otherwise = written_otherwise(context, &query, &results);
+        if let Some(pattern) = &written_otherwise {
+            let alike = "other quotes, dashes or forms of accented letters";
+            text.push_str(&format!("\n[there is text with {alike}; search for `{pattern}`]"));
+        }
         let mut files = results.files;
         files.truncate(whole);
         let data = Output {
@@ -165,9 +177,29 @@ impl Tool for SearchFiles {
                 .map(|(path, reason)| Skipped { path: path.as_str().to_owned(), reason })
                 .collect(),
             timed_out: results.timed_out,
+            written_otherwise,
         };
         Ok(Answer { text, data })
     }
+}
+
+/// A pattern that finds what was not found for the way it is written. `rg` would find nothing either, so
+/// it is only told.
+fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Option<String> {
+    if !results.files.is_empty() || results.timed_out {
+        return None;
+    }
+    let query = Query {
+        pattern: spelling::forgiving(&query.pattern)?,
+        mode: Mode::FilesWithMatches,
+        max_files: 1,
+        ..query.clone()
+    };
+    let most = context.settings.search.deadline_milliseconds.min(HINT_MILLISECONDS);
+    let settings = Settings { deadline_milliseconds: most, ..context.settings.search.clone() };
+    let (vault, cancel) = (&context.vault, &context.cancel);
+    let found = context.index.text.search(vault, &query, &settings, cancel).ok()?;
+    (!found.files.is_empty()).then_some(query.pattern)
 }
 
 fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {

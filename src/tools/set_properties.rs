@@ -8,12 +8,15 @@ use super::text_file::{self, TextFile, fits};
 use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
-use crate::note::diff;
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
+use crate::note::{diff, markdown};
 use crate::vault::Before;
 
 /// Properties changed in one call.
 const MAX_CHANGES: usize = 100;
+
+/// Properties named for whoever named one that is not there.
+const MAX_NAMED: usize = 20;
 
 pub(super) struct SetProperties;
 
@@ -112,7 +115,7 @@ impl Tool for SetProperties {
             data.revision = saved.revision.to_string();
             data.change_set = Some(applied.change_set.0);
         }
-        Ok(Answer { text: words(&data), data })
+        Ok(Answer { text: words(&data, &input.remove, text.body()), data })
     }
 }
 
@@ -154,18 +157,48 @@ fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
     ToolError::new(ErrorCode::InvalidInput, message, error.hint())
 }
 
-fn words(data: &Output) -> String {
+/// What was done to a note whose text was `body`, of which `remove` was to be removed.
+fn words(data: &Output, remove: &[String], body: &str) -> String {
     let list = |names: &[String]| names.join("`, `");
+    let key = crate::note::fold::fold_key;
+    let was_asked = |name: &String| remove.iter().any(|asked| key(asked.trim()) == key(name));
+    let (absent, same): (Vec<String>, Vec<String>) =
+        data.unchanged.iter().cloned().partition(was_asked);
     if data.change_set.is_none() {
-        return format!("nothing to change in `{}`: it has these properties so already", data.path);
+        let mut why = Vec::new();
+        if !same.is_empty() {
+            why.push(format!("it has `{}` so already", list(&same)));
+        }
+        if !absent.is_empty() {
+            why.push(format!("it has no property `{}` to remove", list(&absent)));
+            why.push(present(body));
+        }
+        return format!("nothing to change in `{}`: {}", data.path, why.join("; "));
     }
     let mut done = Vec::new();
-    for (what, names) in
-        [("set", &data.set), ("removed", &data.removed), ("unchanged", &data.unchanged)]
-    {
+    for (what, names) in [
+        ("set", &data.set),
+        ("removed", &data.removed),
+        ("unchanged", &same),
+        ("not there to be removed:", &absent),
+    ] {
         if !names.is_empty() {
             done.push(format!("{what} `{}`", list(names)));
         }
     }
     format!("`{}`: {}; revision {}\n{}", data.path, done.join(", "), data.revision, data.diff)
+}
+
+/// The properties that a note has, for whoever named one that it has not.
+fn present(body: &str) -> String {
+    let frontmatter = markdown::read(body).frontmatter;
+    let properties = frontmatter.and_then(|found| found.properties.ok()).unwrap_or_default();
+    let names: Vec<&str> = properties.iter().map(|property| property.name.as_str()).collect();
+    match names.len() {
+        0 => "it has none".to_owned(),
+        all if all > MAX_NAMED => {
+            format!("it has `{}` and {} more", names[..MAX_NAMED].join("`, `"), all - MAX_NAMED)
+        }
+        _ => format!("it has `{}`", names.join("`, `")),
+    }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::relink::ReadOnly;
 use super::text_file::{self, extension_remark, parse_revision};
 use super::{Answer, Context, Tier, Tool, ToolError, long_line, relink};
 use crate::journal::{Change, Outcome};
@@ -100,6 +101,7 @@ impl Tool for WriteFile {
             context,
             format!("write `{path}`"),
             vec![Change::Write { path: path.clone(), content, before }],
+            ReadOnly::Refuse,
         )?;
         let [Outcome::Written(saved), ..] = &applied.outcomes[..] else {
             unreachable!("the outcome of a write is that it was written")

@@ -13,7 +13,7 @@
 //!   caller had read, and what else is found in the way goes to the recovery folder.
 //!
 //! In reading order: [`dir`] (handles), [`glance`], [`protect`], `real` (links), [`catalogue`], `scan`,
-//! `resolve`, `looks`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `trash`, [`abilities`], [`plugin`].
+//! `resolve`, `looks`, `suggest`, `conflicts`, [`obsidian`], `watch`, `absorb`, `remembered`, `save`, `rights`, `turned`, `trash`, [`abilities`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
@@ -34,10 +34,12 @@ mod remembered;
 mod renames;
 mod resolve;
 mod revision;
+mod rights;
 mod save;
 mod scan;
 mod suggest;
 mod trash;
+mod turned;
 mod twins;
 mod view;
 mod watch;
@@ -63,6 +65,7 @@ pub use resolve::{Found, Place, Want};
 pub use revision::{NoRevision, Revision};
 pub use save::{Before, OldText, Saved, Staged, Writer, temp_name};
 pub use trash::{InTrash, Keeping, TRASH_FOLDER, Trashed, make_system_trash, system_trash};
+pub use turned::TurnedLink;
 pub use view::{Seen, View};
 pub use watch::Watching;
 

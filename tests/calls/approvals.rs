@@ -173,3 +173,20 @@ fn what_was_asked_when_the_steward_ended_is_refused_at_the_next_start() {
     assert!(vault.exists("Old/a.md"));
     next.end();
 }
+
+#[test]
+fn a_word_in_a_large_note_is_no_large_change() {
+    let vault = vault(&[("long.md", &"a line of a long note\n".repeat(1_000))]);
+    let settings = Settings { bulk_bytes: 1_000, ..Settings::default() };
+    let calls = calls(&vault, settings);
+    let call = |arguments: Value| {
+        let request = request(Scope::Client, "edit_file", arguments);
+        calls.call(request, &Cancel::default())
+    };
+    let lines = |content: &str| json!({"path": "long", "replace_lines": {"start": 500, "end": 500}, "content": content});
+    assert!(matches!(call(lines("another line")), Outcome::Answered(Ok(_))));
+    assert!(vault.content("long.md").contains("another line\n"));
+    let question = asked(&calls, "edit_file", lines(&"new ".repeat(300)));
+    let text = &question.reasons()[0];
+    assert!(text.starts_with("it changes 1") && text.ends_with("bytes at once"), "{text}");
+}

@@ -283,7 +283,9 @@ fn a_patch_applies_whole_or_not_at_all() {
     assert_eq!(vault.content("new/d.md"), "n\nm\n");
     assert!(!vault.exists("c.md") && vault.exists(".trash/c.md"));
     let again = "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1 @@\n+x\n";
-    vault.err("apply_patch", json!({ "patch": again }), AlreadyExists);
+    let error = vault.err("apply_patch", json!({ "patch": again }), AlreadyExists);
+    let hint = error.hint.expect("a hint");
+    assert!(hint.contains("--- a/") && hint.contains("write_file"), "{hint}");
     let twice = "--- a/b.md\n+++ b/b.md\n@@ -1 +1 @@\n-x\n+1\n--- a/B.md\n+++ b/B.md\n@@ -2 +2 @@\n-y\n+2\n";
     vault.err("apply_patch", json!({ "patch": twice }), PatchFailed);
     for nonsense in ["", "hello", "--- a/a.md\n+++ b/a.md\n"] {

@@ -154,3 +154,78 @@ fn a_tree_of_long_paths_is_cut_to_what_a_message_holds() {
     assert!(tree.to_string().len() < 500_000);
     assert!(tree["omitted"].as_u64().expect("a number") > 1_000);
 }
+
+/// All entries of a list in answers that each go on where the one before ended.
+fn in_parts(vault: &TestVault, tool: &str, arguments: &Value, list: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    loop {
+        let mut arguments = arguments.clone();
+        arguments["first_result"] = json!(all.len() + 1);
+        let answer = vault.ok(tool, arguments.clone());
+        let part = answer[list].as_array().expect("a list");
+        all.extend(part.iter().cloned());
+        let text = vault.text(tool, arguments);
+        let goes_on = format!("first_result: {}", all.len() + 1);
+        if !text.contains(&goes_on) {
+            assert!(!text.contains("first_result"), "{text}");
+            return all;
+        }
+        assert!(!part.is_empty(), "{tool}: {text}");
+    }
+}
+
+#[test]
+fn every_list_can_be_gone_on_with() {
+    let names: Vec<String> = (0..25).map(|n| format!("{n:02}.md")).collect();
+    let files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "[[nowhere]] [[a]] #tag")).collect();
+    let vault = vault(&files);
+    for sort_by in ["modified", "name", "size"] {
+        let listing = json!({ "max_results": 10, "sort_by": sort_by });
+        let all = vault.ok("list_files", json!({ "sort_by": sort_by }))["entries"].take();
+        assert_eq!(json!(in_parts(&vault, "list_files", &listing, "entries")), all, "{sort_by}");
+    }
+    for kind in ["unresolved", "orphans", "dead_ends"] {
+        let all = vault.ok("list_links", json!({ "kind": kind }))["entries"].take();
+        let asked = json!({ "kind": kind, "max_results": 10 });
+        assert_eq!(json!(in_parts(&vault, "list_links", &asked, "entries")), all, "{kind}");
+    }
+    let past = vault.text("list_files", json!({ "first_result": 26 }));
+    assert_eq!(past, "[there are only 25]");
+    let nothing = vault.text("list_files", json!({ "pattern": "x*" }));
+    assert!(nothing.starts_with("nothing in"), "{nothing}");
+    for name in &names {
+        vault.ok("delete", json!({ "path": name }));
+    }
+    let all = vault.ok("list_trash", json!({}))["items"].take();
+    assert_eq!(all.as_array().map(Vec::len), Some(25));
+    assert_eq!(json!(in_parts(&vault, "list_trash", &json!({ "limit": 10 }), "items")), all);
+}
+
+#[test]
+fn links_and_tags_beyond_the_first_answer_can_be_had() {
+    let many: String = (0..1_203).map(|n| format!("#tag{n:04} [[to {n}]]\n")).collect();
+    let sources: Vec<String> = (0..120).map(|n| format!("s{n:03}.md")).collect();
+    let mut files: Vec<(&str, &str)> =
+        sources.iter().map(|name| (name.as_str(), "[[many]]")).collect();
+    files.push(("many.md", &many));
+    let vault = vault(&files);
+    assert_eq!(in_parts(&vault, "list_tags", &json!({}), "tags").len(), 1_203);
+    let of_note = json!({ "path": "many" });
+    let links = in_parts(&vault, "get_links", &of_note, "outgoing");
+    assert_eq!(links.len(), 1_203);
+    assert_eq!(links[1_000]["link"], "to 1000");
+    let second = vault.ok("get_links", json!({ "path": "many", "first_result": 101 }));
+    assert_eq!(second["backlinks"].as_array().map(Vec::len), Some(20));
+    assert_eq!(second["backlinks"][0]["path"], "s100.md");
+}
+
+#[test]
+fn a_limit_beyond_the_greatest_is_told() {
+    let vault = vault(&[("a.md", "x")]);
+    vault.ok("write_file", json!({ "path": "b.md", "content": "x" }));
+    let text = vault.text("list_changes", json!({ "limit": 500 }));
+    assert!(text.ends_with("[limit is 200 at most, not 500]"), "{text}");
+    assert!(!vault.text("list_changes", json!({ "limit": 200 })).contains("at most"));
+    assert!(vault.text("list_trash", json!({ "limit": 2_000 })).contains("limit is 1000 at most"));
+}

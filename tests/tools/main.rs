@@ -17,6 +17,7 @@ mod links;
 mod listing;
 mod long_history;
 mod meanwhile;
+mod move_limits;
 mod moving;
 mod odd;
 mod paths;

@@ -139,3 +139,22 @@ fn what_cannot_be_changed_is_left_and_said() {
     vault.put("n.md", "text");
     assert_eq!(vault.snapshot(), before);
 }
+
+#[test]
+fn who_removes_what_is_not_there_is_told_what_is() {
+    let vault = vault(&[("n.md", "---\na: 1\nDue: x\n---\n"), ("plain.md", "text")]);
+    let remove = |path: &str, names: Value| {
+        vault.text("set_properties", json!({"path": path, "remove": names, "set": {}}))
+    };
+    assert_eq!(
+        remove("n", json!(["nope"])),
+        "nothing to change in `n.md`: it has no property `nope` to remove; it has `a`, `Due`"
+    );
+    assert!(
+        remove("plain", json!(["x"])).ends_with("it has no property `x` to remove; it has none")
+    );
+    let both = remove("n", json!(["nope", "due"]));
+    assert!(both.contains("removed `Due`, not there to be removed: `nope`"), "{both}");
+    let same = vault.text("set_properties", json!({"path": "n", "set": {"A": 1}}));
+    assert_eq!(same, "nothing to change in `n.md`: it has `a` so already");
+}

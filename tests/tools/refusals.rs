@@ -80,7 +80,7 @@ fn no_room_for_another_file_changes_nothing() {
 
 /// Takes the right to change something away, from root too, and gives it back in the end.
 #[cfg(target_os = "linux")]
-struct Locked<'a> {
+pub struct Locked<'a> {
     place: &'a Path,
     mode: u32,
     by_attribute: bool,
@@ -88,7 +88,7 @@ struct Locked<'a> {
 
 #[cfg(target_os = "linux")]
 impl<'a> Locked<'a> {
-    fn new(test: &str, place: &'a Path) -> Option<Self> {
+    pub fn new(test: &str, place: &'a Path) -> Option<Self> {
         use std::os::unix::fs::PermissionsExt;
         let mode = fs::metadata(place).expect("there").permissions().mode();
         fs::set_permissions(place, fs::Permissions::from_mode(mode & !0o222)).expect("set");

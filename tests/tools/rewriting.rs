@@ -274,13 +274,17 @@ fn what_cannot_be_edited_is_told() {
     let vault = TestVault::new(&[("o.md", ""), ("q.base", "filters:\n  - link(\"o\")\n")], |at| {
         let wide: Vec<u8> = "\u{feff}[[o]]".encode_utf16().flat_map(u16::to_le_bytes).collect();
         std::fs::write(at.join("wide.md"), wide).expect("written");
-        std::fs::write(at.join("broken.canvas"), "{").expect("written");
+        let broken = r#"{"nodes":[{"type":"file","file":"o.md"}"#;
+        std::fs::write(at.join("broken.canvas"), broken).expect("written");
+        std::fs::write(at.join("other.canvas"), r#"{"file":"other o.md""#).expect("written");
     });
     let moved = vault.ok("move", json!({"source": "o", "destination": "n.md"}));
     let left = &moved["links"]["not_rewritten"][0];
     assert_eq!(left["path"], "wide.md");
     assert!(left["reason"].as_str().is_some_and(|why| why.contains("UTF-16")), "{moved}");
     assert_eq!(moved["links"]["unknown_files"], 1);
+    let unknown = &moved["links"]["unknown"][0];
+    assert_eq!((&unknown["path"], &unknown["link"]), (&json!("broken.canvas"), &json!("o.md")));
     let line = &moved["base_lines"][0];
     assert_eq!((&line["path"], &line["line"]), (&json!("q.base"), &json!(2)));
     assert_eq!(vault.content("q.base"), "filters:\n  - link(\"o\")\n");

@@ -429,3 +429,37 @@ fn glob_bombs_fizzle_in_every_tool() {
     }
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
+
+#[test]
+fn what_is_written_otherwise_is_hinted_at() {
+    let vault = vault(&[
+        ("a.md", "Ann\u{2019}s plan \u{2013} the Cafe\u{301}\n"),
+        ("b.md", "“so” it is in Zürich\n"),
+    ]);
+    let hint = |pattern: &str| {
+        let asked = json!({ "pattern": pattern });
+        let found = vault.ok("search_files", asked.clone());
+        assert_eq!(found["files"], json!([]), "{pattern}");
+        let text = vault.text("search_files", asked);
+        let hint = found["written_otherwise"].as_str().map(str::to_owned);
+        assert_eq!(text.contains("search for `"), hint.is_some(), "{text}");
+        hint
+    };
+    for (pattern, path) in [
+        ("Ann's plan", "a.md"),
+        ("plan - the", "a.md"),
+        ("Caf\u{e9}", "a.md"),
+        ("\"so\"", "b.md"),
+        ("Zu\u{308}rich", "b.md"),
+    ] {
+        let forgiving = hint(pattern).unwrap_or_else(|| panic!("no hint for {pattern}"));
+        let found = vault.ok("search_files", json!({ "pattern": forgiving }));
+        assert_eq!(found["files"][0]["path"], path, "{forgiving}");
+    }
+    for pattern in ["Bob's plan", "Ann[']s", "nothing at all", "plan \\- the"] {
+        assert_eq!(hint(pattern), None, "{pattern}");
+    }
+    // Where something is found nothing else is looked for.
+    let found = vault.ok("search_files", json!({ "pattern": "Zürich" }));
+    assert_eq!(found["written_otherwise"], json!(null));
+}

@@ -15,7 +15,7 @@
 //!
 //! In reading order: this page, [`resolver`], [`record`], `graph`, `fresh` (what to read again),
 //! `answers`, `parts`; then how links survive a change of names: [`names`], `form`,
-//! [`rewrite`].
+//! [`rewrite`], `unknown`.
 
 mod answers;
 mod form;
@@ -26,6 +26,7 @@ mod parts;
 pub mod record;
 pub mod resolver;
 pub mod rewrite;
+mod unknown;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -34,6 +35,7 @@ pub use graph::Summary;
 pub use parts::MissingPart;
 pub use record::{Form, Gap, Kept, KeptTag};
 pub use resolver::Resolution;
+pub use unknown::Unknown;
 
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};

@@ -17,7 +17,7 @@ use super::graph::last;
 use super::names::{After, Files, NameChange};
 use super::record::{Kept, is_canvas};
 use super::resolver::{lower, resolve_among};
-use super::{Links, form};
+use super::{Gap, Links, Unknown, form};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub rewrites: Vec<Rewrite>,
     /// Links that cannot be made to lead where they led.
     pub stuck: Vec<Stuck>,
+    /// Files whose links are not known and may have to be rewritten.
+    pub unknown: Vec<Unknown>,
 }
 
 /// A file with new links.
@@ -160,7 +162,13 @@ impl Links {
     ) -> Plan {
         let mut plan = Plan::default();
         let vault = &self.0.vault;
-        for path in self.affected(change) {
+        // Of a note with more links than are kept all are rewritten, once it is known that one has to be.
+        let (more, unknown): (Vec<Unknown>, _) =
+            self.unknown(change).into_iter().partition(|one| one.gap == Gap::TooMany);
+        plan.unknown = unknown;
+        let more = more.into_iter().map(|one| one.path);
+        let affected: BTreeSet<VaultPath> = self.affected(change).into_iter().chain(more).collect();
+        for path in affected {
             let text = match written(&path) {
                 Some(bytes) => Ok((bytes, None, Some(self.known_paths(&path)))),
                 None => vault.read(&path).map(|c| (c.bytes, Some(c.revision), None)),

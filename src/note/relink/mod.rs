@@ -142,11 +142,13 @@ fn holds(
     }
     let new = replaced(text, &all);
     let found = markdown::read(&new).links;
-    let edited = |number: usize| edits.iter().any(|(at, _)| *at == number);
+    // Both are in the order of the text: a note may have a hundred thousand links.
+    let mut edited = edits.iter().map(|(number, _)| *number).peekable();
     found.len() == links.len()
         && links.iter().zip(&found).enumerate().all(|(number, (old, now))| {
+            let is_edited = edited.next_if_eq(&number).is_some();
             let path = match &wanted[number] {
-                Some(path) if edited(number) => path.as_str().into(),
+                Some(path) if is_edited => path.as_str().into(),
                 _ => old.linkpath(text),
             };
             old.kind == now.kind

@@ -46,3 +46,12 @@ fn what_cannot_be_said_is_left_and_told() {
         assert_eq!(turned(text, "a", new), (text.to_owned(), stuck), "{text}");
     }
 }
+
+/// Quadratic cost would make this take minutes.
+#[test]
+fn cost_is_linear_in_the_links() {
+    let text = "[[a]] [[b]]\n".repeat(100_000);
+    let (turned, stuck) = turned(&text, "a", "c");
+    assert_eq!(stuck, []);
+    assert_eq!(turned, text.replace('a', "c"));
+}

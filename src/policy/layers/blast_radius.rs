@@ -71,9 +71,9 @@ impl Layer for BlastRadius {
         if self.files > 0 && files > self.files {
             return ask(format!("it changes {files} files at once"));
         }
-        let bytes: u64 = effects.iter().filter(counts).map(|one| one.bytes).sum();
+        let bytes: u64 = effects.iter().filter(counts).map(|one| one.changed).sum();
         if self.bytes > 0 && bytes > self.bytes {
-            return ask(format!("it writes {bytes} bytes at once"));
+            return ask(format!("it changes {bytes} bytes at once"));
         }
         let all: u64 = effects.iter().map(|one| one.bytes).sum();
         let before = call.turn.and_then(|turn| Some(self.turns().get(turn)?.bytes));

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, Access, AtFlags, Dir, Mode, OFlags, RenameFlags};
 
 use super::{FileId, Kind, Listed, Meta, Name, not_regular};
 use crate::chaos;
@@ -212,6 +212,18 @@ impl Folder {
     pub fn open_for_update(&self, name: Name) -> io::Result<(File, Meta)> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         regular(fs::openat(&self.0, name.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?)
+    }
+
+    /// Whether the file `name` may be written to, in the system's word; it is not opened, so that nobody
+    /// is told of a write.
+    pub fn may_write(&self, name: Name) -> io::Result<()> {
+        Ok(fs::accessat(&self.0, name.as_str(), Access::WRITE_OK, AtFlags::EACCESS)?)
+    }
+
+    /// Whether names may come to this folder and go, in the system's word.
+    pub fn may_change(&self) -> io::Result<()> {
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        Ok(fs::accessat(&self.0, ".", wanted, AtFlags::EACCESS)?)
     }
 
     /// Makes a folder; an existing name is an error.

@@ -1,0 +1,143 @@
+//! Files whose links are not known, when names change: which of them could be concerned.
+//!
+//! They are looked through for what could be a link, and each of those is resolved twice like the links
+//! that are known. What is in code looks like a link here, so the answer is that there may be one.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use super::Links;
+use super::answers::file_at;
+use super::graph::last;
+use super::names::{After, Files, NameChange};
+use super::record::{Gap, is_canvas};
+use super::resolver::{lower, resolve_among};
+use crate::note::path::{PathRef, VaultPath};
+use crate::note::raw_links;
+use crate::vault::Vault;
+
+/// Bytes of a file that are looked through at once.
+const AT_ONCE: usize = 1 << 20;
+
+/// Bytes of one file that are looked through; of a larger one it is not known.
+const MOST: u64 = 1 << 30;
+
+/// Different linkpaths of one file that are looked at; with more it is not known.
+const MOST_PATHS: usize = 100_000;
+
+/// A file that may hold a link that a change of names turns, and is not rewritten for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The file, by its path before the change.
+    pub path: VaultPath,
+    /// What may be such a link; empty where the file could not be looked through.
+    pub link: String,
+    /// Why its links are not known.
+    pub gap: Gap,
+}
+
+/// What could be a link.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Candidate {
+    path: String,
+    /// Whether it would be the whole path of a canvas's file.
+    is_file: bool,
+}
+
+impl Links {
+    /// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
+    /// after `change`; by path.
+    pub(super) fn unknown(&self, change: &NameChange) -> Vec<Unknown> {
+        let gaps = self.gaps();
+        if gaps.is_empty() {
+            return Vec::new();
+        }
+        let names: HashSet<&str> = change.names().iter().map(String::as_str).collect();
+        // Most names are of another length: a quick look, since there may be a million links.
+        let lengths: HashSet<usize> = names.iter().map(|name| name.len()).collect();
+        let is_named = |name: &str| {
+            (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
+        };
+        let vault = &self.0.vault;
+        let looked: Vec<_> = gaps
+            .into_par_iter()
+            .filter_map(|(path, gap)| {
+                let moves = change.after(&path)? != &path;
+                let named = |link: &str| moves || is_named(last(link));
+                let found = candidates(vault, &path, &named);
+                Some((path, gap, found))
+            })
+            .collect();
+        let catalogue = vault.catalogue();
+        let after = After { catalogue: &catalogue, change };
+        let turned = |source: &VaultPath, link: &Candidate| {
+            let target = |files: &dyn Files, source| match link.is_file {
+                true => file_at(files, &link.path).map(PathRef::to_path),
+                false => resolve_among(files, source, &link.path).target,
+            };
+            let wanted = target(&*catalogue, source).and_then(|old| change.after(&old).cloned());
+            let source = change.after(source).unwrap_or(source);
+            wanted.is_some() && target(&after, source) != wanted
+        };
+        let may_hold = |(path, gap, found): (VaultPath, Gap, Option<Vec<Candidate>>)| {
+            let link = match found {
+                None => String::new(),
+                Some(found) => found.into_iter().find(|link| turned(&path, link))?.path,
+            };
+            Some(Unknown { path, link, gap })
+        };
+        looked.into_iter().filter_map(may_hold).collect()
+    }
+}
+
+/// What could be a link of the file and is wanted, each once; `None` where it could not be looked
+/// through.
+fn candidates(
+    vault: &Vault,
+    path: &VaultPath,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Option<Vec<Candidate>> {
+    let (file, meta) = vault.open_file(path).ok()?;
+    if meta.size > MOST {
+        return None;
+    }
+    let mut file = file.take(MOST);
+    let (mut piece, mut begun) = (Vec::with_capacity(AT_ONCE + raw_links::MAX_BYTES), 0);
+    let mut found = HashSet::new();
+    loop {
+        let room = (AT_ONCE + raw_links::MAX_BYTES - piece.len()) as u64;
+        let read = file.by_ref().take(room).read_to_end(&mut piece).ok()?;
+        // What begins in the last bytes may go on in the next piece, where it is looked at whole.
+        let end =
+            if read == 0 { piece.len() } else { piece.len().saturating_sub(raw_links::MAX_BYTES) };
+        let mut take = |link: Cow<'_, str>, is_file| {
+            if wanted(&link) {
+                found.insert(Candidate { path: link.into_owned(), is_file });
+            }
+            match found.len() > MOST_PATHS {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let mut looked = raw_links::each(&piece, end, |link| take(link, false));
+        if is_canvas(path) && looked.is_continue() {
+            looked = raw_links::each_string(&piece, end, |link| take(link, true));
+        }
+        if looked.is_break() {
+            return None;
+        }
+        if read == 0 {
+            break;
+        }
+        piece.drain(..end);
+        begun += end;
+    }
+    let mut found: Vec<Candidate> = found.into_iter().collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    tracing::debug!(%path, bytes = begun, found = found.len(), "looked through for links");
+    Some(found)
+}

@@ -1,0 +1,154 @@
+//! What a text could link to, without reading it as Markdown: for files that are too large, or no text,
+//! to be read. It finds every link and more, such as those in code.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use memchr::{memchr_iter, memmem};
+
+use super::link::{decode_destination, is_external};
+
+/// Bytes of the longest linkpath looked at. Whoever reads a file piece by piece reads as many beyond a
+/// piece.
+pub const MAX_BYTES: usize = 4 << 10;
+
+/// Tells the linkpath of everything in `text` that begins like a link before byte `end`, until it is told
+/// to stop.
+pub fn each(
+    text: &[u8],
+    end: usize,
+    mut tell: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    for at in memmem::find_iter(text, b"[[").take_while(|at| *at < end) {
+        let rest = piece(text, at + 2);
+        let stop = rest.iter().position(|byte| b"[]|#\n".contains(byte)).unwrap_or(rest.len());
+        // Of `\|` in a table the backslash is no part of the name.
+        let path = String::from_utf8_lossy(&rest[..stop]);
+        let path = path.trim().trim_end_matches('\\').trim_end();
+        if !path.is_empty() {
+            tell(Cow::Borrowed(path))?;
+        }
+    }
+    for at in memmem::find_iter(text, b"](").take_while(|at| *at < end) {
+        let path = String::from_utf8_lossy(destination(piece(text, at + 2)));
+        if !path.is_empty() && !is_external(&path) {
+            tell(decode_destination(&path).map_or(path, Cow::Owned))?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Tells every string of a JSON text that begins before byte `end`, and what stands between two of them,
+/// until it is told to stop.
+pub fn each_string(
+    text: &[u8],
+    end: usize,
+    mut tell: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    for at in memchr_iter(b'"', text).take_while(|at| *at < end) {
+        if at > 0 && text[at - 1] == b'\\' {
+            continue;
+        }
+        let rest = piece(text, at + 1);
+        let mut is_escaped = false;
+        let stop = rest.iter().position(|byte| {
+            let ends = *byte == b'"' && !is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            ends
+        });
+        let Some(stop) = stop else { continue };
+        let raw = String::from_utf8_lossy(&rest[..stop]);
+        match raw.contains('\\') {
+            false => tell(raw)?,
+            true => match serde_json::from_str(&format!("\"{raw}\"")) {
+                Ok(text) => tell(Cow::Owned(text))?,
+                Err(_) => continue,
+            },
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn piece(text: &[u8], start: usize) -> &[u8] {
+    &text[start..text.len().min(start + MAX_BYTES)]
+}
+
+/// A Markdown link's destination at the beginning of `rest`, without angle brackets and subpath.
+fn destination(rest: &[u8]) -> &[u8] {
+    let (rest, angle) = match rest.strip_prefix(b"<") {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    let mut depth = 0_usize;
+    let stop = rest.iter().enumerate().position(|(at, byte)| match byte {
+        b'\n' | b'#' => true,
+        // Where the next one begins; so nothing is looked at again and again.
+        b']' => rest.get(at + 1) == Some(&b'('),
+        b'>' => angle,
+        b' ' | b'\t' => !angle,
+        b'(' if !angle => {
+            depth += 1;
+            false
+        }
+        b')' if !angle => {
+            depth = depth.wrapping_sub(1);
+            depth == usize::MAX
+        }
+        _ => false,
+    });
+    &rest[..stop.unwrap_or(rest.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let _ = each(text.as_bytes(), text.len(), |path| {
+            found.push(path.into_owned());
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    #[test]
+    fn every_way_of_writing_a_link_is_found() {
+        for (text, expected) in [
+            ("[[a]] ![[b/c#d|e]] [[ f \\|g]]", vec!["a", "b/c", "f"]),
+            (
+                "[x](a%20b.md#c) ![x](<d e.md> 't') [x](f(g).md)",
+                vec!["a b.md", "d e.md", "f(g).md"],
+            ),
+            ("[x](https://a/b) [[#here]] [x](#here)", vec![]),
+            ("[[unfinished", vec!["unfinished"]),
+            ("`[[code]]`", vec!["code"]),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_are_told_unescaped() {
+        let text = r#"{"file":"a \"b\".md","x":"caf\u00e9"}"#;
+        let mut found = Vec::new();
+        let _ = each_string(text.as_bytes(), text.len(), |path| {
+            found.push(path.into_owned());
+            ControlFlow::Continue(())
+        });
+        for wanted in ["file", "a \"b\".md", "café"] {
+            assert!(found.iter().any(|one| one == wanted), "{wanted}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_begins_later_is_left_to_the_next_piece() {
+        let text = b"[[a]] [[b]]";
+        let mut found = 0;
+        let _ = each(text, 6, |_| {
+            found += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(found, 1);
+    }
+}

@@ -1,0 +1,53 @@
+//! Long lists in parts: `first_result` says with which entry an answer begins, and the answer how to go on.
+
+/// The first entry, where nothing else is asked for.
+pub(super) fn first() -> usize {
+    1
+}
+
+/// How many entries come before the first one that is asked for.
+pub(super) fn skipped(first_result: usize) -> usize {
+    first_result.saturating_sub(1)
+}
+
+/// What an answer that shows `shown` of `total` entries, those after the first `skipped`, says at its
+/// end; `narrow` is what else can be done to see the rest.
+pub(super) fn summary(skipped: usize, shown: usize, total: usize, narrow: &str) -> String {
+    let to = skipped.saturating_add(shown);
+    let part = match skipped {
+        0 => shown.to_string(),
+        _ => format!("{} to {to}", skipped.saturating_add(1)),
+    };
+    match (shown, to < total) {
+        (0, false) if total > 0 => format!("[there are only {total}]"),
+        (_, true) => format!("[{part} of {total}; go on with first_result: {}, {narrow}]", to + 1),
+        _ if skipped > 0 => format!("[{part} of {total}]"),
+        _ => format!("[{total} in all]"),
+    }
+}
+
+/// A limit that is kept within its bounds, and what to say where more was asked for.
+pub(super) fn bounded(limit: usize, most: usize) -> (usize, Option<String>) {
+    let said = format!("[limit is {most} at most, not {limit}]");
+    (limit.clamp(1, most), (limit > most).then_some(said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn it_says_how_to_go_on() {
+        for ((skipped, shown, total), expected) in [
+            ((0, 0, 0), "[0 in all]"),
+            ((0, 3, 3), "[3 in all]"),
+            ((0, 2, 3), "[2 of 3; go on with first_result: 3, or not]"),
+            ((2, 2, 9), "[3 to 4 of 9; go on with first_result: 5, or not]"),
+            ((8, 1, 9), "[9 to 9 of 9]"),
+            ((9, 0, 9), "[there are only 9]"),
+            ((usize::MAX, 0, 9), "[there are only 9]"),
+        ] {
+            assert_eq!(summary(skipped, shown, total, "or not"), expected);
+        }
+    }
+}

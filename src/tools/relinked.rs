@@ -1,0 +1,164 @@
+//! What became of links when names changed, as an answer says it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Context;
+use super::text_file::count;
+use crate::index::links::names::NameChange;
+use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
+use crate::index::links::{Gap, Unknown};
+use crate::note::path::VaultPath;
+
+/// Files and links named in an answer.
+const MAX_NAMED: usize = 20;
+
+/// What became of the links of other files.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Relinked {
+    /// Links rewritten so that they lead where they led.
+    pub links: usize,
+    /// Files they stand in.
+    pub files: usize,
+    /// The first 20 of these files.
+    pub rewritten: Vec<RelinkedFile>,
+    /// Links that now lead elsewhere and could not be rewritten; the first 20.
+    pub not_rewritten: Vec<LeftLink>,
+    /// How many of those there are.
+    pub total_not_rewritten: usize,
+    /// Files that may hold links which now lead elsewhere, and whose links are not known.
+    pub unknown_files: usize,
+    /// The first 20 of them.
+    pub unknown: Vec<LeftLink>,
+}
+
+/// A file whose links were rewritten.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RelinkedFile {
+    /// Its path, afterwards.
+    pub path: String,
+    /// How many of its links.
+    pub links: usize,
+    /// The first changed lines.
+    pub lines: Vec<RelinkedLine>,
+}
+
+/// A line with rewritten links.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RelinkedLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its text before, cut where it is long.
+    pub before: String,
+    /// Its text afterwards.
+    pub after: String,
+}
+
+/// A link that could not be rewritten.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeftLink {
+    /// The file it stands in.
+    pub path: String,
+    /// Its line, from 1, in a canvas the node's number, from 0; none if the file cannot be edited, or is
+    /// not known.
+    pub line: Option<usize>,
+    /// What it names; empty if the file cannot be edited.
+    pub link: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a plan does and leaves.
+pub(super) fn tell(context: &Context, change: &NameChange, plan: &Plan) -> Relinked {
+    let now = |path: &VaultPath| change.after(path).unwrap_or(path).as_str().to_owned();
+    let file = |rewrite: &Rewrite| RelinkedFile {
+        path: now(&rewrite.path),
+        links: rewrite.links,
+        lines: rewrite
+            .lines
+            .iter()
+            .map(|line| RelinkedLine {
+                line: line.line,
+                before: line.before.clone(),
+                after: line.after.clone(),
+            })
+            .collect(),
+    };
+    let left = |stuck: &Stuck| LeftLink {
+        path: now(&stuck.path),
+        line: stuck.place,
+        link: stuck.link.clone(),
+        reason: stuck.reason.clone(),
+    };
+    let unknown = |unknown: &&Unknown| context.vault.view().shows(&unknown.path);
+    let unknown: Vec<&Unknown> = plan.unknown.iter().filter(unknown).collect();
+    let may_hold = |unknown: &&Unknown| LeftLink {
+        path: now(&unknown.path),
+        line: None,
+        link: unknown.link.clone(),
+        reason: why(unknown.gap).to_owned(),
+    };
+    Relinked {
+        links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),
+        files: plan.rewrites.len(),
+        rewritten: plan.rewrites.iter().take(MAX_NAMED).map(file).collect(),
+        not_rewritten: plan.stuck.iter().take(MAX_NAMED).map(left).collect(),
+        total_not_rewritten: plan.stuck.len(),
+        unknown_files: unknown.len(),
+        unknown: unknown.iter().take(MAX_NAMED).map(may_hold).collect(),
+    }
+}
+
+/// Why the links of a file are not known, as a sentence.
+fn why(gap: Gap) -> &'static str {
+    match gap {
+        Gap::TooLarge => "it is larger than what is read for links",
+        Gap::NotText => "it is no text",
+        Gap::NotCanvas => "it is no canvas that can be read",
+        Gap::Unreadable => "it cannot be read",
+        Gap::TooMany => "it has more links than are kept",
+    }
+}
+
+impl Relinked {
+    /// One line for each thing that a reader should know; `shows` says whether with changed lines.
+    pub fn text(&self, shows: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.links > 0 {
+            let verb = if shows { "would be rewritten" } else { "rewritten" };
+            let (links, files) = (count(self.links, "link"), count(self.files, "file"));
+            lines.push(format!("{links} in {files} {verb}:"));
+        }
+        for file in &self.rewritten {
+            lines.push(format!("  {} ({})", file.path, count(file.links, "link")));
+            for line in file.lines.iter().filter(|_| shows) {
+                lines.push(format!("    {}: - {}", line.line, line.before));
+                lines.push(format!("    {}: + {}", line.line, line.after));
+            }
+        }
+        if self.files > self.rewritten.len() {
+            lines.push(format!("  [{} more]", self.files - self.rewritten.len()));
+        }
+        if self.total_not_rewritten > 0 {
+            let what = if self.total_not_rewritten == 1 { "this" } else { "these" };
+            lines.push(format!("[{what} could not be rewritten: {}]", self.total_not_rewritten));
+        }
+        lines.extend(self.not_rewritten.iter().map(LeftLink::text));
+        if self.unknown_files > 0 {
+            let verb = if self.unknown_files == 1 { "names" } else { "name" };
+            let files = count(self.unknown_files, "file");
+            let may = "what moves, comes or goes, and cannot be searched for links";
+            lines.push(format!("[{files} perhaps {verb} {may}; look there yourself:]"));
+        }
+        lines.extend(self.unknown.iter().map(LeftLink::text));
+        lines
+    }
+}
+
+impl LeftLink {
+    fn text(&self) -> String {
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
+        let link = if self.link.is_empty() { String::new() } else { format!(" `{}`", self.link) };
+        format!("  {}{line}{link}: {}", self.path, self.reason)
+    }
+}
