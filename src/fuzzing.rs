@@ -16,7 +16,7 @@ use crate::note::markdown;
 use crate::note::patch::{self, Action, FilePatch};
 use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
 use crate::note::relink::{self, Asked, Goal};
-use crate::note::{base, canvas, diff, fold, names};
+use crate::note::{base, canvas, diff, fold, merge, names};
 use crate::smarthole::frames::{self, Incoming};
 use crate::smarthole::{Notification, Priority, name};
 
@@ -129,6 +129,40 @@ pub fn fuzz_patch(data: &[u8]) {
         let back = patch::apply(Some(new.as_bytes()), &again.reverse()).expect("and back");
         assert_eq!(back.bytes.as_deref(), Some(file.as_bytes()), "reversed, the old");
     }
+}
+
+/// Merges: a text, then what one and another have made of it. Whatever one side left alone is as the
+/// other has it, the order does not matter, and no line comes of nowhere.
+pub fn fuzz_merge(data: &[u8]) {
+    let [base, one, other] = fields::<3>(data);
+    let [base, one, other] = [base.as_bytes(), one.as_bytes(), other.as_bytes()];
+    for side in [one, other].iter().filter(|side| !side.contains(&0) && !base.contains(&0)) {
+        assert_eq!(merge::lines(base, base, side).as_deref(), Ok(*side), "only the other changed");
+        assert_eq!(merge::lines(base, side, base).as_deref(), Ok(*side), "only the one changed");
+        assert_eq!(merge::lines(base, side, side).as_deref(), Ok(*side), "both changed it alike");
+    }
+    assert_eq!(merge::without(base, one, base).as_deref(), Some(one), "nothing came since");
+    assert_eq!(merge::following(base, one, base).as_deref(), Some(one), "no link follows");
+    let _ = (merge::without(base, one, other), merge::following(base, one, other));
+    let merged = merge::lines(base, one, other);
+    assert_eq!(merged.as_deref().ok(), merge::lines(base, other, one).as_deref().ok());
+    let Ok(merged) = merged else { return };
+    let lines = |text| -> Vec<String> {
+        let text: &str = std::str::from_utf8(text).expect("what was joined is text");
+        text.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
+    };
+    let (merged, base, one, other) = (lines(&merged), lines(base), lines(one), lines(other));
+    assert!(merged.iter().all(|line| one.contains(line) || other.contains(line)), "no line is new");
+    // One that was there twice may have gone from either place.
+    let once = |line: &&String| base.iter().filter(|other| other == line).count() == 1;
+    let stays = |line: &&String| one.contains(*line) && other.contains(*line);
+    let mut stayed = base.iter().filter(once).filter(stays);
+    assert!(stayed.all(|line| merged.contains(line)), "what nobody took is there");
+    let new = |line: &&String| !base.contains(*line);
+    assert!(
+        one.iter().chain(&other).filter(new).all(|line| merged.contains(line)),
+        "so is what came"
+    );
 }
 
 /// Notes and canvases: every part found lies where it says, in order, on whole characters.

@@ -14,11 +14,12 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 11] = [
+const TARGETS: [(&str, Target); 12] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
     ("patch", fuzzing::fuzz_patch),
+    ("merge", fuzzing::fuzz_merge),
     ("message", fuzzing::fuzz_message),
     ("links", fuzzing::fuzz_links),
     ("relink", fuzzing::fuzz_relink),

@@ -262,7 +262,8 @@ pub struct LogArguments {
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
     pub id: Option<String>,
-    /// Also where a file has changed since; its newer text is kept in the journal
+    /// Also where a file has changed since in the same lines, or is gone; its newer text is kept in
+    /// the journal
     #[arg(long)]
     pub force: bool,
     /// Agree to what needs a person's agreement

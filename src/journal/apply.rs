@@ -133,6 +133,7 @@ impl Journal {
             return Err(failure(error, left));
         }
         finish(&writer, done);
+        self.note_renames(intent.operation);
         tracing::info!(
             %change_set,
             title = job.title,

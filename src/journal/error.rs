@@ -102,7 +102,7 @@ pub enum UndoError {
         notes: Vec<String>,
     },
     /// The file is not as the change left it.
-    #[error("`{path}` has changed since{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default())]
+    #[error("`{path}` has changed since{}{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default(), .clash.map(|line| format!(", in the same lines as that change: see line {line}")).unwrap_or_default())]
     Changed {
         /// The file.
         path: VaultPath,
@@ -110,6 +110,9 @@ pub enum UndoError {
         diff: String,
         /// The change set that changed it, if it was one.
         by: Option<ChangeSetId>,
+        /// Where both changed the same lines, or lines next to each other: a line of the file as it
+        /// is now, from 1. None where the texts cannot be compared, and for a file that would go.
+        clash: Option<usize>,
     },
     /// The thing is not where the change left it.
     #[error("`{path}` is no longer there{}", .now.as_ref().map(|now| format!("; it is now `{now}`")).unwrap_or_default())]
@@ -120,13 +123,15 @@ pub enum UndoError {
         now: Option<VaultPath>,
         /// The change that moved or deleted it since, if it was one.
         by: Option<ChangeId>,
+        /// Whether force would write its earlier text anew.
+        anew: bool,
     },
     /// Another thing is where it should go back to.
-    #[error("`{path}` cannot go back to `{taken}`: another one is there")]
+    #[error("`{path}` cannot {}: another one is there", back_to(.path, .taken))]
     Taken {
         /// What is to go back.
         path: VaultPath,
-        /// Where it was.
+        /// Where it was, or what is there under a name that differs in its case.
         taken: VaultPath,
     },
     /// Its text is no longer kept, or damaged.
@@ -151,6 +156,13 @@ pub enum UndoError {
     Journal(#[from] JournalError),
 }
 
+fn back_to(path: &VaultPath, taken: &VaultPath) -> String {
+    match path.fold_key() == taken.fold_key() {
+        true => format!("be written anew as `{taken}`"),
+        false => format!("go back to `{taken}`"),
+    }
+}
+
 /// `: one; two`, or nothing.
 fn list(notes: &[String]) -> String {
     let colon = if notes.is_empty() { "" } else { ": " };
@@ -170,6 +182,14 @@ impl From<VaultError> for UndoError {
 }
 
 impl UndoError {
+    /// Says of what is not there whether force would write it anew.
+    pub(super) fn with_anew(mut self, can: bool) -> Self {
+        if let Self::NotThere { anew, .. } = &mut self {
+            *anew = can;
+        }
+        self
+    }
+
     /// The stable word for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -190,10 +210,10 @@ impl UndoError {
         Some(match self {
             Self::AlreadyUndone { by, .. } => json!({ "by": by }),
             Self::Nothing { notes, .. } => json!({ "notes": notes }),
-            Self::Changed { path, diff, by } => {
-                json!({ "path": path.as_str(), "diff": diff, "by": by })
+            Self::Changed { path, diff, by, clash } => {
+                json!({ "path": path.as_str(), "diff": diff, "by": by, "line": clash })
             }
-            Self::NotThere { path, now, by } => json!({
+            Self::NotThere { path, now, by, .. } => json!({
                 "path": path.as_str(),
                 "now": now.as_ref().map(VaultPath::as_str),
                 "by": by.map(|by| by.to_string()),
@@ -218,7 +238,15 @@ impl UndoError {
                     .to_owned()
             }
             Self::Changed { by: Some(by), .. } => {
-                format!("undo {by} first, or use force: the newer text is kept and can be had back")
+                format!(
+                    "undo {by} first, or use force, which puts the whole file back as it was before \
+                     the change: the newer text is kept and can be had back"
+                )
+            }
+            Self::Changed { clash: Some(_), .. } => {
+                "both changed the same lines, so one has to give way: force puts the whole file back \
+                 as it was before the change; the newer text is kept and can be had back"
+                    .to_owned()
             }
             Self::Changed { .. } => {
                 "use force to undo all the same: the newer text is kept and can be had back"
@@ -227,6 +255,10 @@ impl UndoError {
             Self::NotThere { by: Some(by), .. } => {
                 format!("change {by} moved or deleted it; undo that first, or all of both")
             }
+            Self::NotThere { anew: true, path, .. } => format!(
+                "another program moved or removed it: put it back first, or use force, which writes \
+                 its text from before the change anew at `{path}`"
+            ),
             Self::NotThere { .. } => {
                 "it was moved or removed by another program; put it back first".to_owned()
             }

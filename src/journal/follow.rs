@@ -22,7 +22,8 @@ pub enum NameStep {
         /// Its new one.
         to: VaultPath,
     },
-    /// A file is written, or brought back.
+    /// A file is written, or brought back, with the links that it is to have. Not told of one in
+    /// which somebody's own lines stay: its links follow as they are.
     Written(VaultPath),
     /// A file or folder goes.
     Goes(VaultPath),
@@ -45,15 +46,16 @@ impl NameStep {
     }
 }
 
-/// Gives what is to be written with an undo: writes of files that it neither writes nor takes away,
-/// at their paths before it, each with the revision it rests on. Called once, while nobody else
+/// Gives what is to be written with an undo: writes of files that it neither takes away nor has told
+/// of as written, at their paths before it, each with the revision it rests on. Called once, while nobody else
 /// can change the vault through the journal.
 pub type Follow<'f> = &'f mut dyn FnMut(&[NameStep]) -> Vec<Change>;
 
 impl Undoing<'_> {
     /// Asks what is to be written with it, and puts it first; how many changes that is.
     pub(super) fn follow(&mut self, follow: Follow<'_>) -> Result<usize, JournalError> {
-        let changes = follow(&self.names);
+        let mut changes = follow(&self.names);
+        changes.retain(|change| !self.weave(change));
         if changes.is_empty() {
             return Ok(0);
         }
@@ -73,7 +75,7 @@ impl Undoing<'_> {
 }
 
 /// Tells the steps that move a file that it will be another one by then, known by its text.
-fn written(steps: &mut [Step], path: &VaultPath, content: &[u8]) {
+pub(super) fn written(steps: &mut [Step], path: &VaultPath, content: &[u8]) {
     let mut at = path.clone();
     for step in steps {
         if let Act::Move { from, to, thing, text, .. } = &mut step.act

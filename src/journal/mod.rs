@@ -13,8 +13,8 @@
 //!
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
-//! `recovery`, `standing` and `rollback` (after a crash), `undo` over `opposite`, `obstacle` and `picture`,
-//! `follow`, `prospect` (what an undo is about to do), `deleted`, `listing`, `keeping`.
+//! `recovery`, `standing` and `rollback` (after a crash), `undo` over `opposite`, `merging`, `whereabouts`,
+//! `obstacle` and `picture`, `follow`, `prospect` (what an undo is about to do), `deleted`, `listing`, `keeping`.
 
 mod apply;
 mod change;
@@ -24,6 +24,7 @@ mod execute;
 mod follow;
 mod keeping;
 mod listing;
+mod merging;
 mod obstacle;
 mod opposite;
 mod picture;
@@ -35,6 +36,7 @@ mod settings;
 mod standing;
 mod step;
 mod undo;
+mod whereabouts;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -72,6 +74,7 @@ struct Inner {
     /// Operations that were taken back and whose end could not be recorded: nothing new is begun
     /// before it is.
     unrecorded: Mutex<Vec<i64>>,
+    marks: Mutex<whereabouts::Marks>,
     sinks: RwLock<Vec<Sink>>,
 }
 
@@ -91,6 +94,7 @@ impl Journal {
             settings: ArcSwap::from_pointee(settings),
             turn: Mutex::default(),
             unrecorded: Mutex::default(),
+            marks: Mutex::default(),
             sinks: RwLock::default(),
         }))
     }

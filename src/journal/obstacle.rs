@@ -7,7 +7,7 @@ use super::change::{ChangeId, ChangeSetId};
 use super::error::UndoError;
 use super::listing::{Difference, difference};
 use super::opposite::Undoing;
-use super::step::{Act, DELETE, Deed, MOVE, Place, Recorded, Thing, WRITE};
+use super::step::{Act, DELETE, Deed, MOVE, Place, Recorded, Thing};
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use crate::store::BlobHash;
 use crate::vault::{FileId, Keeping, Kind, Meta, Revision, Trashed};
@@ -41,43 +41,34 @@ impl Undoing<'_> {
             .expect("there are more numbers than files")
     }
 
-    /// The text that a file has now, where the undo goes over it by force.
-    pub(super) fn changed(
-        &mut self,
-        step: &Recorded,
-        after: BlobHash,
-        found: Revision,
-        disk: Option<&VaultPath>,
-    ) -> Result<Option<BlobHash>, UndoError> {
-        let path = &step.path;
-        let by = self.later(step, WRITE)?;
-        let now = match disk {
+    /// The text that a file has now: on the disk, or as this same undo will have put it there by
+    /// then, where somebody wrote between two changes of one turn.
+    pub(super) fn now(&self, found: Revision, disk: Option<&VaultPath>) -> Option<Vec<u8>> {
+        match disk {
             Some(disk) => self.journal.vault().read(disk).ok().map(|now| now.bytes),
-            // What this same undo will have put there by then: somebody wrote between two changes
-            // of one turn.
             None => self.planned(found),
-        };
-        if let (true, Some(now)) = (self.force, &now) {
-            let text = self.texts.keep(now.clone())?;
-            self.notes.push(format!(
-                "the newer text of `{path}` is kept; undo this undo to have it back"
-            ));
-            return Ok(Some(text));
         }
+    }
+
+    /// What was changed since, for the error that says so.
+    pub(super) fn difference(
+        &self,
+        path: &VaultPath,
+        after: BlobHash,
+        now: Option<Vec<u8>>,
+    ) -> String {
         let then = self.journal.store().blobs().get(after);
-        let diff = match (then, now) {
+        match (then, now) {
             (Ok(then), Some(now)) => match difference(&then, &now, path) {
                 Difference::Text(diff) => diff,
                 _ => "the file is not text".to_owned(),
             },
             _ => "what changed cannot be shown".to_owned(),
-        };
-        let by = by.map(|by| by.set);
-        Err(UndoError::Changed { path: path.clone(), diff, by })
+        }
     }
 
     /// The text of this revision that a step planned so far writes or brings back.
-    fn planned(&self, found: Revision) -> Option<Vec<u8>> {
+    pub(super) fn planned(&self, found: Revision) -> Option<Vec<u8>> {
         self.steps.iter().rev().find_map(|step| match &step.act {
             Act::Write { content, .. } if Revision::of(content) == found => Some(content.clone()),
             Act::Restore { from, .. } => {
@@ -164,7 +155,7 @@ impl Undoing<'_> {
             Some(by) => Some(by),
             None => self.later(step, DELETE)?,
         };
-        Ok(UndoError::NotThere { path, now: self.elsewhere(step)?, by })
+        Ok(UndoError::NotThere { path, now: self.elsewhere(step)?, by, anew: false })
     }
 }
 

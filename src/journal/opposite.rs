@@ -3,9 +3,10 @@
 use super::Journal;
 use super::error::UndoError;
 use super::follow::NameStep;
+use super::merging::Merged;
 use super::picture::{Picture, There};
 use super::plan::{Texts, deletion};
-use super::step::{Act, Deed, Deletion, MOVE, Old, Recorded, Step, Thing, revision};
+use super::step::{Act, Deed, Deletion, MOVE, Recorded, Step, Thing, revision};
 use crate::note::path::VaultPath;
 use crate::store::{BlobHash, StoreError};
 use crate::vault::{Before, Keeping, Kind, Trashed, temp_name};
@@ -19,6 +20,10 @@ pub(super) struct Undoing<'a> {
     pub(super) steps: Vec<Step>,
     /// What they do to names.
     pub(super) names: Vec<NameStep>,
+    /// Writes in which somebody's own lines stay.
+    pub(super) merged: Vec<Merged>,
+    /// Whether what is undone has changed names, so that links had followed.
+    pub(super) moves: bool,
     pub notes: Vec<String>,
     /// Counts the changes of the undo: one for each step of what is undone.
     change: usize,
@@ -33,6 +38,8 @@ impl<'a> Undoing<'a> {
             texts: Texts::new(journal.store().blobs()),
             steps: Vec::new(),
             names: Vec::new(),
+            merged: Vec::new(),
+            moves: false,
             notes: Vec::new(),
             change: 0,
         }
@@ -44,14 +51,29 @@ impl<'a> Undoing<'a> {
         Ok((self.steps, self.notes))
     }
 
-    fn add(&mut self, act: Act, undoes: Option<i64>, files: Vec<(String, Option<BlobHash>)>) {
+    pub(super) fn add(
+        &mut self,
+        act: Act,
+        undoes: Option<i64>,
+        files: Vec<(String, Option<BlobHash>)>,
+    ) {
         self.names.extend(NameStep::of(&act, &files));
+        self.plan(act, undoes, files);
+    }
+
+    /// Adds a step that is nothing to names and links.
+    pub(super) fn plan(
+        &mut self,
+        act: Act,
+        undoes: Option<i64>,
+        files: Vec<(String, Option<BlobHash>)>,
+    ) {
         let step = Step { change: self.change, act, undoes };
         self.picture.add(&step, files);
         self.steps.push(step);
     }
 
-    fn make_parent(&mut self, path: &VaultPath) {
+    pub(super) fn make_parent(&mut self, path: &VaultPath) {
         for path in path.parent().map(|parent| self.picture.missing(&parent)).unwrap_or_default() {
             self.add(Act::Folder { path }, None, Vec::new());
         }
@@ -89,29 +111,43 @@ impl<'a> Undoing<'a> {
 
     /// A file that was made goes, to the trash like any other.
     fn uncreate(&mut self, step: &Recorded, after: BlobHash) -> Result<(), UndoError> {
-        let path = &step.path;
-        match self.picture.at(path) {
-            There::Nothing => {
-                let by = self.later(step, MOVE)?;
-                if by.is_some() || self.elsewhere(step)?.is_some() {
-                    return Err(self.not_there(step)?);
-                }
-                self.notes.push(format!("`{path}` was gone already"));
-                Ok(())
+        let Some(path) = self.place(step)? else {
+            let path = &step.path;
+            let is_nothing = matches!(self.picture.at(path), There::Nothing);
+            if !is_nothing || self.later(step, MOVE)?.is_some() || self.elsewhere(step)?.is_some() {
+                return Err(self.not_there(step)?);
             }
-            There::File { revision: found, disk } => {
-                let text = match found == revision(after) {
-                    true => Some(after),
-                    false => self.changed(step, after, found, disk.as_ref())?,
-                };
-                self.delete(step, text)
+            self.notes.push(format!("`{path}` was gone already"));
+            return Ok(());
+        };
+        let There::File { revision: found, disk } = self.picture.at(&path) else {
+            return Err(self.not_there(step)?);
+        };
+        let text = match found == revision(after) {
+            true => after,
+            false => {
+                let now = self.now(found, disk.as_ref());
+                self.changed(step, &path, after, now, None)?
             }
-            There::Folder | There::Other => Err(self.not_there(step)?),
-        }
+        };
+        self.delete(step, &path, Some(text))
     }
 
-    fn delete(&mut self, step: &Recorded, text: Option<BlobHash>) -> Result<(), UndoError> {
-        let path = &step.path;
+    /// Where a step's file is, said where that is no longer its path.
+    fn place(&mut self, step: &Recorded) -> Result<Option<VaultPath>, UndoError> {
+        let place = self.whereabouts(step)?;
+        if let Some(place) = place.as_ref().filter(|place| **place != step.path) {
+            self.notes.push(format!("`{}` is `{place}` by now", step.path));
+        }
+        Ok(place)
+    }
+
+    fn delete(
+        &mut self,
+        step: &Recorded,
+        path: &VaultPath,
+        text: Option<BlobHash>,
+    ) -> Result<(), UndoError> {
         let meta = self.picture.meta(path);
         let size = |text| self.journal.store().blobs().length(text).unwrap_or(0);
         let thing = match (&meta, text) {
@@ -137,27 +173,21 @@ impl<'a> Undoing<'a> {
         before: BlobHash,
         after: BlobHash,
     ) -> Result<(), UndoError> {
-        let path = &step.path;
-        let There::File { revision: found, disk } = self.picture.at(path) else {
+        let Some(path) = self.place(step)? else {
+            return self.unwrite_gone(step, before, after);
+        };
+        let There::File { revision: found, disk } = self.picture.at(&path) else {
             return Err(self.not_there(step)?);
         };
         if found == revision(before) {
             self.notes.push(format!("`{path}` was as before already"));
             return Ok(());
         }
-        let old = match found == revision(after) {
-            true => after,
-            false => self.changed(step, after, found, disk.as_ref())?.expect("a file has a text"),
-        };
+        if found != revision(after) {
+            return self.take_out(step, &path, (before, after), (found, disk));
+        }
         let content = self.text(step, before)?;
-        let in_place = step.detail.in_place;
-        let act = Act::Write {
-            path: path.clone(),
-            old: Some(Old { text: old, in_place }),
-            content,
-            temp: temp_name(),
-        };
-        self.add(act, Some(step.row.id), Vec::new());
+        self.write(step, &path, after, content, true);
         Ok(())
     }
 
@@ -181,11 +211,14 @@ impl<'a> Undoing<'a> {
             return Err(UndoError::Taken { path: to.clone(), taken: from.clone() });
         }
         self.make_parent(from);
-        let text = match self.picture.at(to) {
-            There::File { disk: None, .. } => step.row.after,
+        let planned = match self.picture.at(to) {
+            There::File { disk: None, revision } => self.planned(revision),
             _ => None,
         };
-        let thing = self.picture.meta(to).map_or(thing, |meta| Thing::of(&meta));
+        // What this same undo writes there before is another file by then, known by its text.
+        let text = planned.as_deref().map(BlobHash::of);
+        let written = planned.map_or(thing, |text| Thing::written(text.len() as u64));
+        let thing = self.picture.meta(to).map_or(written, |meta| Thing::of(&meta));
         let (from, to) = (to.clone(), from.clone());
         let act = Act::Move { from, to, thing, text, counted: 0 };
         self.add(act, Some(step.row.id), Vec::new());
@@ -289,11 +322,12 @@ impl<'a> Undoing<'a> {
             (There::File { revision: found, disk }, Kind::File) => {
                 let text = match step.row.after {
                     Some(after) if found != revision(after) => {
-                        self.changed(step, after, found, disk.as_ref())?
+                        let now = self.now(found, disk.as_ref());
+                        Some(self.changed(step, &step.path, after, now, None)?)
                     }
                     after => after,
                 };
-                self.delete(step, text)
+                self.delete(step, &step.path, text)
             }
             (There::Folder, Kind::Folder) => {
                 let plan = deletion(self.journal, &step.path, Before::Any, &mut self.texts);
@@ -303,7 +337,7 @@ impl<'a> Undoing<'a> {
                 self.add(act, Some(step.row.id), Vec::new());
                 Ok(())
             }
-            (There::Other, Kind::Link | Kind::Other) => self.delete(step, None),
+            (There::Other, Kind::Link | Kind::Other) => self.delete(step, &step.path, None),
             _ => Err(self.not_there(step)?),
         }
     }

@@ -111,9 +111,28 @@ impl<'a> Picture<'a> {
         }
     }
 
+    /// Where what is at this path on the disk is by then, as far as it is moved.
+    pub fn now_at(&self, disk: &VaultPath) -> VaultPath {
+        let mut path = disk.clone();
+        for edit in &self.edits {
+            if let Edit::Move(from, to) = edit
+                && (path == *from || path.is_within(from))
+                && let Some(moved) = below(&path, from, to)
+            {
+                path = moved;
+            }
+        }
+        path
+    }
+
     /// Whether a thing by then has this path but for its case: on other systems that is one name.
     pub fn has_twin(&self, path: &VaultPath) -> bool {
-        !self.twins(path).is_empty()
+        self.twin(path).is_some()
+    }
+
+    /// Such a thing.
+    pub fn twin(&self, path: &VaultPath) -> Option<VaultPath> {
+        self.twins(path).into_iter().next()
     }
 
     fn twins(&self, path: &VaultPath) -> Vec<VaultPath> {

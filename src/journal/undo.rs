@@ -11,7 +11,7 @@ use super::error::UndoError;
 use super::follow::Follow;
 use super::opposite::Undoing;
 use super::prospect::Review;
-use super::step::{Act, Recorded};
+use super::step::{Act, Recorded, WRITE};
 use crate::store::StoreError;
 use crate::store::journal::StepRow;
 
@@ -29,8 +29,10 @@ impl Journal {
     /// Takes back a change set or one change of it, as a new change set. All or nothing: what
     /// stands in the way is found before anything is done.
     ///
-    /// With `force` a file that has changed since goes back all the same; the newer text is kept
-    /// with the undo, whose own undo brings it back.
+    /// Out of a file that has changed since only this change is taken, where the two are of other
+    /// lines; wherever it is by now. Where they are of the same ones, `force` puts the whole file
+    /// back: the newer text is kept with the undo, whose own undo brings it back. A file that is gone
+    /// is written anew by `force`.
     ///
     /// # Errors
     /// [`UndoError`]; nothing was changed then.
@@ -69,6 +71,7 @@ impl Journal {
         }
         rows.retain(|row| row.undone_by.is_none());
         let mut undoing = Undoing::new(self, force);
+        undoing.moves = rows.iter().any(|row| row.kind != WRITE || row.before.is_none());
         let mut undone = Vec::new();
         for row in rows.into_iter().rev() {
             for row in self.as_last_done(row)?.into_iter().rev() {

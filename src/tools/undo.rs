@@ -15,9 +15,11 @@ const LOOKED_THROUGH: usize = 500;
 
 /// Takes back what was changed through the steward: a whole change set, or one change of it;
 /// `list_changes` has the numbers. Without a number it takes back the last change set that was
-/// neither undone nor an undo. An undo is a change set itself, so it can be undone again. If a file
-/// has changed since, nothing is done and the answer shows the difference; `force` undoes all the
-/// same and keeps the newer text in the journal. Links written since then follow what goes back.
+/// neither undone nor an undo. An undo is a change set itself, so it can be undone again. What was
+/// written in a file since stays, and a file that was renamed is found. If that was in the same lines
+/// as the change, nothing is done and the answer shows the difference; `force` puts the whole file
+/// back and keeps the newer text in the journal, and writes one anew that is gone. Links written since
+/// then follow what goes back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -27,7 +29,8 @@ pub struct Input {
     /// One change of a change set: `17.2`.
     #[serde(default)]
     change: Option<String>,
-    /// Also where a file has changed since; the newer text is kept in the journal.
+    /// Also where a file has changed since in the same lines, or is gone; the newer text is kept in the
+    /// journal.
     #[serde(default)]
     force: bool,
 }

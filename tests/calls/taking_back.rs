@@ -72,6 +72,43 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
 }
 
 #[test]
+fn an_undo_around_what_was_written_since_is_agreed_to_as_it_is_shown() {
+    let vault = vault(&[("a.md", "1\n2\n3\n4\n")]);
+    let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
+    let edit = json!({"path": "a.md", "old_text": "2", "new_text": "B"});
+    let set = by(&calls, Scope::Person, "edit_file", edit)["change_set"].clone();
+    vault.put("a.md", "1\nB\n3\n4\nmine\n");
+    let question = asked(&calls, "undo", json!({"change_set": set}));
+    let diff = question.changes()[0].diff.clone();
+    assert!(diff.ends_with(" 1\n-B\n+2\n 3\n 4\n mine\n"), "{diff}");
+    // Somebody goes on writing while it is asked: that is another change.
+    vault.put("a.md", "1\nB\n3\n4\nmine, more\n");
+    let once = |question: Question| {
+        answered(question.answer(Decision::Once, "chat".to_owned(), &Cancel::default()))
+    };
+    once(question).unwrap_err();
+    assert_eq!(vault.content("a.md"), "1\nB\n3\n4\nmine, more\n");
+    once(asked(&calls, "undo", json!({"change_set": set}))).unwrap();
+    assert_eq!(vault.content("a.md"), "1\n2\n3\n4\nmine, more\n");
+}
+
+#[test]
+fn a_note_that_was_moved_where_nothing_may_be_written_is_not_undone_there() {
+    let vault = vault(&[("Open/a.md", "1\n2\n"), ("Closed/b.md", "b\n")]);
+    let settings = Settings { write: vec!["Open".to_owned()], ..Settings::default() };
+    let limited = calls(&vault, settings);
+    let edit = json!({"path": "Open/a.md", "old_text": "2", "new_text": "B"});
+    let set = by(&limited, Scope::Client, "edit_file", edit)["change_set"].clone();
+    let there = json!({"source": "Open/a.md", "destination": "Closed/a.md"});
+    by(&limited, Scope::Person, "move", there);
+    let error = refused(&limited, "undo", json!({"change_set": set}));
+    assert_eq!(error.data.unwrap()["layer"], "paths");
+    assert_eq!(vault.content("Closed/a.md"), "1\nB\n");
+    by(&limited, Scope::Person, "undo", json!({"change_set": set}));
+    assert_eq!(vault.content("Closed/a.md"), "1\n2\n");
+}
+
+#[test]
 fn links_that_follow_are_changes_of_the_notes_they_stand_in() {
     let linked = [("Open/a.md", "a\n"), ("Open/Sub/x.md", "x\n"), ("Closed/l.md", "[[Open/a]]\n")];
     let vault = vault(&linked);

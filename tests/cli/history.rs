@@ -61,6 +61,52 @@ fn what_was_done_is_shown_and_taken_back_with_a_daemon_and_without() {
     assert_eq!(evening(&home, &second), directly);
 }
 
+/// Somebody writes on in a note, renames it, deletes it: what `steward undo` says and does then.
+fn written_since(home: &Home, vault: &Path) -> Vec<String> {
+    let place = |name: &str| vault.join(name);
+    let run = |arguments: &[&str]| home.run_in(vault, arguments);
+    let write = |name: &str, text: &str| std::fs::write(place(name), text).unwrap();
+    let edit = |old: &str, new: &str| {
+        let edit = ["call", "edit_file", "--path", "list.md", "--old-text", old, "--new-text", new];
+        let said = run(&[&edit[..], &["--json"]].concat()).expect(0).json();
+        said["change_set"].to_string()
+    };
+    let mut said = Vec::new();
+    write("list.md", "# List\n\n- tea\n- milk\n- bread\n- salt\n");
+    let (tea, salt) = (edit("tea", "coffee"), edit("salt", "pepper"));
+    let mut text = std::fs::read_to_string(place("list.md")).unwrap();
+    text.insert_str(0, "Saturday\n\n");
+    write("list.md", &text);
+    // The older one first.
+    said.push(run(&["undo", &tea]).expect(0).stdout);
+    assert!(said[0].contains("`list.md` was changed since: that stays"), "{said:?}");
+    let left = "Saturday\n\n# List\n\n- tea\n- milk\n- bread\n- pepper\n";
+    assert_eq!(std::fs::read_to_string(place("list.md")).unwrap(), left);
+    write("list.md", &left.replace("pepper", "pepper, black"));
+    let refused = run(&["undo", &salt]).expect(1).stderr;
+    assert!(refused.contains("in the same lines as that change: see line 8"), "{refused}");
+    assert!(refused.contains("force puts the whole file back"), "{refused}");
+    said.push(refused);
+    write("list.md", left);
+    std::fs::remove_file(place("list.md")).unwrap();
+    let refused = run(&["undo", &salt]).expect(1).stderr;
+    assert!(refused.contains("writes its text from before the change anew"), "{refused}");
+    said.push(refused);
+    said.push(run(&["undo", &salt, "--force"]).expect(0).stdout);
+    let text = std::fs::read_to_string(place("list.md")).unwrap();
+    assert_eq!(text, "# List\n\n- coffee\n- milk\n- bread\n- salt\n");
+    said
+}
+
+#[test]
+fn what_was_written_since_stays_with_a_daemon_and_without() {
+    let home = Home::new();
+    let (first, second) = (prepare(&home, "First"), prepare(&home, "Second"));
+    let directly = written_since(&home, &first);
+    let _daemon = home.serve(&second);
+    assert_eq!(written_since(&home, &second), directly);
+}
+
 #[test]
 fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
     let home = Home::new();

@@ -146,7 +146,7 @@ fn what_was_changed_since_is_shown_and_kept() {
     vault.put("a.md", "two, by hand\n");
     let before = vault.snapshot();
     match vault.undo_error(&set.to_string()) {
-        UndoError::Changed { path, diff, by: None } => {
+        UndoError::Changed { path, diff, by: None, clash: Some(1) } => {
             assert_eq!(path.as_str(), "a.md");
             assert!(diff.contains("-two\n+two, by hand\n"), "{diff}");
         }
@@ -222,10 +222,13 @@ fn what_is_in_the_way_is_said_or_gone_around() {
     assert!(matches!(&error, UndoError::Taken { taken, .. } if taken.as_str() == "m.md"));
     assert!(error.hint().expect("a hint").contains("m.md"));
     assert_eq!(vault.content("n.md"), "m");
-    // A file that a later change moved on.
+    // A file that a later change moved on; an edit of it is undone where it is now.
     let edited = vault.apply(vec![write("x.md", "y")]);
-    let on = vault.apply(vec![mv("x.md", "z/w.md")]);
-    match vault.undo_error(&edited.to_string()) {
+    let first = vault.apply(vec![mv("x.md", "y.md")]);
+    let on = vault.apply(vec![mv("y.md", "z/w.md")]);
+    vault.undo(edited);
+    assert_eq!(vault.content("z/w.md"), "x");
+    match vault.undo_error(&first.to_string()) {
         UndoError::NotThere { now, by, .. } => {
             assert_eq!(now, Some(path("z/w.md")));
             assert_eq!(by.map(|by| by.set), Some(on));

@@ -1,0 +1,213 @@
+//! Two changes of one text that were made apart from each other.
+//!
+//! Both start from one base, here the text that a change of ours left. [`lines`] and [`without`]
+//! join them where they do not meet: by lines, where a line that both changed is for a person to
+//! decide on, or by words, where only a link is at stake. Nothing is ever made that is in neither
+//! text, and no line goes that one side has and the other did not touch.
+//!
+//! `similar` merges too, but looks for a shortest difference however long that takes, takes lines
+//! that are repeated for whichever it found, and cannot tell that a part of a change is undone
+//! already. Its result is what the tests compare with.
+
+mod edits;
+mod parts;
+
+use super::diff;
+use edits::{Edit, Side};
+use parts::{parts, pieces};
+
+/// Why two changes are not joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unmerged {
+    /// One of the three is not UTF-8, or holds a NUL.
+    #[error("it is no text")]
+    NotText,
+    /// Both changed the same lines, or lines next to each other.
+    #[error("both changed line {line}")]
+    Clash {
+        /// Where, as a line of the second text, from 1.
+        line: usize,
+    },
+}
+
+/// What one text and another have made of `base`, joined by lines. The order of the two does not
+/// matter but for the line of a clash.
+///
+/// Lines keep their own endings, and the byte-order mark is a part of the first; whether the last
+/// one has an ending counts as a line of its own. What both have done alike, or one has done in
+/// part, counts once. Where equal lines follow each other a change of some of them meets a change
+/// of any.
+///
+/// # Errors
+/// [`Unmerged`].
+pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged> {
+    let text = |bytes| {
+        let text: &str = std::str::from_utf8(bytes).map_err(|_| Unmerged::NotText)?;
+        if text.contains('\0') { Err(Unmerged::NotText) } else { Ok(Lines::of(text)) }
+    };
+    let (base, one, other) = (text(base)?, text(one)?, text(other)?);
+    let tokens = (base.tokens(), one.tokens(), other.tokens());
+    let joined = join(&tokens.0, &tokens.1, &tokens.2, Met::Clashes);
+    let joined = joined.map_err(|at| Unmerged::Clash { line: at + 1 })?;
+    Ok(unended(joined.concat(), joined.last() == Some(&NO_ENDING)).into_bytes())
+}
+
+/// Takes a change back out of a text that was changed further: `done` is what the change made of
+/// `before`, `now` is what somebody has made of `done`. `None` where both changed the same place,
+/// or it is no text.
+///
+/// Compared are words and single marks, so that a link in a paragraph that somebody has written on
+/// in is no obstacle. What is neither in `before` nor in `now` is never made.
+pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    let (done, before, now) = (pieces(text(done)?), pieces(text(before)?), pieces(text(now)?));
+    join(&done, &before, &now, Met::Clashes).ok().map(|joined| joined.concat().into_bytes())
+}
+
+/// `merged`, made of `base`, with what `followed` has changed in `base` beside that: links that
+/// were written since. Where both changed one link that of `merged` stays. `None` if it is no text.
+pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>> {
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    let tokens = |text| parts(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();
+    let base = tokens(text(base)?);
+    let (merged, followed) = (tokens(text(merged)?), tokens(text(followed)?));
+    let joined = join(&base, &merged, &followed, Met::FirstWins);
+    joined.ok().map(|joined| joined.concat().into_bytes())
+}
+
+/// Whether two texts are the same but for what stands in their links.
+pub fn differ_in_links_alone(one: &[u8], other: &[u8]) -> bool {
+    let (Ok(one), Ok(other)) = (std::str::from_utf8(one), std::str::from_utf8(other)) else {
+        return false;
+    };
+    let (one, other) = (parts(one), parts(other));
+    one.len() == other.len()
+        && one.iter().zip(&other).all(|(one, other)| one == other || (one.0 && other.0))
+}
+
+/// What becomes of two changes of one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Met {
+    /// They cannot be joined.
+    Clashes,
+    /// The first one's is taken.
+    FirstWins,
+}
+
+/// The tokens with both changes, or where in `theirs` one is that meets one of ours.
+fn join<'t>(
+    base: &[&'t str],
+    ours: &[&'t str],
+    theirs: &[&'t str],
+    met: Met,
+) -> Result<Vec<&'t str>, usize> {
+    let mut ours = edits::between(base, ours, diff::operations(base, ours), Side::Ours);
+    let mut theirs = edits::between(base, theirs, diff::operations(base, theirs), Side::Theirs);
+    let mut dropped = (vec![false; ours.len()], vec![false; theirs.len()]);
+    edits::each_meeting(&ours, &theirs, |our, their| {
+        // Of two that are alike one is enough.
+        if theirs[their].is_part_of(&ours[our]) {
+            dropped.1[their] = true;
+        } else if ours[our].is_part_of(&theirs[their]) {
+            dropped.0[our] = true;
+        }
+    });
+    retain(&mut ours, &dropped.0);
+    retain(&mut theirs, &dropped.1);
+    let (mut clashes, mut above) = (vec![false; theirs.len()], Above::default());
+    edits::each_meeting(&ours, &theirs, |our, their| {
+        clashes[their] |= !above.lets_stand(&ours[our], &theirs[their]);
+    });
+    match met {
+        Met::Clashes => {
+            if let Some(clash) = clashes.iter().position(|clash| *clash) {
+                return Err(theirs[clash].at());
+            }
+        }
+        Met::FirstWins => retain(&mut theirs, &clashes),
+    }
+    let mut all: Vec<Edit<'_, 't>> = ours.into_iter().chain(theirs).collect();
+    all.sort_by_key(Edit::order);
+    let (mut joined, mut at) = (Vec::with_capacity(base.len()), 0);
+    for edit in &all {
+        joined.extend_from_slice(&base[at..edit.old.start]);
+        joined.extend_from_slice(edit.tokens());
+        at = edit.old.end;
+    }
+    joined.extend_from_slice(&base[at..]);
+    Ok(joined)
+}
+
+fn retain(edits: &mut Vec<Edit<'_, '_>>, dropped: &[bool]) {
+    let mut dropped = dropped.iter();
+    edits.retain(|_| !dropped.next().is_some_and(|dropped| *dropped));
+}
+
+/// Which edit of each side has to keep away from where its reach begins, since one before it ends
+/// there.
+#[derive(Default)]
+struct Above([Option<usize>; 2]);
+
+impl Above {
+    /// Whether two edits of different sides leave each other alone. Asked from the top downwards.
+    /// Where they would be next to each other, one that may as well lie elsewhere makes way.
+    fn lets_stand(&mut self, one: &Edit<'_, '_>, other: &Edit<'_, '_>) -> bool {
+        let (first, second) = if one.reach().end <= other.reach().start {
+            (one, other)
+        } else if other.reach().end <= one.reach().start {
+            (other, one)
+        } else {
+            return false;
+        };
+        if first.reach().end < second.reach().start {
+            return true;
+        }
+        let is_pushed = self.0[first.side as usize] == Some(first.old.start);
+        if first.slack > usize::from(is_pushed) {
+            return true;
+        }
+        let has_room = second.slack > 0;
+        if has_room {
+            self.0[second.side as usize] = Some(second.old.start);
+        }
+        has_room
+    }
+}
+
+/// Stands behind a last line that has no ending of its own.
+const NO_ENDING: &str = "";
+
+/// A text whose last line has an ending, and whether it was put there.
+struct Lines {
+    text: String,
+    ended: bool,
+}
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        // An ending behind a lone carriage return would make another ending of the two.
+        let ended = !text.is_empty() && !text.ends_with(['\n', '\r']);
+        let mut text = text.to_owned();
+        if ended {
+            let is_crlf = text.split_inclusive('\n').next().is_some_and(|l| l.ends_with("\r\n"));
+            text.push_str(if is_crlf { "\r\n" } else { "\n" });
+        }
+        Self { text, ended }
+    }
+
+    fn tokens(&self) -> Vec<&str> {
+        let lines = self.text.split_inclusive('\n');
+        lines.chain(self.ended.then_some(NO_ENDING)).collect()
+    }
+}
+
+fn unended(mut text: String, unended: bool) -> String {
+    if unended {
+        let ending = if text.ends_with("\r\n") { 2 } else { 1 };
+        text.truncate(text.len().saturating_sub(ending));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
