@@ -1,9 +1,13 @@
 //! "Did you mean": the nearest real paths to one that does not exist.
 //!
 //! Ranked for how speech and memory go wrong: spaces, hyphens and underscores alike, numbers as
-//! words, a missing folder or extension, small misspellings. Never acted on, only shown.
+//! words, accents left out, words in another order, a missing folder or extension, small misspellings.
+//! Never acted on, only shown.
 
 mod likeness;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use super::{Entry, Kind, Vault};
 use crate::note::path::{PathRef, VaultPath};
@@ -20,6 +24,15 @@ const FOLDER: f64 = 0.05;
 
 /// What one name that is a part of the other counts for.
 const PART: f64 = 0.75;
+
+/// What stands within a word.
+const APOSTROPHES: &str = "'’ʼ";
+
+/// Words of what was asked that are looked for.
+const MOST_WORDS: usize = 12;
+
+/// Words that people put before a name and that are hardly ever its first.
+const BEFORE_A_NAME: [&str; 5] = ["the", "my", "our", "a", "an"];
 
 /// Entries looked at before the catalogue is let go for others.
 const PIECE: usize = 4_096;
@@ -49,6 +62,8 @@ struct Search {
     /// Folders and name in one.
     whole: Likeness,
     folder: Likeness,
+    /// The words of both, where there are several.
+    words: Vec<String>,
     letters: u64,
     /// Best first, equal ones by path.
     best: Vec<(f64, VaultPath)>,
@@ -58,6 +73,17 @@ struct Search {
 
 impl Search {
     fn of(key: &str) -> Self {
+        let key = BEFORE_A_NAME
+            .iter()
+            .find_map(|word| key.strip_prefix(word)?.strip_prefix(' '))
+            .unwrap_or(key);
+        let mut words: Vec<String> = Vec::new();
+        for word in key.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(c)) {
+            let mut sound = String::new();
+            plain(word, &mut sound);
+            words.extend(Some(sound).filter(|sound| !sound.is_empty() && sound != "md"));
+        }
+        words.truncate(if words.len() > 1 { MOST_WORDS } else { 0 });
         let mut whole = String::new();
         let folder = sound(key, &mut whole);
         Self {
@@ -65,6 +91,7 @@ impl Search {
             letters: letters(&whole[folder..]),
             folder: Likeness::of(&whole[..folder]),
             whole: Likeness::of(&whole),
+            words,
             best: Vec::new(),
             other: String::new(),
         }
@@ -112,7 +139,11 @@ impl Search {
         let by_name = self.name.with(name, least);
         // "garden plan" for `Garden/Plan.md`: a folder said as part of the name, or the reverse.
         let by_whole = self.whole.with(&other, least.max(by_name));
-        let found = by_name.max(by_whole).max(if part { PART } else { 0.0 });
+        // "siobhan oneill" for `O'Neill, Siobhán`: each word is there, in whatever order.
+        let is_all =
+            !self.words.is_empty() && self.words.iter().all(|word| other.contains(&**word));
+        let by_part = if part || is_all { PART } else { 0.0 };
+        let found = by_name.max(by_whole).max(by_part);
         let folders_alike = match found < least || self.folder.text().is_empty() {
             true => 0.0,
             false => self.folder.with(folder, 0.0),
@@ -133,16 +164,31 @@ fn sound(key: &str, sound: &mut String) -> usize {
 
 fn strip_extension(name: &str) -> &str {
     match name.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() && extension.len() <= 5 => stem,
+        // `v1.2` has none.
+        Some((stem, extension))
+            if !stem.is_empty()
+                && extension.len() <= 5
+                && extension.contains(|c: char| c.is_alphabetic()) =>
+        {
+            stem
+        }
         _ => name,
     }
 }
 
-/// Letters and digits only, number words as digits.
+/// Letters and digits only, without accents, number words as digits.
 fn plain(text: &str, sound: &mut String) {
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
-        sound.push_str(number(word).unwrap_or(word));
+    for word in text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)) {
+        match number(word) {
+            Some(digits) => sound.push_str(digits),
+            None if word.is_ascii() => sound.push_str(word),
+            None => sound.extend(without_accents(word)),
+        }
     }
+}
+
+fn without_accents(text: &str) -> impl Iterator<Item = char> {
+    text.nfd().filter(|c| !is_combining_mark(*c))
 }
 
 fn number(word: &str) -> Option<&'static str> {
@@ -177,7 +223,11 @@ fn number(word: &str) -> Option<&'static str> {
 
 /// Which letters occur, one bit each (others share bits by their code).
 fn letters(text: &str) -> u64 {
-    text.chars().fold(0, |bits, c| bits | 1 << (c as u32 % 64))
+    let bit = |bits, c| bits | 1 << (u32::from(c) % 64);
+    match text.is_ascii() {
+        true => text.chars().fold(0, bit),
+        false => without_accents(text).fold(0, bit),
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +246,10 @@ mod tests {
             "Daily/2026-11-20.md",
             "Unrelated.md",
             "Reading/Über Gärten.md",
+            "People/O'Neill, Siobhán.md",
+            "Potting shed.md",
+            "Releases/v1.1.md",
+            "Releases/v1.2.md",
         ];
         let mut search = Search::of(&VaultPath::parse(asked, None).expect("sound").fold_key());
         for path in paths {
@@ -217,6 +271,12 @@ mod tests {
             ("mushrom rissotto", "Recipes/Mushroom risotto.md"),
             ("uber garten", "Reading/Über Gärten.md"),
             ("project", "Projects"),
+            ("siobhan", "People/O'Neill, Siobhán.md"),
+            ("siobhan oneill", "People/O'Neill, Siobhán.md"),
+            ("people/siobhan o’neill", "People/O'Neill, Siobhán.md"),
+            ("the potting shed", "Potting shed.md"),
+            ("the shed", "Potting shed.md"),
+            ("v1.2", "Releases/v1.2.md"),
         ] {
             let near = near(asked);
             assert_eq!(near.first().map(VaultPath::as_str), Some(meant), "{asked}: {near:?}");
