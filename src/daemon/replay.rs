@@ -180,7 +180,7 @@ fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
         Entry::Message { message: Message::ToolResults { results }, .. } => {
             results.iter().map(|result| over(named(&result.call_id), result)).collect()
         }
-        Entry::Result { result } => vec![over(named(&result.call_id), &result)],
+        Entry::Result { result, .. } => vec![over(named(&result.call_id), &result)],
         Entry::Sent { id, text, .. } => vec![chunk(text, id)],
         Entry::Trimmed { .. } => notice(Show::shortened()).into_iter().collect(),
         // What the model alone is told.

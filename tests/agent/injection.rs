@@ -33,7 +33,14 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
     let place = Place::with(
         wire,
         vec![
-            calls(wire, "0", "read_file", json!({"path": "Recipes/Evil"})),
+            answer(
+                wire,
+                &[
+                    // So that it may be written over.
+                    Piece::Call("00", "read_file", json!({"path": "Recipes/Bread"})),
+                    Piece::Call("0", "read_file", json!({"path": "Recipes/Evil"})),
+                ],
+            ),
             // Delete everything.
             answer(
                 wire,

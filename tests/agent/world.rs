@@ -624,7 +624,7 @@ impl Audience for Watches {
             }
             What::Show(Show::Result { call, .. }) => {
                 let is_kept = entries.iter().any(
-                    |entry| matches!(entry, Entry::Result { result } if result.call_id == call),
+                    |entry| matches!(entry, Entry::Result { result, .. } if result.call_id == call),
                 );
                 if !is_kept {
                     self.0.fault(format!("the result of {call} is shown and not kept"));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Called, Effect, Event, MessageKind, Show, Turn};
 use crate::agent::entry::Entry;
+use crate::agent::known;
 use crate::agent::own_tools::{self, Own};
 use crate::agent::wrap;
 use crate::calls::Decision;
@@ -206,6 +207,8 @@ impl Turn {
         if let Some(warning) = self.repeated(&call, &called) {
             text = format!("{text}\n[{warning}]");
         }
+        let is_cut = called.text.chars().count() > self.limits.result_chars;
+        let learnt = known::learnt(&call, &called, is_cut);
         out.push(Effect::Record(Entry::Result {
             result: ToolResult {
                 call_id: call.id.clone(),
@@ -213,6 +216,7 @@ impl Turn {
                 content: vec![Block::text(text)],
                 is_error: called.is_error,
             },
+            learnt,
         }));
         out.push(Effect::Show(Show::Result { call: call.id, called }));
     }
