@@ -105,6 +105,7 @@ impl Toolbox for VaultToolbox {
                     conversation: Some(conversation.to_string()),
                     turn: Some(turn_name(conversation, turn)),
                     confirmed: false,
+                    agreed: None,
                     dry_run: false,
                     room: Some(room),
                 };
