@@ -4,15 +4,21 @@
 use serde_json::{Map, Value, json};
 
 use super::known::Known;
+use super::toolbox::turn_name;
+use crate::conversation::ConversationId;
+use crate::journal::{ListedSet, Query, SetKind};
 use crate::note::code::ErrorCode;
-use crate::tools::ToolError;
-use crate::vault::{Place, Vault, Want};
+use crate::tools::{Context, ToolError};
+use crate::vault::{Place, Want};
 
 /// The argument that names the text which a change rests on.
 const EXPECTED: &str = "expected_revision";
 
 /// What to do instead.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
+
+/// Change sets looked through for the last one of a conversation.
+const LOOKED_THROUGH: usize = 500;
 
 /// What was made of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +30,28 @@ pub(super) enum Guarded {
 }
 
 /// Gives a call the revision that the model knows, where it replaces what a file holds, or names lines
-/// by their numbers, and says none itself. May look at the disk.
+/// by their numbers, and says none itself; and an undo that says no number the last change set of the
+/// conversation. May look at the disk.
 ///
 /// # Errors
-/// It takes away lines of a file that the model was never shown.
+/// It takes away lines of a file that the model was never shown; there is nothing of the conversation's
+/// own to undo.
 pub(super) fn guard(
-    vault: &Vault,
+    context: &Context,
+    conversation: ConversationId,
     known: &Known,
     tool: &str,
     arguments: &mut Map<String, Value>,
 ) -> Result<Guarded, ToolError> {
-    let says_one = arguments.get(EXPECTED).is_some_and(|value| !value.is_null());
+    let is_given = |key: &str| arguments.get(key).is_some_and(|value| !value.is_null());
+    if tool == "undo" && !is_given("change_set") && !is_given("change") {
+        if let Some(set) = own_last(context, conversation)? {
+            arguments.insert("change_set".to_owned(), json!(set));
+        }
+        return Ok(Guarded::AsAsked);
+    }
+    let vault = &context.vault;
+    let says_one = is_given(EXPECTED);
     let Some(asked) = arguments.get("path").and_then(Value::as_str).filter(|_| !says_one) else {
         return Ok(Guarded::AsAsked);
     };
@@ -70,6 +87,36 @@ pub(super) fn guard(
             ))
         }
         _ => Ok(Guarded::AsAsked),
+    }
+}
+
+/// The last change set of this conversation that stands and is no undo; `None` where there is none at
+/// all, of anybody's.
+///
+/// # Errors
+/// There are others' alone.
+fn own_last(context: &Context, conversation: ConversationId) -> Result<Option<u64>, ToolError> {
+    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
+    let mut sets = context.journal.change_sets(&query)?;
+    sets.retain(|set| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone());
+    // The name of a turn is the agent's alone; any client may name a conversation.
+    let turns = turn_name(conversation, "");
+    let is_own = |set: &&ListedSet| set.turn.as_ref().is_some_and(|turn| turn.starts_with(&turns));
+    match (sets.iter().find(is_own), sets.first()) {
+        (Some(own), _) => Ok(Some(own.id.0)),
+        (None, None) => Ok(None),
+        (None, Some(newest)) => Err(ToolError::new(
+            ErrorCode::NotFound,
+            format!(
+                "there is nothing to undo of this conversation; the newest change is change set {}, \
+                 made by `{}`",
+                newest.id, newest.caller
+            ),
+            format!(
+                "give `change_set: {}` if that one is meant; list_changes shows what it did",
+                newest.id
+            ),
+        )),
     }
 }
 

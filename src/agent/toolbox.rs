@@ -96,8 +96,8 @@ impl Toolbox for VaultToolbox {
         Box::pin(async move {
             let calls = toolbox.calls.clone();
             let work = move || {
-                let vault = &calls.context().vault;
-                let guarded = guard::guard(vault, &known, &call.name, &mut arguments)?;
+                let (context, name) = (calls.context(), &*call.name);
+                let guarded = guard::guard(context, conversation, &known, name, &mut arguments)?;
                 let request = Request {
                     tool: call.name,
                     arguments: Value::Object(arguments),

@@ -134,3 +134,38 @@ fn a_note_that_was_not_read_is_not_written_over() {
     assert!(written.contains("created"), "{written}");
     assert_eq!(place.note("Recipes/Newer.md"), "four\n");
 }
+
+#[test]
+fn an_undo_without_a_number_takes_back_what_its_own_conversation_changed() {
+    let write = json!({"path": "Own.md", "content": "x"});
+    let place = Place::new(
+        WIRE,
+        vec![
+            calls(WIRE, "u1", "undo", json!({})),
+            says(WIRE, "Nothing."),
+            calls(WIRE, "w1", "write_file", write),
+            says(WIRE, "Written."),
+            calls(WIRE, "u2", "undo", json!({})),
+            says(WIRE, "Undone."),
+        ],
+    );
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let theirs = |client: &mut Watcher, path: &str| {
+        let written = client.tool("write_file", json!({"path": path, "content": "theirs"}));
+        written["structuredContent"]["change_set"].as_u64().unwrap()
+    };
+    let set = theirs(&mut client, "Theirs.md");
+    let session = ask(&mut client, &Value::Null);
+    let refused = told(&place, "u1");
+    assert!(refused.contains("nothing to undo of this conversation"), "{refused}");
+    assert!(refused.contains(&format!("`change_set: {set}`")), "{refused}");
+    assert_eq!(place.note("Theirs.md"), "theirs");
+    ask(&mut client, &session);
+    theirs(&mut client, "Later.md");
+    ask(&mut client, &session);
+    let undone = told(&place, "u2");
+    assert!(undone.contains("undid"), "{undone}");
+    assert!(!place.vault.join("Own.md").exists());
+    assert_eq!(place.note("Later.md"), "theirs");
+}
