@@ -169,3 +169,29 @@ fn an_undo_without_a_number_takes_back_what_its_own_conversation_changed() {
     assert!(!place.vault.join("Own.md").exists());
     assert_eq!(place.note("Later.md"), "theirs");
 }
+
+#[test]
+fn a_deletion_in_a_turn_says_how_to_have_just_that_back() {
+    let delete = |path: &str| json!({"path": path});
+    let place = Place::new(
+        WIRE,
+        vec![
+            calls(WIRE, "w1", "write_file", json!({"path": "W.md", "content": "x"})),
+            calls(WIRE, "d1", "delete", delete("Recipes/Soup.md")),
+            calls(WIRE, "d2", "delete", delete("Recipes/Bread.md")),
+            calls(WIRE, "u1", "undo", json!({"change": "1.2"})),
+            calls(WIRE, "l1", "list_changes", json!({})),
+            says(WIRE, "Done."),
+        ],
+    );
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    ask(&mut client, &Value::Null);
+    let deleted = told(&place, "d1");
+    assert!(deleted.contains("undo change 1.2 to have it back"), "{deleted}");
+    let listed = told(&place, "l1");
+    assert!(listed.contains("undo 1.2: deleted `Recipes/Soup.md`"), "{listed}");
+    assert!(listed.contains("write `W.md` and 2 more"), "{listed}");
+    assert!(place.vault.join("Recipes/Soup.md").exists());
+    assert!(!place.vault.join("Recipes/Bread.md").exists() && place.vault.join("W.md").exists());
+}
