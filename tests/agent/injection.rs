@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
 
-use crate::script::{Piece, answer, calls, says};
+use crate::script::{Piece, answer, says};
 use crate::serve::Place;
 
 /// A server that counts who comes.
