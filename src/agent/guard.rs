@@ -72,17 +72,19 @@ pub(super) fn guard(
             Ok(if asks_so { Guarded::AsAsked } else { Guarded::OnlyNew })
         }
         "edit_file" if goes_by_line(arguments) => {
-            let Ok(found) = vault.resolve(asked, Want::File) else { return Ok(Guarded::AsAsked) };
-            if let Some(revision) = known.revision(found.path.as_str()) {
+            let found = vault.resolve(asked, Want::File).ok();
+            let revision = found.and_then(|found| known.revision(found.path.as_str()));
+            if let Some(revision) = revision {
                 arguments.insert(EXPECTED.to_owned(), json!(revision));
                 return Ok(Guarded::AsAsked);
             }
             if !takes_lines(arguments) {
                 return Ok(Guarded::AsAsked);
             }
+            // The same words whether it is there or not: it may be one that the caller may not see.
             Err(ToolError::new(
                 ErrorCode::StaleRevision,
-                format!("`{}` was not read in this conversation", found.path),
+                format!("`{asked}` was not read in this conversation"),
                 READ_FIRST,
             ))
         }
