@@ -128,7 +128,7 @@ impl Place for Nowhere {
     fn moment(&self, _: ConversationId) -> Moment {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00");
         let now = now.expect("it is a time");
-        Moment { now, active_note: None, news: Vec::new() }
+        Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
     fn note(&self, _: &str) -> Option<(String, String)> {

@@ -71,13 +71,13 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
 /** Takes back the last change set that stands, and says what came of it. */
 export async function undoLast(connection: Connection, host: Host): Promise<void> {
   try {
-    let result = await undo(connection, false);
+    let result = await undo(connection);
     const refusal = result.isError ? (result.structuredContent as Refusal) : null;
     if (refusal?.code === "approval_needed") {
       const reasons = refusal.data?.reasons?.join("; ") ?? refusal.message ?? "";
       const question = `Undo: ${refusal.data?.title ?? "the last change"}? It needs your agreement: ${reasons}.`;
       if (!(await host.confirm(question, "Undo"))) return;
-      result = await undo(connection, true);
+      result = await undo(connection, refusal.data?.identity ?? "");
     }
     host.notice(result.content.map(({ text }) => text).join("\n"));
   } catch (error) {
@@ -88,13 +88,14 @@ export async function undoLast(connection: Connection, host: Host): Promise<void
 interface Refusal {
   code?: string;
   message?: string;
-  data?: { title?: string; reasons?: string[] };
+  data?: { title?: string; reasons?: string[]; identity?: string };
 }
 
-function undo(connection: Connection, confirmed: boolean): Promise<ToolsCallResult> {
+/** `agreed` is the identity of what the person was shown and agreed to. */
+function undo(connection: Connection, agreed?: string): Promise<ToolsCallResult> {
   return connection.call("tools/call", {
     name: "undo",
     arguments: {},
-    _meta: { vault: { confirmed } },
+    _meta: { vault: { confirmed: agreed !== undefined, agreed } },
   });
 }

@@ -166,6 +166,11 @@ export type CallMeta = {
 export type CallVaultMeta = {
   /** A person has seen what the call does and agreed. Only a person's own program can say so. */
   confirmed?: boolean,
+  /**
+   * With `confirmed`: the `identity` of what that person was shown. Where the call comes to anything
+   * else by now, nothing is done and they are asked anew.
+   */
+  agreed?: string,
   /** Only say what the call would do. */
   dryRun?: boolean,
   /**

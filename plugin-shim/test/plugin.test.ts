@@ -3,6 +3,9 @@ import { App } from "obsidian-test-mocks/obsidian";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import manifest from "../manifest.json";
 import { CHAT_VIEW, ChatView } from "../src/chat-view";
+import { undoLast } from "../src/commands";
+import type { Connection } from "../src/connection";
+import type { Host } from "../src/host";
 import VaultStewardPlugin from "../src/main";
 import { keepToken } from "../src/pairing";
 import { settle } from "./fake-clock";
@@ -475,6 +478,18 @@ describe("commands", () => {
     await settle();
     const confirmed = daemon.last.asked("tools/call").map(({ params }) => (params?._meta as { vault: { confirmed: boolean } }).vault.confirmed);
     expect(confirmed).toEqual([false]);
+  });
+
+  it("undo just what the person was shown", async () => {
+    const meta: unknown[] = [];
+    const refusal = { code: "approval_needed", data: { title: "undo 17", reasons: [], identity: "shown" } };
+    const call = (_method: string, params: { _meta: unknown }): Promise<unknown> => {
+      meta.push(params._meta);
+      return Promise.resolve({ content: [], structuredContent: refusal, isError: true });
+    };
+    const host = { confirm: () => Promise.resolve(true), notice: () => undefined };
+    await undoLast({ call } as unknown as Connection, host as unknown as Host);
+    expect(meta).toEqual([{ vault: { confirmed: false } }, { vault: { confirmed: true, agreed: "shown" } }]);
   });
 
   it("stop what is at work, and are not offered where nothing is", async () => {

@@ -246,7 +246,8 @@ impl Driver {
                     let (conversation, turn) = (self.conversation, self.id);
                     let id = call.id.clone();
                     let room = self.turn.room();
-                    let wanted = Wanted { call, scope, conversation, turn, room };
+                    let known = self.context.known().clone();
+                    let wanted = Wanted { call, scope, conversation, turn, room, known };
                     let answer = self.agent.0.ports.toolbox.call(wanted, self.cancel.clone());
                     self.calls.spawn(async move { (id, unbroken(answer).await) });
                 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::attached::Attached;
+use super::known::Learnt;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
 
@@ -41,6 +42,9 @@ pub enum Entry {
     Result {
         /// It.
         result: ToolResult,
+        /// What the model knows by it of the texts of files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        learnt: Vec<Learnt>,
     },
     /// What the model sent to the person while it was at work. The model knows it from its own call.
     Sent {
@@ -104,7 +108,7 @@ impl Entry {
                     texts.join("\n")
                 }
             },
-            Self::Result { result } => result_text(result),
+            Self::Result { result, .. } => result_text(result),
             Self::Sent { text, .. } => text.clone(),
             Self::Trimmed { summary, .. } => summary.clone(),
         }

@@ -12,7 +12,7 @@
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
 //! (what the agent keeps), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
-//! [`prompt`], [`wrap`] (notes are data), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
+//! [`prompt`], [`wrap`] (notes are data), [`known`] (which texts it knows; `guard` has its changes rest on them), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
 //! with), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
 //! `shortening`), [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
 //! `turns` (how they begin and end), [`memory`] and [`toolbox`] (the real ones).
@@ -24,7 +24,9 @@ pub mod conversations;
 mod digest;
 mod driver;
 pub mod entry;
+mod guard;
 pub mod handle;
+pub mod known;
 pub mod memory;
 pub mod own_tools;
 mod pieces;

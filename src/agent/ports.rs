@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::entry::{Entry, Said};
+use super::known::Known;
 use super::prompt::Moment;
 use super::turn::{Called, Changes, End, Reason, Show};
 use crate::calls::Decision;
@@ -268,6 +269,8 @@ pub struct Wanted {
     pub turn: TurnId,
     /// Characters of the result that the model is given.
     pub room: usize,
+    /// The texts of files that the model knew when it asked for the call.
+    pub known: Known,
 }
 
 /// What a call came to.

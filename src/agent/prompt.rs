@@ -67,6 +67,8 @@ pub struct Moment {
     pub now: DateTime<FixedOffset>,
     /// The note that is open in Obsidian.
     pub active_note: Option<String>,
+    /// As of when that is so, where Obsidian itself does not tell: it may be closed by now.
+    pub as_of: Option<String>,
     /// What others changed since it was last asked for: `created a.md`.
     pub news: Vec<String>,
 }
@@ -76,6 +78,8 @@ pub struct Moment {
 pub struct Told {
     minute: Option<String>,
     active_note: Option<String>,
+    /// Whether that note was told as one that may be closed by now.
+    was_last: bool,
 }
 
 impl Told {
@@ -87,12 +91,18 @@ impl Told {
             lines.push(format!("It is {minute}."));
             self.minute = Some(minute);
         }
-        if self.active_note != moment.active_note {
-            lines.push(match &moment.active_note {
-                Some(path) => format!("In Obsidian this note is open:\n{}", data(path)),
-                None => "No note is open in Obsidian any more.".to_owned(),
+        let is_last = moment.active_note.is_some() && moment.as_of.is_some();
+        if self.active_note != moment.active_note || self.was_last != is_last {
+            lines.push(match (&moment.active_note, &moment.as_of) {
+                (Some(path), None) => format!("In Obsidian this note is open:\n{}", data(path)),
+                (Some(path), Some(when)) => format!(
+                    "In Obsidian this note was open last (as of {when}; it may be closed by now):\n{}",
+                    data(path)
+                ),
+                (None, _) => "No note is open in Obsidian any more.".to_owned(),
             });
             self.active_note.clone_from(&moment.active_note);
+            self.was_last = is_last;
         }
         if !moment.news.is_empty() {
             let more = moment.news.len().saturating_sub(MAX_NEWS);
@@ -147,6 +157,7 @@ mod tests {
         let mut moment = Moment {
             now: at("2026-11-21T17:40:00+01:00"),
             active_note: Some("A.md".to_owned()),
+            as_of: None,
             news: Vec::new(),
         };
         let first = told.news(&moment).unwrap();
@@ -162,6 +173,14 @@ mod tests {
         assert!(news.starts_with(head), "{news}");
         assert!(news.ends_with("and 5 more\n</tool_data>"), "{news}");
         moment.news.clear();
+        moment.as_of = Some("2026-11-21 17:30".to_owned());
+        let last = told.news(&moment).unwrap();
+        assert!(
+            last.starts_with("In Obsidian this note was open last (as of 2026-11-21 17:30;"),
+            "{last}"
+        );
+        moment.as_of = Some("2026-11-21 17:31".to_owned());
+        assert_eq!(told.news(&moment), None, "the same note, closed or not");
         moment.active_note = None;
         assert_eq!(told.news(&moment).unwrap(), "No note is open in Obsidian any more.");
     }

@@ -67,7 +67,7 @@ pub(super) fn fill(
 ) -> Result<(), MemoryError> {
     for call in context.missing() {
         let result = context::unknown(&call);
-        keep(agent, conversation, turn, context, Entry::Result { result })?;
+        keep(agent, conversation, turn, context, Entry::Result { result, learnt: Vec::new() })?;
     }
     Ok(())
 }

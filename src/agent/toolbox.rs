@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::guard::{self, Guarded};
 use super::own_tools;
 use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
 use super::turn::{Called, Changes};
 use crate::calls::{Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
+use crate::note::code::ErrorCode;
 use crate::policy::Caller;
-use crate::tools::{self, Tier};
+use crate::tools::{self, Tier, ToolError};
 use crate::vault::Cancel;
 
 /// What the agent calls itself.
@@ -36,7 +38,7 @@ impl VaultToolbox {
         Self { calls, person }
     }
 
-    fn answer(&self, outcome: Outcome, call: String) -> Answer {
+    fn answer(&self, outcome: Outcome, call: String, guarded: Guarded) -> Answer {
         match outcome {
             Outcome::Answered(Ok(answer)) => Answer::Done(Called {
                 text: answer.text,
@@ -44,10 +46,16 @@ impl VaultToolbox {
                 is_error: false,
             }),
             Outcome::Answered(Err(error)) => {
-                Answer::Done(Called { text: error.text(), data: json!(error), is_error: true })
+                let is_there = error.code == ErrorCode::AlreadyExists;
+                let error = match guarded {
+                    Guarded::OnlyNew if is_there => guard::unread(error),
+                    _ => error,
+                };
+                Answer::Done(failed(&error))
             }
             Outcome::Ask(question) => {
-                Answer::Asks(Box::new(Waiting { toolbox: self.clone(), question, call }))
+                let toolbox = self.clone();
+                Answer::Asks(Box::new(Waiting { toolbox, question, call, guarded }))
             }
         }
     }
@@ -74,31 +82,38 @@ impl Toolbox for VaultToolbox {
     }
 
     fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
-        let Wanted { call, scope, conversation, turn, room } = wanted;
-        let arguments = match call.args {
-            ToolArgs::Object(arguments) => Value::Object(arguments),
+        let Wanted { call, scope, conversation, turn, room, known } = wanted;
+        let mut arguments = match call.args {
+            ToolArgs::Object(arguments) => arguments,
             // The turn lets none of these through.
             ToolArgs::Invalid(_) => {
                 let why = "the arguments are no JSON object";
                 return Box::pin(std::future::ready(Answer::Done(Called::error(why))));
             }
         };
-        let request = Request {
-            tool: call.name,
-            arguments,
-            caller: Caller { scope, name: NAME.to_owned() },
-            conversation: Some(conversation.to_string()),
-            turn: Some(turn_name(conversation, turn)),
-            confirmed: false,
-            dry_run: false,
-            room: Some(room),
-        };
         let toolbox = self.clone();
-        let (id, calls) = (format!("{turn}/{}", call.id), self.calls.clone());
+        let id = format!("{turn}/{}", call.id);
         Box::pin(async move {
-            let work = move || calls.call(request, &cancel);
+            let calls = toolbox.calls.clone();
+            let work = move || {
+                let (context, name) = (calls.context(), &*call.name);
+                let guarded = guard::guard(context, conversation, &known, name, &mut arguments)?;
+                let request = Request {
+                    tool: call.name,
+                    arguments: Value::Object(arguments),
+                    caller: Caller { scope, name: NAME.to_owned() },
+                    conversation: Some(conversation.to_string()),
+                    turn: Some(turn_name(conversation, turn)),
+                    confirmed: false,
+                    agreed: None,
+                    dry_run: false,
+                    room: Some(room),
+                };
+                Ok((calls.call(request, &cancel), guarded))
+            };
             match tokio::task::spawn_blocking(work).await {
-                Ok(outcome) => toolbox.answer(outcome, id),
+                Ok(Ok((outcome, guarded))) => toolbox.answer(outcome, id, guarded),
+                Ok(Err(error)) => Answer::Done(failed(&error)),
                 Err(error) => Answer::Done(broken(&error)),
             }
         })
@@ -110,6 +125,10 @@ pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Disp
     format!("conversation {conversation}, turn {turn}")
 }
 
+fn failed(error: &ToolError) -> Called {
+    Called { text: error.text(), data: json!(error), is_error: true }
+}
+
 fn broken(error: &tokio::task::JoinError) -> Called {
     tracing::error!(%error, "a tool call broke off");
     Called::error("the tool broke off; list_changes shows whether it changed anything")
@@ -119,6 +138,7 @@ struct Waiting {
     toolbox: VaultToolbox,
     question: Box<Question>,
     call: String,
+    guarded: Guarded,
 }
 
 impl Pending for Waiting {
@@ -131,11 +151,11 @@ impl Pending for Waiting {
     }
 
     fn answer(self: Box<Self>, decision: Decision, by: String, cancel: Cancel) -> Later<Answer> {
-        let Self { toolbox, question, call } = *self;
+        let Self { toolbox, question, call, guarded } = *self;
         Box::pin(async move {
             let work = move || question.answer(decision, by, &cancel);
             match tokio::task::spawn_blocking(work).await {
-                Ok(outcome) => toolbox.answer(outcome, call),
+                Ok(outcome) => toolbox.answer(outcome, call, guarded),
                 Err(error) => Answer::Done(broken(&error)),
             }
         })

@@ -28,6 +28,10 @@ pub struct Request {
     /// Whether the caller says that a person has agreed to what needs it. Only a person's own
     /// program can.
     pub confirmed: bool,
+    /// The identity of what a person was shown and agreed to (an `approval_needed` has it): with
+    /// `confirmed` exactly that is done, or they are asked anew. `None` where they agreed beforehand to
+    /// whatever the call comes to.
+    pub agreed: Option<String>,
     /// Whether it is only to be said what would be done.
     pub dry_run: bool,
     /// Characters of text that the caller takes; what it cannot take is cut off an answer that is longer,

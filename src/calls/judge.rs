@@ -51,7 +51,8 @@ impl Asked {
             code: ErrorCode::ApprovalNeeded,
             message: format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
             hint: Some(
-                "call again with `confirmed` once they agree; on the command line, with `--yes`"
+                "call again with `confirmed` once they agree, and with this `identity` as `agreed`; on the \
+                 command line, with `--yes`"
                     .to_owned(),
             ),
             data: Some(json!({
@@ -59,6 +60,7 @@ impl Asked {
                 "layer": self.layer,
                 "reasons": self.reasons,
                 "changes": changes,
+                "identity": self.identity,
             })),
         }
     }
@@ -148,6 +150,13 @@ impl Judge {
             cancel: cancel.clone(),
             seen: Mutex::default(),
         }
+    }
+
+    /// Whether a person was shown other changes than these, and agreed to those.
+    fn is_another(&self, proposal: &Proposal) -> bool {
+        let is_said = self.request.confirmed && self.request.caller.scope.is_person();
+        let agreed = self.request.agreed.as_ref().filter(|_| is_said);
+        agreed.is_some_and(|agreed| *agreed != identity(proposal))
     }
 
     /// Whether a person has agreed to this call, one way or the other.
@@ -260,6 +269,16 @@ impl Gate for Judge {
                     .to_owned(),
                 hint: Some("look again and call anew".to_owned()),
             }));
+        }
+        if self.is_another(proposal) {
+            let mut asked = self.asked(proposal, &reasons);
+            asked.layer = layers::APPROVAL;
+            asked
+                .reasons
+                .insert(0, "what was shown and agreed to has changed meanwhile".to_owned());
+            let error = asked.needed();
+            self.seen().question = Some(asked);
+            return Err(error);
         }
         if reasons.is_empty() || self.has_agreement() {
             return Ok(());

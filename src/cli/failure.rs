@@ -63,6 +63,11 @@ impl Failure {
         Self { exit: USAGE, ..Self::other("usage", message, hint) }
     }
 
+    /// The identity of what a person has to agree to, where that is why.
+    pub fn identity(&self) -> Option<String> {
+        self.data.as_ref()?["identity"].as_str().map(str::to_owned)
+    }
+
     /// Prints it: with `--json` one JSON value on stdout, else a line and a hint on stderr.
     pub fn report(&self, output: &Output) -> ExitCode {
         if output.json() {

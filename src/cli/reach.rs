@@ -47,11 +47,21 @@ pub fn call(
     arguments: Map<String, Value>,
     way: Way,
 ) -> Result<Answer<Value>, Failure> {
-    match call_once(session, root, name, arguments.clone(), way) {
-        Err(failure) if consent::can_ask(&failure) => match consent::ask(&failure)? {
-            true => call_once(session, root, name, arguments, Way { confirmed: true, ..way }),
-            false => Err(Failure::other("denied", "nothing was done", "")),
-        },
+    let (mut way, mut agreed) = (way, None);
+    let answered = loop {
+        match call_once(session, root, name, arguments.clone(), way, agreed) {
+            Err(failure) if consent::can_ask(&failure) => {
+                if !consent::ask(&failure)? {
+                    return Err(Failure::other("denied", "nothing was done", ""));
+                }
+                // Just what was shown; where it is another by then, that is shown and asked about.
+                way.confirmed = true;
+                agreed = failure.identity();
+            }
+            answered => break answered,
+        }
+    };
+    match answered {
         // The hint is for programs, which agree by an argument.
         Err(failure) if failure.code == "approval_needed" => {
             let hint = "`--yes` agrees beforehand; on a terminal you are shown it and asked";
@@ -67,16 +77,17 @@ fn call_once(
     name: &str,
     arguments: Map<String, Value>,
     way: Way,
+    agreed: Option<String>,
 ) -> Result<Answer<Value>, Failure> {
     if let Some((running, state)) = session.running(root).filter(|_| !way.direct) {
-        match through_daemon(&running, &state, name, &arguments, way) {
+        match through_daemon(&running, &state, name, &arguments, way, agreed.clone()) {
             // Left behind by a daemon whose number another process has now.
             Err(ThroughError::NobodyThere) => {}
             Err(ThroughError::Failure(failure)) => return Err(*failure),
             Ok(answer) => return Ok(answer),
         }
     }
-    directly(session, root, name, arguments, way)
+    directly(session, root, name, arguments, way, agreed)
 }
 
 /// Asks the running daemon something that is no tool; `None` where there is none.
@@ -142,9 +153,11 @@ fn through_daemon(
     name: &str,
     arguments: &Map<String, Value>,
     way: Way,
+    agreed: Option<String>,
 ) -> Result<Answer<Value>, ThroughError> {
     let ours = CallVaultMeta {
         confirmed: way.confirmed,
+        agreed,
         dry_run: way.dry_run,
         ..CallVaultMeta::default()
     };
@@ -198,6 +211,7 @@ fn directly(
     name: &str,
     arguments: Map<String, Value>,
     way: Way,
+    agreed: Option<String>,
 ) -> Result<Answer<Value>, Failure> {
     let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
     here(session, root, changes, |context| {
@@ -208,6 +222,7 @@ fn directly(
             arguments: Value::Object(arguments.clone()),
             caller: Caller { scope: Scope::Person, name: client::name() },
             confirmed: way.confirmed,
+            agreed: agreed.clone(),
             dry_run: way.dry_run,
             ..Request::default()
         };

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Config;
 use super::init::TEMPLATE;
+use crate::llm::setup;
 
 /// From when on a new value holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +178,8 @@ pub fn differences(one: &Config, other: &Config) -> Vec<String> {
     values(one).into_iter().filter(differs).map(|(key, _)| key).collect()
 }
 
-/// `wanted`, with every setting that holds from a restart only as it is in `running`.
+/// `wanted`, with every setting that holds from a restart only as it is in `running`; so is a chain
+/// with a model of a provider that is there from a restart only.
 pub fn hold_back(wanted: &Config, running: &Config) -> Config {
     let mut held = wanted.clone();
     held.path = running.path.clone();
@@ -191,10 +193,17 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
             *slot = value.clone();
         }
     }
-    match serde_json::from_value::<Config>(sections) {
+    let mut held = match serde_json::from_value::<Config>(sections) {
         Ok(config) => Config { path: held.path, ..config },
         Err(_) => held,
+    };
+    // A model whose provider waits for a restart cannot be asked before.
+    let there = setup::faults(&wanted.models);
+    let waits = |(model, _): &(&str, _)| there.iter().all(|(faulty, _)| faulty != model);
+    if setup::faults(&held.models).iter().any(waits) {
+        held.models.chain.clone_from(&running.models.chain);
     }
+    held
 }
 
 /// What each setting is for: the prose above it in the commented file.
@@ -265,5 +274,25 @@ mod tests {
         assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
         let waiting = differences(&wanted, &held);
         assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
+    }
+
+    #[test]
+    fn a_chain_waits_for_a_restart_with_its_provider() {
+        let parsed = |text: &str| {
+            super::super::file::parse(text.as_bytes(), std::path::Path::new("c")).unwrap().config
+        };
+        let running = parsed("[models]\nchain = [\"ollama/a\"]\n");
+        let second =
+            "[models.providers.second]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+        let wanted = parsed(&format!("[models]\nchain = [\"second/m\", \"ollama/a\"]\n{second}"));
+        let held = hold_back(&wanted, &running);
+        assert_eq!(held.models.chain, ["ollama/a"]);
+        assert_eq!(differences(&wanted, &held), ["models.chain", "models.providers"]);
+        // One that no restart brings either is for the model's own error.
+        let wanted = parsed(&format!("[models]\nchain = [\"third/m\"]\n{second}"));
+        assert_eq!(hold_back(&wanted, &running).models.chain, ["third/m"]);
+        // Nor does another provider hold up one that is there.
+        let wanted = parsed(&format!("[models]\nchain = [\"vllm/b\"]\n{second}"));
+        assert_eq!(hold_back(&wanted, &running).models.chain, ["vllm/b"]);
     }
 }

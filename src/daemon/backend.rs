@@ -317,6 +317,7 @@ fn request(name: &str, arguments: Map<String, Value>, caller: Caller) -> Request
         arguments: Value::Object(arguments),
         caller: policy::Caller { scope: caller.scope, name: caller.name },
         confirmed: caller.confirmed,
+        agreed: caller.agreed,
         dry_run: caller.dry_run,
         turn: caller.turn,
         conversation: caller.conversation,

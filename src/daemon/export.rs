@@ -95,6 +95,7 @@ pub fn into_vault(
         caller: Caller { scope: by.scope, name: by.name.clone() },
         // They asked for just this.
         confirmed: by.scope.is_person(),
+        agreed: None,
         conversation: None,
         turn: None,
         dry_run: false,

@@ -7,9 +7,9 @@ use super::told;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::agent::ports::MemoryError;
-use crate::agent::turn::{Reason, Severity, Show};
+use crate::agent::turn::{Reason, Severity, Show, name_of};
 use crate::conversation::{Item, ItemKind, ItemNumber, Turn, TurnId, TurnState};
-use crate::llm::{BlockKind, Message, ToolResult};
+use crate::llm::{BlockKind, Message, ToolCall, ToolResult};
 use crate::policy::Scope;
 use crate::protocol::session::{
     SessionEventMeta, SessionEventVaultMeta, SessionUpdate, SessionUpdateParams, ToolCallContent,
@@ -30,6 +30,8 @@ pub struct Replay<'a> {
     root: &'a Path,
     /// The first message whose sender may do less than a person, and what it may.
     limiting: Option<(ItemNumber, Scope)>,
+    /// How clients know the calls of an item, where one of them has the id of an earlier call of its turn.
+    names: HashMap<ItemNumber, Vec<String>>,
     /// The last item of each turn that did not end with an answer, and how it ended.
     ends: HashMap<ItemNumber, SessionUpdate>,
 }
@@ -41,7 +43,8 @@ impl<'a> Replay<'a> {
             items.iter().filter_map(|item| Some((item.turn?, item.number))).collect();
         let end = |turn: &Turn| Some((*last.get(&turn.id)?, end(turn)?));
         let limiting = items.iter().find_map(|item| Some((item.number, limiting(item)?)));
-        Self { root, limiting, ends: turns.iter().filter_map(end).collect() }
+        let ends = turns.iter().filter_map(end).collect();
+        Self { root, limiting, names: names(items), ends }
     }
 
     /// The updates that tell one item again.
@@ -50,7 +53,7 @@ impl<'a> Replay<'a> {
     /// It cannot be read.
     pub fn updates(&self, item: &Item) -> Result<Vec<SessionUpdate>, MemoryError> {
         let entry = memory::entry(item)?;
-        let mut updates = entry.map(|entry| of_entry(item, entry, self.root)).unwrap_or_default();
+        let mut updates = entry.map(|entry| self.of_entry(item, entry)).unwrap_or_default();
         if let Some((number, scope)) = self.limiting
             && number == item.number
         {
@@ -96,6 +99,102 @@ impl<'a> Replay<'a> {
         }
         told
     }
+
+    fn of_entry(&self, item: &Item, entry: Entry) -> Vec<SessionUpdate> {
+        let turn = item.turn.map(|turn| turn.to_string()).unwrap_or_default();
+        let names = self.names.get(&item.number);
+        let named = |at: usize, id: &str| {
+            let name = names.and_then(|names| names.get(at)).map_or(id, String::as_str);
+            format!("{turn}/{name}")
+        };
+        let unnamed = || format!("i{}", item.number);
+        let chunk = |text: String, message_id: String| SessionUpdate::AgentMessageChunk {
+            content: Content::Text { text },
+            message_id,
+        };
+        match entry {
+            Entry::Message { message: Message::User { .. }, id, source, .. } => {
+                let source = source.unwrap_or_else(|| "chat".to_owned());
+                let id = id.unwrap_or_else(unnamed);
+                vec![told::user_message(id, item.text.clone(), source, None)]
+            }
+            Entry::Message { message: Message::Assistant { content, .. }, id, .. } => {
+                let mut updates = Vec::new();
+                let thoughts = content.iter().filter_map(|block| match &block.kind {
+                    BlockKind::Thinking { text, .. } if !text.is_empty() => Some(text.as_str()),
+                    _ => None,
+                });
+                let thoughts: Vec<&str> = thoughts.collect();
+                if !thoughts.is_empty() {
+                    updates.push(SessionUpdate::AgentThoughtChunk {
+                        content: Content::Text { text: thoughts.join("\n\n") },
+                        message_id: format!("{}-thought", unnamed()),
+                    });
+                }
+                if !item.text.is_empty() {
+                    updates.push(chunk(item.text.clone(), id.unwrap_or_else(unnamed)));
+                }
+                let calls = content.iter().filter_map(|block| block.call()).enumerate();
+                let told = |(at, call): (usize, &ToolCall)| {
+                    told::tool_call(named(at, &call.id), call, self.root)
+                };
+                updates.extend(calls.map(told));
+                updates
+            }
+            // Said in the model's place.
+            Entry::Message { message: Message::Notice { text }, id: Some(id), .. } => {
+                vec![chunk(text, id)]
+            }
+            Entry::Message { message: Message::ToolResults { results }, .. } => {
+                let results = results.iter().enumerate();
+                results.map(|(at, result)| over(named(at, &result.call_id), result)).collect()
+            }
+            Entry::Result { result, .. } => vec![over(named(0, &result.call_id), &result)],
+            Entry::Sent { id, text, .. } => vec![chunk(text, id)],
+            Entry::Trimmed { .. } => notice(Show::shortened()).into_iter().collect(),
+            // What the model alone is told.
+            Entry::Message { message: Message::Notice { .. }, id: None, .. }
+            | Entry::Opening { .. } => Vec::new(),
+        }
+    }
+}
+
+/// How clients know the calls of items, where an id comes more than once in a turn: as they were told
+/// live, in the order of the calls and of their results.
+fn names(items: &[Item]) -> HashMap<ItemNumber, Vec<String>> {
+    let mut names = HashMap::new();
+    let mut seen: HashMap<(Option<TurnId>, bool, String), u32> = HashMap::new();
+    for item in items {
+        let is_result = match item.kind {
+            ItemKind::Assistant => false,
+            ItemKind::ToolResults => true,
+            _ => continue,
+        };
+        // What is damaged is told of where it is told again.
+        let Ok(Some(entry)) = memory::entry(item) else { continue };
+        let ids: Vec<String> = match entry {
+            Entry::Message { message: Message::Assistant { content, .. }, .. } => {
+                content.iter().filter_map(|block| Some(block.call()?.id.clone())).collect()
+            }
+            Entry::Message { message: Message::ToolResults { results }, .. } => {
+                results.into_iter().map(|result| result.call_id).collect()
+            }
+            Entry::Result { result, .. } => vec![result.call_id],
+            _ => continue,
+        };
+        let mut is_again = false;
+        let named = |id: String| {
+            let nth = seen.entry((item.turn, is_result, id.clone())).or_default();
+            *nth += 1;
+            is_again |= *nth > 1;
+            name_of(&id, *nth)
+        };
+        let named: Vec<String> = ids.into_iter().map(named).collect();
+        if is_again {
+            names.insert(item.number, named);
+        }
+    }
+    names
 }
 
 /// What the sender of a message may do, where that is less than what a person may.
@@ -136,56 +235,6 @@ fn notice(show: Show) -> Option<SessionUpdate> {
     match show {
         Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
         _ => None,
-    }
-}
-
-fn of_entry(item: &Item, entry: Entry, root: &Path) -> Vec<SessionUpdate> {
-    let turn = item.turn.map(|turn| turn.to_string()).unwrap_or_default();
-    let named = |call: &str| format!("{turn}/{call}");
-    let unnamed = || format!("i{}", item.number);
-    let chunk = |text: String, message_id: String| SessionUpdate::AgentMessageChunk {
-        content: Content::Text { text },
-        message_id,
-    };
-    match entry {
-        Entry::Message { message: Message::User { .. }, id, source, .. } => {
-            let source = source.unwrap_or_else(|| "chat".to_owned());
-            let id = id.unwrap_or_else(unnamed);
-            vec![told::user_message(id, item.text.clone(), source, None)]
-        }
-        Entry::Message { message: Message::Assistant { content, .. }, id, .. } => {
-            let mut updates = Vec::new();
-            let thoughts = content.iter().filter_map(|block| match &block.kind {
-                BlockKind::Thinking { text, .. } if !text.is_empty() => Some(text.as_str()),
-                _ => None,
-            });
-            let thoughts: Vec<&str> = thoughts.collect();
-            if !thoughts.is_empty() {
-                updates.push(SessionUpdate::AgentThoughtChunk {
-                    content: Content::Text { text: thoughts.join("\n\n") },
-                    message_id: format!("{}-thought", unnamed()),
-                });
-            }
-            if !item.text.is_empty() {
-                updates.push(chunk(item.text.clone(), id.unwrap_or_else(unnamed)));
-            }
-            let calls = content.iter().filter_map(|block| block.call());
-            updates.extend(calls.map(|call| told::tool_call(named(&call.id), call, root)));
-            updates
-        }
-        // Said in the model's place.
-        Entry::Message { message: Message::Notice { text }, id: Some(id), .. } => {
-            vec![chunk(text, id)]
-        }
-        Entry::Message { message: Message::ToolResults { results }, .. } => {
-            results.iter().map(|result| over(named(&result.call_id), result)).collect()
-        }
-        Entry::Result { result } => vec![over(named(&result.call_id), &result)],
-        Entry::Sent { id, text, .. } => vec![chunk(text, id)],
-        Entry::Trimmed { .. } => notice(Show::shortened()).into_iter().collect(),
-        // What the model alone is told.
-        Entry::Message { message: Message::Notice { .. }, id: None, .. }
-        | Entry::Opening { .. } => Vec::new(),
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, FixedOffset, Utc};
+
 use super::host::HostDoor;
 use crate::agent::ports::Place;
 use crate::agent::prompt::Moment;
@@ -88,14 +90,21 @@ impl Surroundings {
     }
 
     /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
-    /// note is one that may be seen; else as the workspace file has it.
-    fn active_note(&self) -> Option<String> {
+    /// note is one that may be seen; else as the workspace file has it, with when that was written.
+    fn active_note(&self, now: DateTime<FixedOffset>) -> (Option<String>, Option<String>) {
         match self.host.known() {
             Some(open) => {
-                let found = self.vault().resolve(&open?, Want::File).ok()?;
-                Some(found.path.as_str().to_owned())
+                let found = open.and_then(|open| self.vault().resolve(&open, Want::File).ok());
+                (found.map(|found| found.path.as_str().to_owned()), None)
             }
-            None => self.vault().active_note().map(|note| note.path),
+            None => {
+                let Some(note) = self.vault().active_note() else { return (None, None) };
+                let written = note.written.map(|time| {
+                    let time = DateTime::<Utc>::from(time).with_timezone(now.offset());
+                    time.format("%Y-%m-%d %H:%M").to_string()
+                });
+                (Some(note.path), Some(written.unwrap_or_else(|| "some time ago".to_owned())))
+            }
         }
     }
 }
@@ -122,11 +131,9 @@ impl Place for Surroundings {
             .filter(|(number, when, path, _)| *number > since && !is_ours(*when, path));
         let told = others.map(|(.., words)| words.clone()).collect();
         drop(news);
-        Moment {
-            now: self.calls.context().clock.now(),
-            active_note: self.active_note(),
-            news: told,
-        }
+        let now = self.calls.context().clock.now();
+        let (active_note, as_of) = self.active_note(now);
+        Moment { now, active_note, as_of, news: told }
     }
 
     fn note(&self, path: &str) -> Option<(String, String)> {

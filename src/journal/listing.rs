@@ -302,6 +302,13 @@ fn list(set: SetRow, steps: Vec<Result<StepRow, StoreError>>) -> Result<ListedSe
     let time = DateTime::from_timestamp_millis(set.began)
         .ok_or_else(|| fault(format!("{} is no time", set.began)))?;
     let (mut changes, mut unreadable, mut title) = (Vec::new(), 0, set.title);
+    let mut operations: Vec<i64> = steps.iter().flatten().map(|step| step.operation).collect();
+    operations.sort_unstable();
+    operations.dedup();
+    // It was given by the first call of the turn.
+    if operations.len() > 1 {
+        title.push_str(&format!(" and {} more", operations.len() - 1));
+    }
     for step in steps {
         match step.and_then(Recorded::read) {
             Ok(step) => changes.push(change(id, step)),

@@ -9,6 +9,7 @@ use super::apply::Job;
 use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
 use super::error::UndoError;
 use super::follow::Follow;
+use super::listing::ListedSet;
 use super::opposite::Undoing;
 use super::prospect::Review;
 use super::step::{Act, Recorded, WRITE};
@@ -81,8 +82,8 @@ impl Journal {
             }
         }
         let following = undoing.follow(follow)?;
-        let title = match self.store().set(set.0.cast_signed())? {
-            Some(row) => format!("undo {target}: {}", row.title),
+        let title = match self.listed(set.0.cast_signed(), None)? {
+            Some(listed) => format!("undo {target}: {}", title_of(&listed, target)),
             None => format!("undo {target}"),
         };
         let (steps, mut notes) = undoing.finish()?;
@@ -127,4 +128,18 @@ impl Journal {
         let each = again.into_iter().map(|row| self.as_last_done(row));
         Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
+}
+
+/// What is undone, in words: of one change among others what that did, and not the whole set.
+fn title_of(set: &ListedSet, target: Target) -> String {
+    let one = match target {
+        Target::Change(id) if set.changes.len() > 1 => {
+            set.changes.iter().find(|change| change.id == id)
+        }
+        _ => None,
+    };
+    one.map_or_else(
+        || set.title.clone(),
+        |one| format!("{} `{}`", one.action.word().replace('_', " "), one.path),
+    )
 }

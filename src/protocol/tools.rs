@@ -85,6 +85,11 @@ pub struct CallVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
+    /// With `confirmed`: the `identity` of what that person was shown. Where the call comes to anything
+    /// else by now, nothing is done and they are asked anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub agreed: Option<String>,
     /// Only say what the call would do.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]

@@ -76,6 +76,8 @@ pub struct Caller {
     pub scope: Scope,
     /// Whether it says that a person agreed.
     pub confirmed: bool,
+    /// The identity of what that person was shown.
+    pub agreed: Option<String>,
     /// Whether it only asks what would be done.
     pub dry_run: bool,
     /// The turn it belongs to: a name that no other connection and no other run uses.

@@ -121,6 +121,7 @@ impl Calls {
             name: client.to_owned(),
             scope,
             confirmed: ours.is_some_and(|ours| ours.confirmed),
+            agreed: ours.and_then(|ours| ours.agreed.clone()),
             dry_run: ours.is_some_and(|ours| ours.dry_run),
             // Clients count their turns from 1: such a name holds for this connection alone.
             turn: ours

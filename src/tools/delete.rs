@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError, graph, relink};
-use crate::journal::{Change, Outcome};
+use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
 use crate::vault::{Before, Kind, Trashed, Want};
 
 pub(super) struct Delete;
@@ -128,10 +129,22 @@ impl Tool for Delete {
                 count(lost.files, "file")
             ),
         };
-        let set = applied.change_set;
+        let back = way_back(context, applied.change_set, &found.path);
         let text = format!(
-            "deleted the {what}: it is now in {whereto}; undo change set {set} to have it back{links}"
+            "deleted the {what}: it is now in {whereto}; undo {back} to have it back{links}"
         );
         Ok(Answer { text, data })
+    }
+}
+
+/// What to undo to have just this back: the change set, or this change of it where it holds others of
+/// the same turn.
+fn way_back(context: &Context, set: ChangeSetId, path: &VaultPath) -> String {
+    let whole = format!("change set {set}");
+    let Ok(Some(listed)) = context.journal.change_set(set) else { return whole };
+    let is_this = |change: &&ListedChange| change.action == Action::Deleted && change.path == *path;
+    match listed.changes.iter().rfind(is_this) {
+        Some(change) if listed.changes.len() > 1 => format!("change {}", change.id),
+        _ => whole,
     }
 }

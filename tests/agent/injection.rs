@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
 
-use crate::script::{Piece, answer, calls, says};
+use crate::script::{Piece, answer, says};
 use crate::serve::Place;
 
 /// A server that counts who comes.
@@ -33,7 +33,14 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
     let place = Place::with(
         wire,
         vec![
-            calls(wire, "0", "read_file", json!({"path": "Recipes/Evil"})),
+            answer(
+                wire,
+                &[
+                    // So that it may be written over.
+                    Piece::Call("00", "read_file", json!({"path": "Recipes/Bread"})),
+                    Piece::Call("0", "read_file", json!({"path": "Recipes/Evil"})),
+                ],
+            ),
             // Delete everything.
             answer(
                 wire,

@@ -26,6 +26,7 @@ mod endings;
 mod hooks;
 mod injection;
 mod kept;
+mod meanwhile;
 mod reconnect;
 mod script;
 mod serve;

@@ -242,7 +242,7 @@ fn told(one: &Conversation) -> String {
             let ids = content.iter().filter_map(|block| Some(block.call()?.id.as_str()));
             format!("answer {:?}", ids.collect::<Vec<_>>())
         }
-        Entry::Result { result } => format!("result {}", result.call_id),
+        Entry::Result { result, .. } => format!("result {}", result.call_id),
         entry => entry.text().chars().take(60).collect(),
     };
     one.entries.iter().map(word).collect::<Vec<_>>().join("\n")

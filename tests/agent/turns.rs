@@ -301,3 +301,40 @@ fn the_request_for_a_summary_is_counted_too() {
     let usage = client.client.call("_vault/usage", of);
     assert_eq!(usage["result"]["total"]["requests"], 3, "{usage}");
 }
+
+#[test]
+fn calls_of_one_turn_have_names_of_their_own_whatever_the_models_server_calls_them() {
+    let wire = Wire::Chat;
+    let read = |path: &str| calls(wire, "call_0", "read_file", json!({"path": path}));
+    let soup = read("Recipes/Soup.md");
+    let place = Place::new(wire, vec![read("Recipes/Bread.md"), soup, says(wire, "Both.")]);
+    let daemon = place.serve();
+    let mut client = place.client(&daemon);
+    let asked = client.prompt("Read both");
+    let session = client.answer(asked)["result"]["_meta"]["vault"]["sessionId"].clone();
+    // The name of each call, and what was answered under it.
+    let named = |seen: &[Value]| -> Vec<(String, String)> {
+        let update = |message: &Value| {
+            let update = &message["params"]["update"];
+            let id = update["toolCallId"].as_str()?.to_owned();
+            let said = match update["sessionUpdate"].as_str()? {
+                "tool_call" => update["rawInput"]["path"].as_str()?.to_owned(),
+                _ => {
+                    let text = update["content"][0]["content"]["text"].as_str()?;
+                    let name = if text.contains("# Bread") { "Bread" } else { "Soup" };
+                    name.to_owned()
+                }
+            };
+            Some((id, said))
+        };
+        seen.iter().filter_map(update).collect()
+    };
+    let live = named(&client.seen);
+    assert_eq!(live.len(), 4, "{live:?}");
+    assert_eq!((&live[0].0, &live[2].0), (&live[1].0, &live[3].0), "{live:?}");
+    assert_ne!(live[0].0, live[2].0, "{live:?}");
+    client.seen.clear();
+    let loaded = client.client.ask("session/load", json!({"sessionId": session}));
+    client.answer(loaded);
+    assert_eq!(named(&client.seen), live, "told again under the same names");
+}

@@ -623,8 +623,10 @@ impl Audience for Watches {
                 }
             }
             What::Show(Show::Result { call, .. }) => {
+                // Where an id comes again in a turn its name says the how manyth it is.
+                let id = call.split_once('#').map_or(&*call, |(id, _)| id);
                 let is_kept = entries.iter().any(
-                    |entry| matches!(entry, Entry::Result { result } if result.call_id == call),
+                    |entry| matches!(entry, Entry::Result { result, .. } if result.call_id == id),
                 );
                 if !is_kept {
                     self.0.fault(format!("the result of {call} is shown and not kept"));
@@ -645,7 +647,7 @@ impl Place for Nowhere {
 
     fn moment(&self, _: ConversationId) -> Moment {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00").unwrap();
-        Moment { now, active_note: None, news: Vec::new() }
+        Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
 
     fn note(&self, _: &str) -> Option<(String, String)> {

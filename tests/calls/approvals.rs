@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Decision, Outcome, Question, Request};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::{Mode, Scope, Settings};
+use vault_steward::tools::ToolError;
 use vault_steward::vault::Cancel;
 
 use crate::doors::{answered, audited, calls, request};
@@ -158,6 +159,43 @@ fn a_persons_program_asks_by_itself_and_says_that_they_agreed() {
         answered(calls.call(claims, &Cancel::default())).unwrap_err();
         assert!(vault.exists("Inbox/x.md"), "{scope:?}");
     }
+}
+
+#[test]
+fn what_a_person_agreed_to_is_what_they_were_shown() {
+    let vault = ground();
+    let settings = Settings { mode: Mode::Ask, ..Settings::default() };
+    let calls = calls(&vault, settings);
+    let write = |path: &str| {
+        let write = request(Scope::Person, "write_file", json!({"path": path, "content": "x"}));
+        answered(calls.call(Request { confirmed: true, ..write }, &Cancel::default())).unwrap();
+    };
+    let undo = |agreed: Option<&Value>| {
+        let agreed = agreed.map(|agreed| agreed.as_str().unwrap().to_owned());
+        let undo = request(Scope::Person, "undo", json!({}));
+        let undo = Request { confirmed: agreed.is_some(), agreed, ..undo };
+        answered(calls.call(undo, &Cancel::default()))
+    };
+    let shown = |error: ToolError| {
+        assert_eq!(error.code, ErrorCode::ApprovalNeeded, "{}", error.text());
+        error.data.unwrap()
+    };
+    write("First.md");
+    let first = shown(undo(None).unwrap_err());
+    assert_eq!(first["changes"][0]["path"], "First.md");
+    // Another program writes while the question stands there.
+    write("Second.md");
+    let refused = undo(Some(&first["identity"])).unwrap_err();
+    assert!(refused.message.contains("has changed meanwhile"), "{}", refused.text());
+    let second = shown(refused);
+    assert_eq!(second["changes"][0]["path"], "Second.md", "it is asked anew");
+    assert!(vault.exists("First.md") && vault.exists("Second.md"));
+    undo(Some(&second["identity"])).unwrap();
+    assert!(vault.exists("First.md") && !vault.exists("Second.md"));
+    // Also where nobody would have to agree to what it has become.
+    calls.set_mode(Some(Mode::Auto)).unwrap();
+    shown(undo(Some(&second["identity"])).unwrap_err());
+    assert!(vault.exists("First.md"));
 }
 
 #[test]

@@ -118,3 +118,30 @@ fn a_person_is_asked_on_the_terminal_and_nothing_is_done_without_a_yes() {
     let run = home.run_in(&vault, &[&edit[..], &["--json"]].concat()).expect(1);
     assert_eq!(run.json()["code"], "approval_needed");
 }
+
+#[test]
+fn a_yes_holds_for_what_was_shown_and_nothing_else() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.write_config("[policy]\nmode = \"ask\"\n");
+    let daemon = home.serve(&vault);
+    let write = |path: &str| {
+        let write = ["call", "write_file", "--path", path, "--content", "x", "--yes"];
+        home.run_in(&vault, &write).expect(0);
+    };
+    write("First.md");
+    let mut terminal = Terminal::run(&home, &vault, &["undo"]);
+    assert!(terminal.shows(QUESTION), "{}", terminal.seen);
+    assert!(terminal.seen.contains("First.md"), "{}", terminal.seen);
+    write("Second.md");
+    terminal.seen.clear();
+    terminal.types("y\n");
+    assert!(terminal.shows(QUESTION), "it is asked anew: {}", terminal.seen);
+    assert!(terminal.seen.contains("Second.md"), "{}", terminal.seen);
+    assert!(terminal.seen.contains("has changed meanwhile"), "{}", terminal.seen);
+    assert!(vault.join("First.md").exists() && vault.join("Second.md").exists());
+    terminal.types("n\n");
+    assert_ne!(terminal.ends(), 0);
+    assert!(vault.join("Second.md").exists());
+    drop(daemon);
+}

@@ -189,6 +189,15 @@ fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
             "max_tokens_in_call",
             vec![r#"call call_a write_file invalid {"path":"a.md","cont"#, "MaxTokens"],
         ),
+        (
+            C,
+            "one_id_for_all",
+            vec![
+                r#"call call_0 read_file {"path":"a.md"}*"#,
+                r#"call local_0 read_file {"path":"b.md"}*"#,
+                "ToolUse",
+            ],
+        ),
         (C, "refusal", vec![r#"Refusal("not this")"#]),
         (C, "filtered", vec![r#"text "h""#, r#"Refusal("content_filter")"#]),
         (C, "no_end", vec![r#"text "looks complete""#, no_end]),

@@ -149,7 +149,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         let result = await parts.chat.tool("undo", given, force);
         if (codeOf(result) === "approval_needed") {
           if (!(await parts.host.confirm(agreement(result), "Undo"))) return;
-          result = await parts.chat.tool("undo", given, true);
+          const { data } = result.structuredContent as { data?: { identity?: string } };
+          result = await parts.chat.tool("undo", given, true, data?.identity);
         }
         if (!result.isError) continue;
         refused(target, { message: messageOf(result), diff: diffIn(result) }, force);

@@ -306,13 +306,14 @@ export class Chat {
     await this.#fetch(sessionId, null);
   }
 
-  /** Calls a tool as the person; one that needs agreement is asked for with it. */
+  /** Calls a tool as the person, with their agreement and the identity of what they were shown for it. */
   tool(
     name: string,
     given: Record<string, string | number | boolean>,
     confirmed = false,
+    agreed?: string,
   ): Promise<ToolsCallResult> {
-    const meta = confirmed ? { _meta: { vault: { confirmed: true } } } : {};
+    const meta = confirmed ? { _meta: { vault: { confirmed, agreed } } } : {};
     return this.#connection.call("tools/call", { name, arguments: given, ...meta });
   }
 

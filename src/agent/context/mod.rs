@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub use cut::Cut;
 
 use super::entry::Entry;
+use super::known::{Known, Learnt};
 use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
 
@@ -30,6 +31,7 @@ pub struct Context {
     /// Calls of the last answer, until each has its result.
     open: Vec<ToolCall>,
     results: Vec<ToolResult>,
+    known: Known,
     /// What vendors counted, against what was estimated.
     factor: f64,
     /// What the person wanted last, where that was left out.
@@ -58,6 +60,7 @@ impl Default for Context {
             messages: Vec::new(),
             open: Vec::new(),
             results: Vec::new(),
+            known: Known::default(),
             factor: 1.0,
             asked: String::new(),
             scope: Scope::Person,
@@ -84,7 +87,7 @@ impl Context {
             Entry::Message { mut message, scope, attached, .. } => {
                 // Whoever keeps entries fills them first; this keeps the history valid in any case.
                 for call in self.missing() {
-                    self.take(unknown(&call));
+                    self.take(unknown(&call), Vec::new());
                 }
                 if let Message::Assistant { content, .. } = &message {
                     self.open = content.iter().filter_map(Block::call).cloned().collect();
@@ -99,7 +102,7 @@ impl Context {
                 }
                 self.messages.push(message);
             }
-            Entry::Result { result } => self.take(result),
+            Entry::Result { result, learnt } => self.take(result, learnt),
             Entry::Sent { .. } => {}
             Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);
@@ -115,11 +118,12 @@ impl Context {
         }
     }
 
-    fn take(&mut self, result: ToolResult) {
+    fn take(&mut self, result: ToolResult, learnt: Vec<Learnt>) {
         let is_open = self.missing().iter().any(|call| call.id == result.call_id);
         if !is_open {
             return;
         }
+        learnt.into_iter().for_each(|one| self.known.learn(one));
         self.results.push(result);
         if self.results.len() < self.open.len() {
             return;
@@ -131,6 +135,12 @@ impl Context {
         });
         let results = ordered.collect();
         self.messages.push(Message::ToolResults { results });
+        self.known.told();
+    }
+
+    /// Which text of each file the model knows.
+    pub fn known(&self) -> &Known {
+        &self.known
     }
 
     /// The calls that have no result yet: of a turn that is at work, or was cut short.

@@ -39,7 +39,7 @@ fn result(id: &str) -> Entry {
         content: vec![Block::text(id)],
         is_error: false,
     };
-    Entry::Result { result }
+    Entry::Result { result, learnt: Vec::new() }
 }
 
 fn ids(message: &Message) -> Vec<&str> {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Called, Effect, Event, MessageKind, Show, Turn};
 use crate::agent::entry::Entry;
+use crate::agent::known;
 use crate::agent::own_tools::{self, Own};
 use crate::agent::wrap;
 use crate::calls::Decision;
@@ -24,7 +25,10 @@ const BROKEN: u32 = 3;
 /// One call of an answer.
 #[derive(Debug)]
 pub(super) struct Slot {
+    /// As the model asked for it: its id is what the result is kept under.
     call: ToolCall,
+    /// How everybody else knows it, unlike any other call of the turn.
+    name: String,
     stage: Stage,
 }
 
@@ -38,12 +42,37 @@ enum Stage {
 }
 
 impl Slot {
-    pub(super) fn new(call: ToolCall) -> Self {
-        Self { call, stage: Stage::Waiting }
+    fn new(call: ToolCall, name: String) -> Self {
+        Self { call, name, stage: Stage::Waiting }
+    }
+
+    /// The call under the name that everybody else knows it by.
+    fn named(&self) -> ToolCall {
+        ToolCall { id: self.name.clone(), ..self.call.clone() }
+    }
+}
+
+/// How clients know the call with this id that is the `nth` of its turn, from 1. Some servers of models
+/// give the same ids in each round.
+pub fn name_of(id: &str, nth: u32) -> String {
+    match nth {
+        0 | 1 => id.to_owned(),
+        nth => format!("{id}#{nth}"),
     }
 }
 
 impl Turn {
+    /// Takes up the calls of an answer.
+    pub(super) fn take_up(&mut self, calls: Vec<ToolCall>) {
+        let named = |call: ToolCall| {
+            let nth = self.names.entry(call.id.clone()).or_default();
+            *nth += 1;
+            let name = name_of(&call.id, *nth);
+            Slot::new(call, name)
+        };
+        self.slots = calls.into_iter().map(named).collect();
+    }
+
     /// Begins what may begin; goes on where all is done.
     pub(super) fn work(&mut self, out: &mut Vec<Effect>) {
         loop {
@@ -92,7 +121,8 @@ impl Turn {
 
     fn begin(&mut self, at: usize, out: &mut Vec<Effect>) {
         let call = self.slots[at].call.clone();
-        out.push(Effect::Show(Show::Call { call: call.clone() }));
+        let named = self.slots[at].named();
+        out.push(Effect::Show(Show::Call { call: named.clone() }));
         if self.asks_person {
             return self.refuse(at, "it was not made: the turn waits for the user's answer", out);
         }
@@ -117,8 +147,8 @@ impl Turn {
             None => {
                 self.slots[at].stage = Stage::Running;
                 let changes = self.must_be_alone(at);
-                out.push(Effect::Show(Show::Running { call: call.id.clone() }));
-                out.push(Effect::Run { call, scope: self.scope, changes });
+                out.push(Effect::Show(Show::Running { call: named.id.clone() }));
+                out.push(Effect::Run { call: named, scope: self.scope, changes });
             }
             Some(Err(wrong)) => self.settle(at, Called::error(wrong), out),
             Some(Ok(Own::Send { text, is_question })) => self.send(at, text, is_question, out),
@@ -150,7 +180,7 @@ impl Turn {
     /// No call of this answer is made.
     pub(super) fn refuse_all(&mut self, why: &str, out: &mut Vec<Effect>) {
         for at in 0..self.slots.len() {
-            let call = self.slots[at].call.clone();
+            let call = self.slots[at].named();
             out.push(Effect::Show(Show::Call { call }));
             self.refuse(at, &format!("it was not made: {why}"), out);
         }
@@ -161,7 +191,7 @@ impl Turn {
     }
 
     fn find(&self, call: &str, stage: Stage) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.call.id == call && slot.stage == stage)
+        self.slots.iter().position(|slot| slot.name == call && slot.stage == stage)
     }
 
     pub(super) fn asks(&mut self, call: &str, title: String, out: &mut Vec<Effect>) {
@@ -206,15 +236,19 @@ impl Turn {
         if let Some(warning) = self.repeated(&call, &called) {
             text = format!("{text}\n[{warning}]");
         }
+        let is_cut = called.text.chars().count() > self.limits.result_chars;
+        let learnt = known::learnt(&call, &called, is_cut);
         out.push(Effect::Record(Entry::Result {
             result: ToolResult {
-                call_id: call.id.clone(),
+                call_id: call.id,
                 name: call.name,
                 content: vec![Block::text(text)],
                 is_error: called.is_error,
             },
+            learnt,
         }));
-        out.push(Effect::Show(Show::Result { call: call.id, called }));
+        let call = self.slots[at].name.clone();
+        out.push(Effect::Show(Show::Result { call, called }));
     }
 
     /// What to tell of a call that was made before in this turn, to no other end.
@@ -252,13 +286,13 @@ impl Turn {
             match self.slots[at].stage {
                 Stage::Done => {}
                 Stage::Waiting => {
-                    let call = self.slots[at].call.clone();
+                    let call = self.slots[at].named();
                     out.push(Effect::Show(Show::Call { call }));
                     self.refuse(at, &format!("it was not made: {why}"), out);
                 }
                 Stage::Asking => {
                     self.slots[at].stage = Stage::Running;
-                    let call = self.slots[at].call.id.clone();
+                    let call = self.slots[at].name.clone();
                     let (decision, by) = (Decision::Withdrawn, String::new());
                     out.push(Effect::GoOn { call, decision, by });
                 }

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use calls::Slot;
+pub use calls::name_of;
 pub use effect::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show};
 
 use super::attached::Attached;
@@ -58,6 +59,8 @@ pub struct Turn {
     scope: Scope,
     answer: Answer,
     slots: Vec<Slot>,
+    /// How many calls of the turn had each id.
+    names: HashMap<String, u32>,
     /// What follows once every call has its result.
     then: Then,
     rounds: u32,
@@ -133,6 +136,7 @@ impl Turn {
             scope: Scope::Person,
             answer: Answer::default(),
             slots: Vec::new(),
+            names: HashMap::new(),
             then: Then::GoOn,
             rounds: 0,
             calls: 0,
@@ -393,7 +397,7 @@ impl Turn {
                 Then::Finish(Reason::Done)
             }
         };
-        self.slots = calls.into_iter().map(Slot::new).collect();
+        self.take_up(calls);
         self.phase = Phase::Working;
         if let Some(why) = cut_off {
             self.refuse_all(why, out);

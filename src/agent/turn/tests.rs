@@ -80,7 +80,9 @@ fn asks(effects: &[Effect]) -> Option<bool> {
 
 fn results(effects: &[Effect]) -> Vec<(String, bool)> {
     let result = |effect: &Effect| match effect {
-        Effect::Record(entry @ Entry::Result { result }) => Some((entry.text(), result.is_error)),
+        Effect::Record(entry @ Entry::Result { result, .. }) => {
+            Some((entry.text(), result.is_error))
+        }
         _ => None,
     };
     effects.iter().filter_map(result).collect()
@@ -354,7 +356,7 @@ proptest! {
                             prop_assert!(context.missing().is_empty(), "each call has its result first");
                             heard += usize::from(matches!(message, Message::User { .. }));
                         }
-                        if let Entry::Result { result } = &entry {
+                        if let Entry::Result { result, .. } = &entry {
                             let missing = context.missing();
                             prop_assert!(missing.iter().any(|call| call.id == result.call_id));
                         }

@@ -90,17 +90,19 @@ impl Talk<'_> {
         }
         while let Some(set) = sets.pop() {
             let arguments = json!({ "change_set": set });
-            let done = match self.call_tool("undo", arguments.clone(), false).await {
-                Err(failure) if failure.code == "approval_needed" => {
-                    let asked = agreement(failure.data.as_ref(), self.look);
-                    if !self.confirm(&asked).await? {
-                        return self.tell(Style::DIM, "nothing was taken back");
+            let mut agreed = None;
+            let done = loop {
+                match self.call_tool("undo", arguments.clone(), agreed).await {
+                    Err(failure) if failure.code == "approval_needed" => {
+                        let asked = agreement(failure.data.as_ref(), self.look);
+                        if !self.confirm(&asked).await? {
+                            return self.tell(Style::DIM, "nothing was taken back");
+                        }
+                        agreed = Some(failure.identity());
                     }
-                    self.call_tool("undo", arguments, true).await
+                    done => break done?,
                 }
-                done => done,
             };
-            let done = done?;
             let changes = done["changes"]["changes"].as_array();
             for change in changes.map(Vec::as_slice).unwrap_or_default() {
                 let text = |key: &str| safe::line(change[key].as_str().unwrap_or_default());
@@ -217,16 +219,19 @@ impl Talk<'_> {
         self.tell(Style::PLAIN, &format!("all that is kept: {}", tokens(&all)))
     }
 
-    /// Calls a tool as the person at the terminal.
+    /// Calls a tool as the person at the terminal; `agreed` where they were asked, with the identity of
+    /// what they were shown.
     pub(super) async fn call_tool(
         &mut self,
         name: &str,
         arguments: Value,
-        confirmed: bool,
+        agreed: Option<Option<String>>,
     ) -> Result<Value, Failure> {
         let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
-        let vault = CallVaultMeta { confirmed, ..CallVaultMeta::default() };
-        let meta = confirmed.then_some(CallMeta { vault: Some(vault) });
+        let meta = agreed.map(|agreed| {
+            let vault = CallVaultMeta { confirmed: true, agreed, ..CallVaultMeta::default() };
+            CallMeta { vault: Some(vault) }
+        });
         let params = ToolsCallParams { name: name.to_owned(), arguments, meta };
         let answer = self.link.call(&params).await?;
         let mut data = answer.structured_content;

@@ -35,7 +35,7 @@ impl Talk<'_> {
 
     pub(super) async fn load_names(&mut self) {
         let arguments = json!({ "pattern": "**/*.md", "type": "file", "max_results": 1_000 });
-        let Ok(answer) = self.call_tool("list_files", arguments, false).await else { return };
+        let Ok(answer) = self.call_tool("list_files", arguments, None).await else { return };
         let entries = answer["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
         let paths = entries.iter().filter_map(|entry| entry["path"].as_str());
         let found = paths.filter_map(|path| path.strip_suffix(".md")).map(str::to_owned);

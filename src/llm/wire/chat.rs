@@ -179,6 +179,8 @@ pub(super) struct Reader {
     open: Option<usize>,
     /// The block of the call that was spoken of last under a vendor's number.
     by_index: HashMap<u64, usize>,
+    /// Calls that came with the id of another one, and that id.
+    renamed: Vec<(usize, String)>,
     /// The call that was spoken of last.
     last: Option<usize>,
     finish: Option<String>,
@@ -322,7 +324,9 @@ impl Reader {
         };
         let numbered = index.and_then(|index| self.by_index.get(&index).copied());
         let known = match (id, name) {
-            (Some(id), _) => self.with_id(id),
+            (Some(id), _) => numbered
+                .filter(|block| self.came_with(*block, id))
+                .or_else(|| self.with_id(id, name.and(index))),
             (None, None) => numbered.or(self.last),
             // A name without an id begins a call, unless it only repeats the name of one that is
             // not whole yet.
@@ -335,7 +339,15 @@ impl Reader {
             }
             None => {
                 self.close(out);
-                let id = id.map_or_else(|| self.ids.next(), str::to_owned);
+                let id = match id {
+                    Some(id) if self.is_taken(id) => {
+                        let own = self.ids.next();
+                        self.renamed.push((self.blocks.len(), id.to_owned()));
+                        own
+                    }
+                    Some(id) => id.to_owned(),
+                    None => self.ids.next(),
+                };
                 let name = name.unwrap_or_default().to_owned();
                 self.blocks.start(Draft::Call { id, name, args }, out)
             }
@@ -346,10 +358,31 @@ impl Reader {
         }
     }
 
-    fn with_id(&self, id: &str) -> Option<usize> {
+    /// The call with this id. Where a name comes with a number that no piece had before, and the call
+    /// has another one, it is another call: some servers give all calls of an answer the same id.
+    fn with_id(&self, id: &str, begins: Option<u64>) -> Option<usize> {
+        let renamed = self.renamed.iter().rev().find(|(_, known)| known == id);
+        let last = renamed.map(|(block, _)| *block).or_else(|| self.named(id))?;
+        let is_new = begins.is_some_and(|index| {
+            !self.by_index.contains_key(&index) && self.by_index.values().any(|one| *one == last)
+        });
+        (!is_new).then_some(last)
+    }
+
+    fn named(&self, id: &str) -> Option<usize> {
         (0..self.blocks.len()).find(
             |block| matches!(self.blocks.draft(*block), Some(Draft::Call { id: known, .. }) if known == id),
         )
+    }
+
+    fn is_taken(&self, id: &str) -> bool {
+        self.named(id).is_some()
+    }
+
+    /// Whether a call came with this id, whatever it is called here.
+    fn came_with(&self, block: usize, id: &str) -> bool {
+        let renamed = self.renamed.iter().any(|(one, known)| *one == block && known == id);
+        renamed || self.named(id) == Some(block)
     }
 
     fn goes_on(&self, block: usize, name: &str) -> bool {
