@@ -1,6 +1,6 @@
 //! What was deleted: listed, brought back, emptied.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Journal;
 use super::apply::Job;
@@ -54,7 +54,7 @@ pub struct TrashItem {
     pub kind: Kind,
     /// Bytes of a file; 0 for folders.
     pub size: u64,
-    /// When it was deleted, as far as that is known.
+    /// When it was deleted, or changed since where it lies, as far as that is known.
     pub deleted: Option<DateTime<Utc>>,
     /// The change that deleted it; none for what others put into `.trash/`.
     pub change: Option<ChangeId>,
@@ -116,7 +116,10 @@ impl Journal {
                 }
             };
             let Deed::Delete { thing } = step.deed else { continue };
-            let place = self.lies(&step, thing, &lying);
+            let (place, deleted) = match self.lies(&step, thing, &lying) {
+                Some((place, since)) => (Some(place), since),
+                None => (None, ended(&step)),
+            };
             if let Some(place) = &place {
                 lying.retain(|one| one.place != *place);
             }
@@ -128,7 +131,7 @@ impl Journal {
             if place.is_none() && (!has_text || found.iter().any(known)) {
                 continue;
             }
-            found.push((item(&step, thing, place.as_ref()), Some(step), place));
+            found.push((item(&step, thing, place.as_ref(), deleted), Some(step), place));
         }
         // What Obsidian or a person put there; our own keeping holds nothing of theirs.
         for one in lying {
@@ -140,7 +143,7 @@ impl Journal {
                 was: None,
                 kind: one.meta.kind,
                 size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
-                deleted: one.since.and_then(|since| DateTime::from_timestamp(since, 0)),
+                deleted: one.since().map(DateTime::from_timestamp_nanos),
                 change: None,
             };
             found.push((item, None, Some(one.place)));
@@ -149,21 +152,28 @@ impl Journal {
         Ok(found)
     }
 
-    /// Where a deleted thing lies, by what is lying about.
-    fn lies(&self, step: &Recorded, thing: Thing, lying: &[InTrash]) -> Option<Trashed> {
+    /// Where a deleted thing lies, by what is lying about, and since when it lies there as it is.
+    fn lies(
+        &self,
+        step: &Recorded,
+        thing: Thing,
+        lying: &[InTrash],
+    ) -> Option<(Trashed, Option<DateTime<Utc>>)> {
         let known = step.detail.place.as_ref().and_then(Place::trashed)?;
         if let Trashed::System { .. } = known {
-            return self.find_deleted(step, thing);
+            return Some((self.find_deleted(step, thing)?, ended(step)));
         }
         let one = lying.iter().find(|one| one.place == known)?;
-        let same = match thing.kind() {
-            // Listing reads no text; bringing back does.
-            Kind::File => {
-                thing.is(&one.meta) || (one.meta.kind == Kind::File && thing.size == one.meta.size)
-            }
-            _ => self.is_deleted(step, thing, &known, &one.meta),
-        };
-        same.then_some(known)
+        let touched = one.touched.map(DateTime::from_timestamp_nanos);
+        // Where nothing has happened to a file since, its text need not be read.
+        let untouched = (thing.kind(), one.meta.kind) == (Kind::File, Kind::File)
+            && thing.is_unchanged(one.meta.size, one.meta.modified)
+            && matches!((touched, ended(step)), (Some(touched), Some(ended)) if touched <= ended + SOON);
+        let same = untouched || self.is_deleted(step, thing, &known, &one.meta);
+        // Who took it out, wrote in it and put it back has deleted it then.
+        same.then(|| {
+            (known, touched.map(|touched| ended(step).map_or(touched, |at| at.max(touched))))
+        })
     }
 
     /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
@@ -267,7 +277,7 @@ impl Journal {
                 emptied.left.push(format!("`{name}` is not in the trash"));
             }
         }
-        for (item, _, place) in all {
+        for (item, step, place) in all {
             let named = match what {
                 Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
                 Empty::Older(than) => item.deleted.is_some_and(|deleted| deleted < *than),
@@ -288,6 +298,11 @@ impl Journal {
                     continue;
                 }
             };
+            if let Empty::Older(than) = what
+                && !self.is_still_older(step.as_ref(), &place, *than)
+            {
+                continue;
+            }
             match self.vault().writer().remove_trashed(&place) {
                 Ok(bytes) => {
                     tracing::info!(item = item.id, bytes, "removed from the trash for good");
@@ -299,6 +314,32 @@ impl Journal {
         }
         Ok(emptied)
     }
+
+    /// Whether what lies in a trash is what this step deleted, to its last letter, and nobody has
+    /// touched it since that time: looked at once more, because it is going for good.
+    fn is_still_older(
+        &self,
+        step: Option<&Recorded>,
+        place: &Trashed,
+        than: DateTime<Utc>,
+    ) -> bool {
+        let Some(one) = self.vault().writer().in_trash(place) else { return false };
+        let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
+        let same = match step.map(|step| (step, &step.deed)) {
+            Some((step, Deed::Delete { thing })) => self.is_deleted(step, *thing, place, &one.meta),
+            _ => true,
+        };
+        same && one.touched.is_some_and(is_old)
+    }
+}
+
+/// How much later than a deletion ended the file system may say that it was: FAT keeps every
+/// second second.
+const SOON: TimeDelta = TimeDelta::seconds(2);
+
+/// When the operation of a step ended.
+fn ended(step: &Recorded) -> Option<DateTime<Utc>> {
+    step.row.ended.and_then(DateTime::from_timestamp_millis)
 }
 
 /// A deleted thing, the step that deleted it, and where it lies.
@@ -311,7 +352,12 @@ impl TrashItem {
     }
 }
 
-fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
+fn item(
+    step: &Recorded,
+    thing: Thing,
+    place: Option<&Trashed>,
+    deleted: Option<DateTime<Utc>>,
+) -> TrashItem {
     let set = ChangeSetId(step.row.set.cast_unsigned());
     let change = ChangeId { set, number: step.row.number };
     let (id, place, location) = match place {
@@ -333,7 +379,7 @@ fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
         was: Some(step.path.clone()),
         kind: thing.kind(),
         size: if thing.kind() == Kind::Folder { 0 } else { thing.size },
-        deleted: step.row.ended.and_then(DateTime::from_timestamp_millis),
+        deleted,
         change: Some(change),
     }
 }

@@ -29,6 +29,7 @@ mod rewriting;
 mod search;
 mod swaps;
 mod tags;
+mod trash;
 mod vault;
 mod watching;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! Where deleted things lie, and the ways back.
 
+use std::ffi::OsStr;
 use std::io;
 
 use super::{Keeping, TRASH_FOLDER, Trashed, system};
@@ -15,22 +16,37 @@ pub struct InTrash {
     pub place: Trashed,
     /// What the file system says of it.
     pub meta: Meta,
-    /// When it came there, where the system tells: seconds since the Unix epoch.
-    pub since: Option<i64>,
+    /// The newest change of it and of all that is in it, its coming there included where the system
+    /// notes that: nanoseconds since the Unix epoch. `None` if it cannot be looked through.
+    pub touched: Option<i64>,
 }
 
-/// When something got the name it has, or was changed since.
-fn since(place: &std::path::Path) -> Option<i64> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::symlink_metadata(place).ok().map(|meta| meta.ctime())
+impl InTrash {
+    /// When it came there, or was changed there since, where the system tells: nanoseconds since
+    /// the Unix epoch.
+    pub fn since(&self) -> Option<i64> {
+        // Elsewhere a file says when it was written, which may be long before it was deleted.
+        self.touched.filter(|_| cfg!(unix))
     }
-    #[cfg(not(unix))]
-    {
-        let _ = place;
-        None
+}
+
+/// The newest change of a thing and of all that is in it.
+fn touched(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
+    let into =
+        |folder: &Folder, name: &OsStr| folder.open_folder(Name::new(name.to_str()?).ok()?).ok();
+    let (mut newest, mut open) = (meta.changed, Vec::new());
+    if meta.kind == Kind::Folder {
+        open.push(into(folder, name)?);
     }
+    while let Some(here) = open.pop() {
+        for entry in here.list().ok()? {
+            newest = newest.max(entry.meta.changed);
+            if entry.meta.kind == Kind::Folder {
+                open.push(into(&here, &entry.name)?);
+            }
+        }
+    }
+    Some(newest)
 }
 
 /// The first of `name`, `name 2`, … in a folder of which `is` says that it is the one.
@@ -79,6 +95,14 @@ impl Writer<'_> {
     pub fn look_at_trashed(&self, trashed: &Trashed) -> Option<Meta> {
         let (folder, name) = self.place_of(trashed).ok()??;
         folder.stat(Name::new(&name).ok()?).ok()
+    }
+
+    /// A deleted thing as [`Self::trashed`] tells it; `None` if it is not there any more.
+    pub fn in_trash(&self, trashed: &Trashed) -> Option<InTrash> {
+        let (folder, name) = self.place_of(trashed).ok()??;
+        let meta = folder.stat(Name::new(&name).ok()?).ok()?;
+        let touched = touched(&folder, OsStr::new(&name), &meta);
+        Some(InTrash { place: trashed.clone(), meta, touched })
     }
 
     /// The bytes of a deleted file, up to the largest that is read whole.
@@ -205,9 +229,9 @@ impl Writer<'_> {
                 let Some(name) = entry.name.to_str() else { continue };
                 let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{name}"));
                 if let Some(path) = path {
-                    let since = since(&self.vault.root().join(TRASH_FOLDER).join(name));
+                    let touched = touched(&trash, &entry.name, &entry.meta);
                     let place = Trashed::Local { path, instead: None };
-                    found.push(InTrash { place, meta: entry.meta, since });
+                    found.push(InTrash { place, meta: entry.meta, touched });
                 }
             }
         }
@@ -217,9 +241,9 @@ impl Writer<'_> {
             let above = kept.join(&one.name);
             let Ok(inside) = Folder::open_root(&above) else { continue };
             for entry in inside.list().unwrap_or_default() {
-                let place = above.join(&entry.name);
-                let since = since(&place);
-                found.push(InTrash { place: Trashed::Kept { place }, meta: entry.meta, since });
+                let place = Trashed::Kept { place: above.join(&entry.name) };
+                let touched = touched(&inside, &entry.name, &entry.meta);
+                found.push(InTrash { place, meta: entry.meta, touched });
             }
         }
         found
