@@ -1,12 +1,24 @@
 //! What lies in the trash is what it is said to be, and as old.
 
+#[cfg(unix)]
+use std::collections::BTreeMap;
 use std::fs;
+#[cfg(unix)]
+use std::path::Path;
 
 use chrono::{Duration, Utc};
+#[cfg(unix)]
+use tempfile::TempDir;
+#[cfg(unix)]
+use vault_steward::journal::{ChangeSet, Target};
 use vault_steward::journal::{Empty, Origin, TrashItem, TrashPlace};
 use vault_steward::note::path::VaultPath;
 
+#[cfg(unix)]
+use crate::abilities::{Ability, can};
 use crate::changes::delete;
+#[cfg(unix)]
+use crate::machine;
 use crate::vault::{TestVault, vault};
 
 impl TestVault {
@@ -110,4 +122,226 @@ fn a_folder_is_as_new_as_what_was_written_in_it_last() {
     // All of it is older than tomorrow.
     assert_eq!(vault.empty_older(-1).len(), 2);
     assert_eq!(fs::read_dir(vault.place.join(".trash")).expect("listed").count(), 0);
+}
+
+/// A vault whose keeping lies on another disk, and that.
+#[cfg(unix)]
+fn on_two_disks(test: &str, prepare: impl FnOnce(&Path)) -> Option<(TestVault, TempDir)> {
+    use std::os::unix::fs::MetadataExt;
+    if !can(Ability::SymbolicLinks) || !can(Ability::Permissions) {
+        return None;
+    }
+    let vault = TestVault::new(&[], |at| {
+        fs::write(at.join(".obsidian/app.json"), r#"{"trashOption":"none"}"#).expect("written");
+        prepare(at);
+    });
+    let disk = |place: &Path| fs::metadata(place).map(|meta| meta.dev()).ok();
+    let memory = Path::new("/dev/shm");
+    if disk(memory).is_none() || disk(memory) == disk(&vault.place) {
+        machine::missing(test, "a second file system");
+        return None;
+    }
+    let other = tempfile::tempdir_in(memory).expect("made");
+    std::os::unix::fs::symlink(other.path(), vault.state.join("kept")).expect("linked");
+    Some((vault, other))
+}
+
+/// Everything below a folder but the settings: what it is, its rights, what it holds, its time.
+#[cfg(unix)]
+fn tree(at: &Path) -> BTreeMap<String, (String, u32, Vec<u8>)> {
+    use std::os::unix::fs::PermissionsExt;
+    let (mut found, mut open) = (BTreeMap::new(), vec![at.to_owned()]);
+    while let Some(here) = open.pop() {
+        for entry in fs::read_dir(&here).expect("listed").flatten() {
+            let (place, meta) = (entry.path(), entry.path().symlink_metadata().expect("there"));
+            let name = place.strip_prefix(at).expect("below").to_string_lossy().into_owned();
+            if name == ".obsidian" {
+                continue;
+            }
+            let mode = meta.permissions().mode() & 0o777;
+            let told = if meta.is_symlink() {
+                let target = fs::read_link(&place).expect("a link");
+                ("link".to_owned(), 0, target.to_string_lossy().into_owned().into_bytes())
+            } else if meta.is_dir() {
+                open.push(place);
+                ("folder".to_owned(), mode, Vec::new())
+            } else {
+                let time = meta.modified().expect("a time");
+                (format!("file of {time:?}"), mode, fs::read(&place).expect("read"))
+            };
+            found.insert(name, told);
+        }
+    }
+    found
+}
+
+/// More than is read whole, so that no text of it is kept.
+#[cfg(unix)]
+fn large() -> Vec<u8> {
+    (0..11_000_000_u32).map(|number| (number % 251) as u8).collect()
+}
+
+/// A folder with one of everything.
+#[cfg(unix)]
+fn full_folder(at: &Path) {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let mode = |path: &str, mode| {
+        fs::set_permissions(at.join(path), fs::Permissions::from_mode(mode)).expect("set");
+    };
+    fs::create_dir_all(at.join("F/Sub/Empty/Deep")).expect("made");
+    fs::write(at.join("F/a.md"), "a").expect("written");
+    fs::write(at.join("F/Sub/none.md"), "").expect("written");
+    fs::write(at.join("F/Sub/large.pdf"), large()).expect("written");
+    symlink("../a.md", at.join("F/Sub/l.md")).expect("linked");
+    symlink("nowhere", at.join("F/broken")).expect("linked");
+    mode("F/a.md", 0o600);
+    mode("F/Sub/Empty", 0o700);
+    let file = fs::File::options().write(true).open(at.join("F/a.md")).expect("opened");
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000))
+        .expect("set back");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_on_another_disk_comes_back_whole() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    const NAME: &str = "what_is_kept_on_another_disk_comes_back_whole";
+    type Made = (&'static str, &'static str, fn(&Path));
+    let cases: [Made; 5] = [
+        ("a large file", "large.pdf", |at| {
+            fs::write(at.join("large.pdf"), large()).expect("written");
+            let private = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(at.join("large.pdf"), private).expect("set");
+        }),
+        ("a folder with one of everything", "F", full_folder),
+        ("empty folders", "F", |at| fs::create_dir_all(at.join("F/G/H")).expect("made")),
+        ("a folder with a link alone", "F", |at| {
+            fs::create_dir(at.join("F")).expect("made");
+            symlink("../n.md", at.join("F/l.md")).expect("linked");
+        }),
+        ("a link", "l.md", |at| symlink("n.md", at.join("l.md")).expect("linked")),
+    ];
+    for (name, path, prepare) in cases {
+        let Some((vault, kept)) = on_two_disks(NAME, prepare) else { return };
+        let before = tree(&vault.place);
+        let origin = Origin::default();
+        for by_undo in [true, false] {
+            let set = vault.apply(vec![delete(path)]);
+            assert_eq!(tree(&vault.place).len(), 0, "{name}");
+            let trash = vault.trash();
+            let told = trash.first().map(|item| (&item.place, item.was.as_ref()));
+            let was = crate::changes::path(path);
+            assert_eq!((told, trash.len()), (Some((&TrashPlace::Kept, Some(&was))), 1), "{name}");
+            let notes = match by_undo {
+                true => {
+                    let undone = vault.journal().undo(Target::Set(set), false, &origin);
+                    undone.unwrap_or_else(|error| panic!("{name}: {error}")).notes
+                }
+                false => {
+                    let back = vault.journal().restore(&trash[0].id, None, &origin);
+                    back.unwrap_or_else(|error| panic!("{name}: {error}")).notes
+                }
+            };
+            assert_eq!(notes, [""; 0], "{name}");
+            assert_eq!(tree(&vault.place), before, "{name}");
+            assert_eq!(tree(kept.path()).len(), 0, "{name}: nothing of it stays behind");
+            assert_eq!(vault.trash(), [], "{name}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn coming_back_from_another_disk_may_be_cut_short_anywhere() {
+    const NAME: &str = "coming_back_from_another_disk_may_be_cut_short_anywhere";
+    for cut in ["half copied", "not recorded", "not cleared away"] {
+        let Some((vault, kept)) = on_two_disks(NAME, full_folder) else { return };
+        let before = tree(&vault.place);
+        let set = vault.apply(vec![delete("F")]);
+        let (saved, whole) = (tempfile::tempdir_in("/dev/shm").expect("made"), tree(kept.path()));
+        let copy = |from: &Path, to: &Path| {
+            let all = from.join(".");
+            let done = std::process::Command::new("cp").arg("-a").args([&all, to]).status();
+            assert!(done.is_ok_and(|status| status.success()));
+        };
+        copy(kept.path(), saved.path());
+        vault.undo(set);
+        assert_eq!(tree(&vault.place), before);
+        copy(saved.path(), kept.path());
+        assert_eq!(tree(kept.path()), whole);
+        let temp = crate::recovery::temp_of(&vault);
+        if cut == "half copied" {
+            fs::rename(vault.place.join("F"), vault.place.join(&temp)).expect("aside");
+            fs::remove_file(vault.place.join(&temp).join("a.md")).expect("removed");
+            let file = vault.place.join(&temp).join("Sub/large.pdf");
+            let file = fs::File::options().write(true).open(file).expect("opened");
+            file.set_len(1_000_000).expect("cut");
+        }
+        if cut != "not cleared away" {
+            vault.forget_the_end();
+            let database = rusqlite::Connection::open(vault.state.join("state.db"));
+            let unmark = "UPDATE step SET undone_by = NULL";
+            database.and_then(|database| database.execute(unmark, [])).expect("unmarked");
+        }
+        let (vault, recovered) = vault.recovered();
+        assert!(recovered.left.is_empty() && recovered.warnings.is_empty(), "{cut}: {recovered:?}");
+        let ends = (recovered.completed, recovered.taken_back);
+        if cut == "half copied" {
+            assert_eq!(ends, (0, 1));
+            assert_eq!(tree(&vault.place).len(), 0, "{cut}: no half of it is in the vault");
+            assert_eq!(tree(kept.path()), whole, "{cut}");
+            vault.undo(set);
+        } else {
+            assert_eq!(ends, (usize::from(cut == "not recorded"), 0));
+        }
+        assert_eq!(tree(&vault.place), before, "{cut}");
+        assert_eq!(tree(kept.path()).len(), 0, "{cut}: nothing of it stays behind");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_half_carried_off_to_another_disk_is_whole_again() {
+    const NAME: &str = "what_was_half_carried_off_to_another_disk_is_whole_again";
+    let Some((vault, kept)) = on_two_disks(NAME, full_folder) else { return };
+    let before = tree(&vault.place);
+    vault.apply(vec![delete("F")]);
+    let aside = vault.place.join(crate::recovery::temp_of(&vault));
+    vault.forget_the_end();
+    // Only one note of it was still in the vault.
+    fs::create_dir(&aside).expect("made");
+    fs::write(aside.join("a.md"), "a").expect("written");
+    let (vault, recovered) = vault.recovered();
+    assert_eq!((recovered.taken_back, recovered.left.len()), (1, 0), "{recovered:?}");
+    let (mut after, mut before) = (tree(&vault.place), before);
+    // That note was made anew here.
+    after.remove("F/a.md");
+    before.remove("F/a.md");
+    assert_eq!(after, before);
+    assert_eq!(tree(kept.path()).len(), 0, "nothing of it stays behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_fails_after_coming_back_from_another_disk_is_kept_again() {
+    const NAME: &str = "what_fails_after_coming_back_from_another_disk_is_kept_again";
+    let Some((vault, kept)) = on_two_disks(NAME, full_folder) else { return };
+    let before = tree(&vault.place);
+    let set = vault.apply(vec![delete("F")]);
+    let whole = tree(kept.path());
+    let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+    let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON operation WHEN NEW.state = 'applied'
+                  BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    database.execute_batch(refuse).expect("made");
+    let error = vault.undo_error(&set.to_string());
+    assert!(error.to_string().contains("no room"), "{error}");
+    assert_eq!((tree(&vault.place).len(), tree(kept.path())), (0, whole));
+    // And a deletion that cannot be recorded puts everything back.
+    database.execute_batch("DROP TRIGGER refuse").expect("dropped");
+    vault.undo(set);
+    assert_eq!(tree(&vault.place), before);
+    database.execute_batch(refuse).expect("made");
+    let change = ChangeSet { title: "t".to_owned(), changes: vec![delete("F")] };
+    vault.journal().apply(&change, &Origin::default()).expect_err("not recorded");
+    assert_eq!((tree(&vault.place), tree(kept.path()).len()), (before, 0));
 }
