@@ -1,4 +1,4 @@
-//! What was deleted: listed, brought back, emptied.
+//! What was deleted: listed, brought back.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -71,26 +71,6 @@ pub struct Restored {
     pub notes: Vec<String>,
 }
 
-/// What is to be removed for good.
-#[derive(Debug, Clone)]
-pub enum Empty {
-    /// These, by [`TrashItem::id`], however new.
-    Named(Vec<String>),
-    /// All that was deleted before this time.
-    Older(DateTime<Utc>),
-}
-
-/// What was removed for good.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Emptied {
-    /// The things.
-    pub items: Vec<TrashItem>,
-    /// Bytes that they had on the disk.
-    pub bytes: u64,
-    /// What could not be removed, one sentence each.
-    pub left: Vec<String>,
-}
-
 impl Journal {
     /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
     /// whatever else lies in `.trash/`.
@@ -102,7 +82,7 @@ impl Journal {
     }
 
     /// The items, each with the step that deleted it and where it lies.
-    fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
+    pub(super) fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
         let writer = self.vault().writer();
         let mut lying = writer.trashed();
         let mut found: Vec<Deleted> = Vec::new();
@@ -260,77 +240,6 @@ impl Journal {
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
         Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
     }
-
-    /// Removes deleted things for good: the one act that cannot be undone, but for the texts that
-    /// the journal keeps until their time is over. Never what is in the system's trash, and by age
-    /// only what is known to be old enough.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
-        let _alone = self.alone();
-        self.ready()?;
-        let mut emptied = Emptied::default();
-        let all = self.deleted()?;
-        if let Empty::Named(names) = what {
-            for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
-                emptied.left.push(format!("`{name}` is not in the trash"));
-            }
-        }
-        for (item, step, place) in all {
-            let named = match what {
-                Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
-                Empty::Older(than) => item.deleted.is_some_and(|deleted| deleted < *than),
-            };
-            if !named {
-                continue;
-            }
-            let place = match place {
-                Some(place @ (Trashed::Local { .. } | Trashed::Kept { .. })) => place,
-                other => {
-                    if matches!(what, Empty::Named(_)) {
-                        let why = match other {
-                            Some(_) => "lies in the system's trash, which is emptied there",
-                            None => "is in no trash; its text is let go when its time is over",
-                        };
-                        emptied.left.push(format!("`{}` {why}", item.id));
-                    }
-                    continue;
-                }
-            };
-            if let Empty::Older(than) = what
-                && !self.is_still_older(step.as_ref(), &place, *than)
-            {
-                continue;
-            }
-            match self.vault().writer().remove_trashed(&place) {
-                Ok(bytes) => {
-                    tracing::info!(item = item.id, bytes, "removed from the trash for good");
-                    emptied.bytes += bytes;
-                    emptied.items.push(item);
-                }
-                Err(error) => emptied.left.push(error.to_string()),
-            }
-        }
-        Ok(emptied)
-    }
-
-    /// Whether what lies in a trash is what this step deleted, to its last letter, and nobody has
-    /// touched it since that time: looked at once more, because it is going for good.
-    fn is_still_older(
-        &self,
-        step: Option<&Recorded>,
-        place: &Trashed,
-        than: DateTime<Utc>,
-    ) -> bool {
-        let Some(one) = self.vault().writer().in_trash(place) else { return false };
-        let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
-        let same = match step.map(|step| (step, &step.deed)) {
-            Some((step, Deed::Delete { thing })) => self.is_deleted(step, *thing, place, &one.meta),
-            _ => true,
-        };
-        same && one.touched.is_some_and(is_old)
-    }
 }
 
 /// How much later than a deletion ended the file system may say that it was: FAT keeps every
@@ -343,11 +252,11 @@ fn ended(step: &Recorded) -> Option<DateTime<Utc>> {
 }
 
 /// A deleted thing, the step that deleted it, and where it lies.
-type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
+pub(super) type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
 
 impl TrashItem {
     /// Whether this is what a caller means: its id, or the change that deleted it.
-    fn is_called(&self, name: &str) -> bool {
+    pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.change.is_some_and(|change| change.to_string() == name)
     }
 }

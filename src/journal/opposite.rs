@@ -251,6 +251,9 @@ impl<'a> Undoing<'a> {
                     self.add(Act::Write { path: file, old: None, content, temp }, id, Vec::new());
                 }
             }
+            _ if step.detail.emptied => {
+                return Err(UndoError::Emptied { path: step.path.clone() });
+            }
             _ => return Err(UndoError::NotInTrash { path: step.path.clone() }),
         }
         Ok(path)

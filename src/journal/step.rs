@@ -177,6 +177,9 @@ pub(super) struct Detail {
     pub place: Option<Place>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeping: Option<String>,
+    /// What was deleted was removed from its trash for good, by its name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub emptied: bool,
 }
 
 impl Detail {

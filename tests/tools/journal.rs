@@ -374,11 +374,12 @@ fn the_trash_is_listed_restored_and_emptied() {
     let emptied = vault.journal().empty_trash(&Empty::Named(names)).expect("emptied");
     assert_eq!((emptied.items.len(), emptied.bytes, emptied.left.len()), (1, 1, 1));
     assert!(!vault.exists(".trash/b.md"));
-    // Its text is still kept for its time.
+    // By its name it is gone for good.
     let trash = vault.journal().trash().expect("listed");
-    assert!(trash.iter().any(|item| item.place == TrashPlace::Text && item.size == 1));
-    vault.undo(set);
-    assert_eq!(vault.content("F/b.md"), "b");
+    assert!(trash.iter().all(|item| item.was.as_ref() != Some(&path("F/b.md"))), "{trash:?}");
+    let refused = vault.undo_error(&set.to_string());
+    assert!(matches!(refused, UndoError::Emptied { .. }), "{refused}");
+    assert!(!vault.exists("F/b.md"));
     let all = vault.journal().empty_trash(&Empty::Older(Utc::now() + Duration::days(1)));
     assert_eq!(all.expect("emptied").items.len(), 1);
     assert_eq!(fs::read_dir(vault.place.join(".trash")).expect("listed").count(), 0);

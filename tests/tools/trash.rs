@@ -11,12 +11,12 @@ use chrono::{Duration, Utc};
 use tempfile::TempDir;
 #[cfg(unix)]
 use vault_steward::journal::{ChangeSet, Target};
-use vault_steward::journal::{Empty, Origin, TrashItem, TrashPlace};
+use vault_steward::journal::{Emptied, Empty, Origin, TrashItem, TrashPlace, UndoError};
 use vault_steward::note::path::VaultPath;
 
 #[cfg(unix)]
 use crate::abilities::{Ability, can};
-use crate::changes::delete;
+use crate::changes::{delete, write};
 #[cfg(unix)]
 use crate::machine;
 use crate::vault::{TestVault, vault};
@@ -344,4 +344,74 @@ fn what_fails_after_coming_back_from_another_disk_is_kept_again() {
     let change = ChangeSet { title: "t".to_owned(), changes: vec![delete("F")] };
     vault.journal().apply(&change, &Origin::default()).expect_err("not recorded");
     assert_eq!((tree(&vault.place), tree(kept.path()).len()), (before, 0));
+}
+
+impl TestVault {
+    fn empty_named(&self, name: &str) -> Emptied {
+        let what = Empty::Named(vec![name.to_owned()]);
+        let emptied = self.journal().empty_trash(&what).expect("emptied");
+        assert_eq!((emptied.items.len(), emptied.left.len()), (1, 0), "{emptied:?}");
+        emptied
+    }
+}
+
+#[test]
+fn what_is_emptied_by_name_goes_from_the_journal_too() {
+    let files = [("Secret.md", "my secret"), ("Other.md", "o"), ("F/a.md", "a"), ("F/b.md", "b")];
+    let vault = vault(&files);
+    let [note, other, folder] =
+        ["Secret.md", "Other.md", "F"].map(|path| vault.apply(vec![delete(path)]));
+    assert_eq!((vault.trash().len(), vault.blobs().len()), (3, 4));
+    let emptied = vault.empty_named(".trash/Secret.md");
+    assert_eq!((emptied.bytes, emptied.notes), (9, Vec::new()));
+    assert_eq!((vault.trash().len(), vault.blobs().len()), (2, 3));
+    // By the number of its change.
+    vault.empty_named(&format!("{folder}.1"));
+    assert!(!vault.exists(".trash/F"));
+    assert_eq!((vault.trash().len(), vault.blobs().len()), (1, 1));
+    // And what the journal alone still has.
+    fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
+    let item = vault.trash().remove(0);
+    assert_eq!((item.id.as_str(), item.place), (format!("{other}.1").as_str(), TrashPlace::Text));
+    vault.empty_named(&item.id);
+    assert_eq!((vault.trash(), vault.blobs().len()), (Vec::new(), 0));
+    for set in [note, other, folder] {
+        let error = vault.undo_error(&set.to_string());
+        assert!(error.to_string().contains("removed from the trash for good"), "{error}");
+    }
+    let error = vault.journal().restore(&format!("{note}.1"), None, &Origin::default());
+    assert!(matches!(error, Err(UndoError::NotInTrash { .. })), "{error:?}");
+    assert!(vault.journal().verify().expect("verified").is_sound());
+}
+
+#[test]
+fn a_text_that_other_changes_have_stays_with_them_and_that_is_said() {
+    let vault = vault(&[("Other.md", "x")]);
+    let written = vault.apply(vec![write("Secret.md", "my secret")]);
+    // Deleted twice with the same text: of two such ones only the last is listed.
+    vault.apply(vec![delete("Secret.md")]);
+    fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
+    vault.put("Secret.md", "my secret");
+    vault.context.vault.rescan().expect("seen");
+    let set = vault.apply(vec![delete("Secret.md")]);
+    let emptied = vault.empty_named(".trash/Secret.md");
+    assert_eq!(vault.trash(), []);
+    let note = emptied.notes.join("\n");
+    assert!(note.contains(&format!("`{written}.1`")) && note.contains("Secret.md"), "{note}");
+    let error = vault.undo_error(&set.to_string());
+    assert!(error.to_string().contains("removed from the trash for good"), "{error}");
+    assert!(vault.journal().verify().expect("verified").is_sound());
+}
+
+#[test]
+fn what_is_emptied_by_its_age_keeps_its_text_for_the_journals_time() {
+    let vault = vault(&[("a.md", "a")]);
+    let set = vault.apply(vec![delete("a.md")]);
+    assert_eq!(vault.empty_older(-1), [".trash/a.md"]);
+    let trash = vault.trash();
+    assert_eq!((trash.len(), &trash[0].place), (1, &TrashPlace::Text));
+    // Nothing lies in a trash any more, so nothing is removed.
+    assert_eq!(vault.empty_older(-1), [""; 0]);
+    vault.undo(set);
+    assert_eq!(vault.content("a.md"), "a");
 }
