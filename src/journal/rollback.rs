@@ -220,7 +220,16 @@ impl Rollback<'_> {
             self.writer().remove_kept_copy(path, &step.keeping());
             return Ok(());
         }
-        if vault.stat(path).is_ok() {
+        if let Ok(meta) = vault.stat(path) {
+            // A crash in the taking back may have left it half-way.
+            let kept = writer.kept_copy(path, &step.keeping());
+            if thing.is(&meta)
+                && step.detail.keeping.as_ref().is_some_and(|folder| !folder.is_empty())
+                && writer.look_at_trashed(&kept).is_some()
+            {
+                self.fill(step)?;
+                self.writer().remove_kept_copy(path, &step.keeping());
+            }
             return Ok(());
         }
         if let Some(found) = self.find(step, thing) {
