@@ -1847,7 +1847,10 @@ export type ToolsListResult = {
 
 /** What to remove from the trash for good. */
 export type TrashEmptyParams = {
-  /** These things, as `list_trash` names them. None: what is older than `olderThanDays`. */
+  /**
+   * These things, as `list_trash` names them or by the change that deleted them (`17.2`). Their
+   * texts go from the journal too. None: what is older than `olderThanDays`.
+   */
   items?: Array<string>,
   /** Without `items`: what was deleted more than so many days ago. 30 if it is left out. */
   olderThanDays?: number,
@@ -1863,6 +1866,8 @@ export type TrashEmptyResult = {
   bytes: number,
   /** Whether it was done. */
   removed: boolean,
+  /** What a person should hear: texts that the journal still has, since other changes need them. */
+  notes: Array<string>,
 };
 
 /** One model on one day. */

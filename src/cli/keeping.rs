@@ -101,6 +101,9 @@ fn empty(
             things(done.items.len()),
             size(done.bytes)
         ))?;
+        for note in &done.notes {
+            output.text(note)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

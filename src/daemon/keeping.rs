@@ -33,12 +33,14 @@ pub fn empty_trash(
                 .hint(format!("{removed} others were removed")));
         }
         let items = emptied.items.into_iter().map(|item| item.id).collect();
-        return Ok(TrashEmptyResult { items, bytes: emptied.bytes, removed: true });
+        let (bytes, notes) = (emptied.bytes, emptied.notes);
+        return Ok(TrashEmptyResult { items, bytes, removed: true, notes });
     }
     let fits = |item: &&TrashItem| match &what {
-        Empty::Named(ids) => ids.contains(&item.id),
+        Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
         Empty::Older(time) => {
-            can_be_removed(item) && item.deleted.is_some_and(|deleted| deleted < *time)
+            matches!(item.place, TrashPlace::Local | TrashPlace::Kept)
+                && item.deleted.is_some_and(|deleted| deleted < *time)
         }
     };
     let found: Vec<&TrashItem> = items.iter().filter(fits).collect();
@@ -46,6 +48,7 @@ pub fn empty_trash(
         bytes: found.iter().map(|item| item.size).sum(),
         items: found.into_iter().map(|item| item.id.clone()).collect(),
         removed: false,
+        notes: Vec::new(),
     })
 }
 
@@ -62,12 +65,12 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
         return Ok(Empty::Older(time.unwrap_or_default()));
     }
     for asked in &params.items {
-        match items.iter().find(|item| item.id == *asked) {
-            Some(item) if can_be_removed(item) => {}
+        match items.iter().find(|item| item.is_called(asked)) {
+            Some(item) if item.place != TrashPlace::System => {}
             Some(_) => {
                 return Err(ErrorObject::new(
                     Kind::Failed,
-                    format!("`{asked}` does not lie in a trash that is the vault's or ours"),
+                    format!("`{asked}` lies in the system's trash"),
                 )
                 .hint("empty the system's trash with the file manager"));
             }
@@ -81,10 +84,6 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
         }
     }
     Ok(Empty::Named(params.items.clone()))
-}
-
-fn can_be_removed(item: &TrashItem) -> bool {
-    matches!(item.place, TrashPlace::Local | TrashPlace::Kept)
 }
 
 /// Checks every text the journal keeps.

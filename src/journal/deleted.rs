@@ -1,6 +1,6 @@
-//! What was deleted: listed, brought back, emptied.
+//! What was deleted: listed, brought back.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Journal;
 use super::apply::Job;
@@ -54,7 +54,7 @@ pub struct TrashItem {
     pub kind: Kind,
     /// Bytes of a file; 0 for folders.
     pub size: u64,
-    /// When it was deleted, as far as that is known.
+    /// When it was deleted, or changed since where it lies, as far as that is known.
     pub deleted: Option<DateTime<Utc>>,
     /// The change that deleted it; none for what others put into `.trash/`.
     pub change: Option<ChangeId>,
@@ -71,26 +71,6 @@ pub struct Restored {
     pub notes: Vec<String>,
 }
 
-/// What is to be removed for good.
-#[derive(Debug, Clone)]
-pub enum Empty {
-    /// These, by [`TrashItem::id`], however new.
-    Named(Vec<String>),
-    /// All that was deleted before this time.
-    Older(DateTime<Utc>),
-}
-
-/// What was removed for good.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Emptied {
-    /// The things.
-    pub items: Vec<TrashItem>,
-    /// Bytes that they had on the disk.
-    pub bytes: u64,
-    /// What could not be removed, one sentence each.
-    pub left: Vec<String>,
-}
-
 impl Journal {
     /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
     /// whatever else lies in `.trash/`.
@@ -102,7 +82,7 @@ impl Journal {
     }
 
     /// The items, each with the step that deleted it and where it lies.
-    fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
+    pub(super) fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
         let writer = self.vault().writer();
         let mut lying = writer.trashed();
         let mut found: Vec<Deleted> = Vec::new();
@@ -116,7 +96,10 @@ impl Journal {
                 }
             };
             let Deed::Delete { thing } = step.deed else { continue };
-            let place = self.lies(&step, thing, &lying);
+            let (place, deleted) = match self.lies(&step, thing, &lying) {
+                Some((place, since)) => (Some(place), since),
+                None => (None, ended(&step)),
+            };
             if let Some(place) = &place {
                 lying.retain(|one| one.place != *place);
             }
@@ -128,7 +111,7 @@ impl Journal {
             if place.is_none() && (!has_text || found.iter().any(known)) {
                 continue;
             }
-            found.push((item(&step, thing, place.as_ref()), Some(step), place));
+            found.push((item(&step, thing, place.as_ref(), deleted), Some(step), place));
         }
         // What Obsidian or a person put there; our own keeping holds nothing of theirs.
         for one in lying {
@@ -140,7 +123,7 @@ impl Journal {
                 was: None,
                 kind: one.meta.kind,
                 size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
-                deleted: one.since.and_then(|since| DateTime::from_timestamp(since, 0)),
+                deleted: one.since().map(DateTime::from_timestamp_nanos),
                 change: None,
             };
             found.push((item, None, Some(one.place)));
@@ -149,21 +132,28 @@ impl Journal {
         Ok(found)
     }
 
-    /// Where a deleted thing lies, by what is lying about.
-    fn lies(&self, step: &Recorded, thing: Thing, lying: &[InTrash]) -> Option<Trashed> {
+    /// Where a deleted thing lies, by what is lying about, and since when it lies there as it is.
+    fn lies(
+        &self,
+        step: &Recorded,
+        thing: Thing,
+        lying: &[InTrash],
+    ) -> Option<(Trashed, Option<DateTime<Utc>>)> {
         let known = step.detail.place.as_ref().and_then(Place::trashed)?;
         if let Trashed::System { .. } = known {
-            return self.find_deleted(step, thing);
+            return Some((self.find_deleted(step, thing)?, ended(step)));
         }
         let one = lying.iter().find(|one| one.place == known)?;
-        let same = match thing.kind() {
-            // Listing reads no text; bringing back does.
-            Kind::File => {
-                thing.is(&one.meta) || (one.meta.kind == Kind::File && thing.size == one.meta.size)
-            }
-            _ => self.is_deleted(step, thing, &known, &one.meta),
-        };
-        same.then_some(known)
+        let touched = one.touched.map(DateTime::from_timestamp_nanos);
+        // Where nothing has happened to a file since, its text need not be read.
+        let untouched = (thing.kind(), one.meta.kind) == (Kind::File, Kind::File)
+            && thing.is_unchanged(one.meta.size, one.meta.modified)
+            && matches!((touched, ended(step)), (Some(touched), Some(ended)) if touched <= ended + SOON);
+        let same = untouched || self.is_deleted(step, thing, &known, &one.meta);
+        // Who took it out, wrote in it and put it back has deleted it then.
+        same.then(|| {
+            (known, touched.map(|touched| ended(step).map_or(touched, |at| at.max(touched))))
+        })
     }
 
     /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
@@ -250,68 +240,33 @@ impl Journal {
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
         Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
     }
+}
 
-    /// Removes deleted things for good: the one act that cannot be undone, but for the texts that
-    /// the journal keeps until their time is over. Never what is in the system's trash, and by age
-    /// only what is known to be old enough.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
-        let _alone = self.alone();
-        self.ready()?;
-        let mut emptied = Emptied::default();
-        let all = self.deleted()?;
-        if let Empty::Named(names) = what {
-            for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
-                emptied.left.push(format!("`{name}` is not in the trash"));
-            }
-        }
-        for (item, _, place) in all {
-            let named = match what {
-                Empty::Named(names) => names.iter().any(|name| item.is_called(name)),
-                Empty::Older(than) => item.deleted.is_some_and(|deleted| deleted < *than),
-            };
-            if !named {
-                continue;
-            }
-            let place = match place {
-                Some(place @ (Trashed::Local { .. } | Trashed::Kept { .. })) => place,
-                other => {
-                    if matches!(what, Empty::Named(_)) {
-                        let why = match other {
-                            Some(_) => "lies in the system's trash, which is emptied there",
-                            None => "is in no trash; its text is let go when its time is over",
-                        };
-                        emptied.left.push(format!("`{}` {why}", item.id));
-                    }
-                    continue;
-                }
-            };
-            match self.vault().writer().remove_trashed(&place) {
-                Ok(bytes) => {
-                    tracing::info!(item = item.id, bytes, "removed from the trash for good");
-                    emptied.bytes += bytes;
-                    emptied.items.push(item);
-                }
-                Err(error) => emptied.left.push(error.to_string()),
-            }
-        }
-        Ok(emptied)
-    }
+/// How much later than a deletion ended the file system may say that it was: FAT keeps every
+/// second second.
+const SOON: TimeDelta = TimeDelta::seconds(2);
+
+/// When the operation of a step ended.
+fn ended(step: &Recorded) -> Option<DateTime<Utc>> {
+    step.row.ended.and_then(DateTime::from_timestamp_millis)
 }
 
 /// A deleted thing, the step that deleted it, and where it lies.
-type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
+pub(super) type Deleted = (TrashItem, Option<Recorded>, Option<Trashed>);
 
 impl TrashItem {
     /// Whether this is what a caller means: its id, or the change that deleted it.
-    fn is_called(&self, name: &str) -> bool {
+    pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.change.is_some_and(|change| change.to_string() == name)
     }
 }
 
-fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
+fn item(
+    step: &Recorded,
+    thing: Thing,
+    place: Option<&Trashed>,
+    deleted: Option<DateTime<Utc>>,
+) -> TrashItem {
     let set = ChangeSetId(step.row.set.cast_unsigned());
     let change = ChangeId { set, number: step.row.number };
     let (id, place, location) = match place {
@@ -333,7 +288,7 @@ fn item(step: &Recorded, thing: Thing, place: Option<&Trashed>) -> TrashItem {
         was: Some(step.path.clone()),
         kind: thing.kind(),
         size: if thing.kind() == Kind::Folder { 0 } else { thing.size },
-        deleted: step.row.ended.and_then(DateTime::from_timestamp_millis),
+        deleted,
         change: Some(change),
     }
 }

@@ -148,6 +148,12 @@ pub enum UndoError {
         /// What was deleted.
         path: VaultPath,
     },
+    /// What was deleted was removed for good, because somebody named it.
+    #[error("`{path}` was removed from the trash for good")]
+    Emptied {
+        /// What was deleted.
+        path: VaultPath,
+    },
     /// Whoever looked at what would be done said no; everything is as it was.
     #[error("it was refused before anything was done")]
     Refused,
@@ -193,9 +199,10 @@ impl UndoError {
     /// The stable word for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Unknown(_) | Self::NotInTrash { .. } | Self::NotThere { .. } => {
-                ErrorCode::NotFound
-            }
+            Self::Unknown(_)
+            | Self::NotInTrash { .. }
+            | Self::Emptied { .. }
+            | Self::NotThere { .. } => ErrorCode::NotFound,
             Self::AlreadyUndone { .. } | Self::Nothing { .. } => ErrorCode::InvalidInput,
             Self::Changed { .. } => ErrorCode::StaleRevision,
             Self::Taken { .. } => ErrorCode::AlreadyExists,
@@ -222,9 +229,11 @@ impl UndoError {
                 json!({ "path": path.as_str(), "taken": taken.as_str() })
             }
             Self::Journal(error) => return error.data(),
-            Self::Unknown(_) | Self::NotKept { .. } | Self::NotInTrash { .. } | Self::Refused => {
-                return None;
-            }
+            Self::Unknown(_)
+            | Self::NotKept { .. }
+            | Self::NotInTrash { .. }
+            | Self::Emptied { .. }
+            | Self::Refused => return None,
         })
     }
 
@@ -270,6 +279,9 @@ impl UndoError {
             }
             Self::Refused => "nothing was done".to_owned(),
             Self::NotInTrash { .. } => "it was emptied or taken out of the trash".to_owned(),
+            Self::Emptied { .. } => {
+                "what the trash was emptied of by name is not in the journal any more".to_owned()
+            }
             Self::Journal(error) => return error.hint(),
         })
     }

@@ -6,7 +6,7 @@ use super::change::Outcome;
 use super::error::JournalError;
 use super::step::{Act, Detail, Place, Step};
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Staged, Trashed, VaultError, Writer};
+use crate::vault::{Before, Staged, Trashed, VaultError, Writer, temp_name};
 
 /// What was done, to be taken back in reverse.
 pub(super) enum Done {
@@ -122,8 +122,8 @@ fn one(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultE
             done.push(Done::Delete(deletion.path.clone(), trashed.clone()));
             Outcome::Deleted(trashed)
         }
-        Act::Restore { from, to, .. } => {
-            writer.bring_back(from, to)?;
+        Act::Restore { from, to, temp, .. } => {
+            writer.bring_back(from, to, temp)?;
             done.push(Done::Restore(to.clone(), from.clone()));
             Outcome::Restored(to.clone())
         }
@@ -137,7 +137,7 @@ pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
             Done::Write(staged) => writer.finish(staged),
-            Done::Restore(_, trashed) => writer.forget_trashed(&trashed),
+            Done::Restore(path, trashed) => writer.finish_bringing_back(&trashed, &path),
             _ => {}
         }
     }
@@ -153,9 +153,9 @@ pub(super) fn take_back(writer: &Writer, done: Vec<Done>) -> Vec<String> {
             Done::RemovedFolder(path) => writer.create_folders(&path).map(|_| ()),
             Done::Move(from, to) => writer.rename(&to, &from),
             Done::Delete(path, trashed) => {
-                let back = writer.bring_back(&trashed, &path);
+                let back = writer.bring_back(&trashed, &path, &temp_name());
                 if back.is_ok() {
-                    writer.forget_trashed(&trashed);
+                    writer.finish_bringing_back(&trashed, &path);
                 }
                 back
             }

@@ -14,11 +14,13 @@
 //! In reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! kept), `step` (steps and their rows), `execute` (doing them), `apply` (the order of it all),
 //! `recovery`, `standing` and `rollback` (after a crash), `undo` over `opposite`, `merging`, `whereabouts`,
-//! `obstacle` and `picture`, `follow`, `prospect` (what an undo is about to do), `deleted`, `listing`, `keeping`.
+//! `obstacle` and `picture`, `follow`, `prospect` (what an undo is about to do), `deleted`, `emptying`,
+//! `listing`, `keeping`.
 
 mod apply;
 mod change;
 mod deleted;
+mod emptying;
 mod error;
 mod execute;
 mod follow;
@@ -43,7 +45,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
 };
-pub use deleted::{Emptied, Empty, Restored, TrashItem, TrashPlace};
+pub use deleted::{Restored, TrashItem, TrashPlace};
+pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use keeping::{Freed, Verified};

@@ -170,12 +170,25 @@ impl Journal {
         {
             return Some(known);
         }
+        if let Some(kept) = self.find_kept(step, thing) {
+            return Some(kept);
+        }
         let found = writer.find_trashed(&step.path, &step.keeping(), &|meta| {
             let unchanged = thing.is_unchanged(meta.size, meta.modified);
             thing.is(meta) && (meta.kind != Kind::File || unchanged)
         })?;
         let meta = writer.look_at_trashed(&found)?;
         self.is_deleted(step, thing, &found, &meta).then_some(found)
+    }
+
+    /// Where a deleted thing lies if it went into the steward's own keeping, which is told by the
+    /// name of its folder there: on another disk it has another number.
+    pub(super) fn find_kept(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
+        step.detail.keeping.as_deref().filter(|folder| !folder.is_empty())?;
+        let writer = self.vault().writer();
+        let kept = writer.kept_copy(&step.path, &step.keeping());
+        let meta = writer.look_at_trashed(&kept)?;
+        self.is_deleted(step, thing, &kept, &meta).then_some(kept)
     }
 
     /// Whether what lies in a trash is what this step deleted. A name there is given again when it
@@ -194,14 +207,17 @@ impl Journal {
         let holds = |place: &Trashed, text: BlobHash| {
             writer.read_trashed(place).is_some_and(|bytes| BlobHash::of(&bytes) == text)
         };
+        // Nobody but this deletion has a folder of that name in our keeping.
+        let copied = matches!(place, Trashed::Kept { .. }) && meta.id.device != thing.id().device;
         match (thing.kind(), step.row.before) {
             (Kind::File, Some(text)) => holds(place, text),
+            (Kind::File, None) if copied => thing.size == meta.size,
             (Kind::File, None) => thing.is(meta) && thing.is_unchanged(meta.size, meta.modified),
             (Kind::Folder, _) => {
                 let Ok(had) = self.store().files(step.row.id) else { return thing.is(meta) };
                 let has = writer.files_in_trashed(place).unwrap_or_default();
                 let named: HashSet<&str> = has.iter().map(String::as_str).collect();
-                if thing.is(meta) {
+                if copied || thing.is(meta) {
                     // Somebody may have taken some of them out.
                     return had.is_empty() || had.iter().any(|(name, _)| named.contains(&**name));
                 }
@@ -215,7 +231,7 @@ impl Journal {
                             })
                     })
             }
-            (Kind::Link | Kind::Other, _) => thing.is(meta),
+            (Kind::Link | Kind::Other, _) => copied || thing.is(meta),
         }
     }
 }

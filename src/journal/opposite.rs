@@ -241,10 +241,7 @@ impl<'a> Undoing<'a> {
         }
         let files = self.journal.store().files(step.row.id)?;
         let id = Some(step.row.id);
-        let found = self.journal.find_deleted(step, thing);
-        // From another disk nothing can be moved; what is kept of it can be written anew.
-        let found = found.filter(|from| !self.is_on_another_disk(from) || !is_kept(step, &files));
-        if let Some(from) = found {
+        if let Some(from) = self.journal.find_deleted(step, thing) {
             self.make_parent(&path);
             let text = self.text_in_trash(&from).or(step.row.before);
             let thing = self
@@ -253,7 +250,8 @@ impl<'a> Undoing<'a> {
                 .writer()
                 .look_at_trashed(&from)
                 .map_or(thing, |meta| Thing::of(&meta));
-            self.add(Act::Restore { from, to: path.clone(), thing, text }, id, files);
+            let (to, temp) = (path.clone(), temp_name());
+            self.add(Act::Restore { from, to, thing, text, temp }, id, files);
             return Ok(path);
         }
         match (thing.kind(), step.row.before) {
@@ -269,6 +267,10 @@ impl<'a> Undoing<'a> {
             {
                 self.make_parent(&path);
                 self.add(Act::Folder { path: path.clone() }, id, Vec::new());
+                self.notes.push(format!(
+                    "`{path}` is no longer in the trash: its files come back from the journal, which \
+                     has no links, empty folders and rights"
+                ));
                 for (below, text) in files {
                     let mut parts = below.split('/');
                     let file = parts.try_fold(path.clone(), |at, name| at.join(name));
@@ -282,16 +284,12 @@ impl<'a> Undoing<'a> {
                     self.add(Act::Write { path: file, old: None, content, temp }, id, Vec::new());
                 }
             }
+            _ if step.detail.emptied => {
+                return Err(UndoError::Emptied { path: step.path.clone() });
+            }
             _ => return Err(UndoError::NotInTrash { path: step.path.clone() }),
         }
         Ok(path)
-    }
-
-    fn is_on_another_disk(&self, from: &Trashed) -> bool {
-        let vault = self.journal.vault();
-        let Trashed::Kept { .. } = from else { return false };
-        let there = vault.writer().look_at_trashed(from).map(|meta| meta.id.device);
-        there.is_some_and(|there| there != vault.root_id().device)
     }
 
     /// Plans to bring back what others put into `.trash/`.
@@ -307,7 +305,8 @@ impl<'a> Undoing<'a> {
             _ => Vec::new(),
         };
         let files = below.into_iter().map(|file| (file.as_str().to_owned(), None)).collect();
-        self.add(Act::Restore { from, to: path.clone(), thing, text }, None, files);
+        let (to, temp) = (path.clone(), temp_name());
+        self.add(Act::Restore { from, to, thing, text, temp }, None, files);
         path
     }
 
@@ -341,13 +340,4 @@ impl<'a> Undoing<'a> {
             _ => Err(self.not_there(step)?),
         }
     }
-}
-
-/// Whether all that a deletion took is among the kept texts.
-fn is_kept(step: &Recorded, files: &[(String, Option<BlobHash>)]) -> bool {
-    step.row.texts_kept
-        && match &step.deed {
-            Deed::Delete { thing } if thing.kind() == Kind::File => step.row.before.is_some(),
-            _ => !files.is_empty() && files.iter().all(|file| file.1.is_some()),
-        }
 }

@@ -102,7 +102,7 @@ impl Journal {
                 folder: deletion.thing.kind() == Kind::Folder,
                 ..plain(Prospected::Delete, &deletion.path)
             },
-            Act::Restore { from, to, thing, text } => Prospect {
+            Act::Restore { from, to, thing, text, .. } => Prospect {
                 folder: thing.kind() == Kind::Folder,
                 new: self.brought_back(from, to, thing.kind(), *text),
                 ..plain(Prospected::BringBack, to)

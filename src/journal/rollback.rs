@@ -33,24 +33,8 @@ impl Rollback<'_> {
             Deed::Write { before, after } => self.write(step, *before, *after),
             Deed::Move { to, thing } => self.move_back(step, to, *thing),
             Deed::Delete { thing } => self.undelete(step, *thing),
-            Deed::Restore { from, thing } => match from {
-                Some(from)
-                    if self.writer().look_at_trashed(from).is_none()
-                        && self.is_there(&step.path, *thing, step.row.after) =>
-                {
-                    self.writer().put_back(&step.path, from)
-                }
-                Some(from)
-                    if self.writer().look_at_trashed(from).is_none()
-                        && self.journal.vault().stat(&step.path).is_ok() =>
-                {
-                    let path = &step.path;
-                    self.left
-                        .push(format!("`{path}` was changed since it was brought back, and stays"));
-                    Ok(())
-                }
-                _ => Ok(()),
-            },
+            Deed::Restore { from: Some(from), thing } => self.unrestore(step, from, *thing),
+            Deed::Restore { from: None, .. } => Ok(()),
         };
         if let Err(error) = result {
             self.left.push(format!("`{}` could not be taken back: {error}", step.path));
@@ -202,6 +186,31 @@ impl Rollback<'_> {
         }
     }
 
+    fn unrestore(
+        &mut self,
+        step: &Recorded,
+        from: &Trashed,
+        thing: Thing,
+    ) -> Result<(), VaultError> {
+        let (path, writer) = (&step.path, self.journal.vault().writer());
+        let in_trash = writer.look_at_trashed(from).is_some();
+        if in_trash {
+            // From another disk it was copied: the copy goes, whole or cut short.
+            if let Some(temp) = step.temp() {
+                writer.take_copy_away(&temp, from)?;
+            }
+            if writer.take_copy_away(path, from)? {
+                return Ok(());
+            }
+        } else if self.is_there(path, thing, step.row.after) {
+            return writer.put_back(path, from);
+        }
+        if self.journal.vault().stat(path).is_ok() {
+            self.left.push(format!("`{path}` was changed since it was brought back, and stays"));
+        }
+        Ok(())
+    }
+
     fn undelete(&mut self, step: &Recorded, thing: Thing) -> Result<(), VaultError> {
         let (path, writer) = (&step.path, self.journal.vault().writer());
         let vault = self.journal.vault();
@@ -211,12 +220,23 @@ impl Rollback<'_> {
             self.writer().remove_kept_copy(path, &step.keeping());
             return Ok(());
         }
-        if vault.stat(path).is_ok() {
+        if let Ok(meta) = vault.stat(path) {
+            // A crash in the taking back may have left it half-way.
+            let kept = writer.kept_copy(path, &step.keeping());
+            if thing.is(&meta)
+                && step.detail.keeping.as_ref().is_some_and(|folder| !folder.is_empty())
+                && writer.look_at_trashed(&kept).is_some()
+            {
+                self.fill(step)?;
+                self.writer().remove_kept_copy(path, &step.keeping());
+            }
             return Ok(());
         }
         if let Some(found) = self.find(step, thing) {
-            writer.bring_back(&found, path)?;
-            writer.forget_trashed(&found);
+            // Not the name that the deletion itself had put it aside under.
+            let temp = step.detail.temp.as_deref().map_or_else(temp_name, second);
+            writer.bring_back(&found, path, &temp)?;
+            writer.finish_bringing_back(&found, path);
             return Ok(());
         }
         if let Some(content) = step.row.before.and_then(|text| self.text(path, text)) {
@@ -226,8 +246,10 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    /// Puts back the files of a folder that had been carried off one by one.
+    /// Puts back what is missing of a folder that had been carried off name by name.
     fn fill(&mut self, step: &Recorded) -> Result<(), VaultError> {
+        // What cannot be copied from there may be among the kept texts.
+        let _ = self.writer().fill_from_kept(&step.path, &step.keeping());
         let files = match self.journal.store().files(step.row.id) {
             Ok(files) => files,
             Err(error) => {
@@ -259,6 +281,9 @@ impl Rollback<'_> {
 
     /// Where a deleted thing went.
     pub(super) fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
+        if let Some(kept) = self.journal.find_kept(step, thing) {
+            return Some(kept);
+        }
         let by_number =
             self.writer().find_trashed(&step.path, &step.keeping(), &|meta| thing.is(meta));
         if let Some(found) = by_number
@@ -277,8 +302,11 @@ impl Rollback<'_> {
     }
 
     /// Removes the hidden files of a write, where they hold what is kept elsewhere or the beginning
-    /// of it.
+    /// of it, and what a restoration from another disk left there.
     pub fn clear_temp(&self, step: &Recorded) {
+        if let Deed::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.deed {
+            self.writer().finish_bringing_back(kept, &step.path);
+        }
         let Deed::Write { before, after } = step.deed else { return };
         let Some(first) = step.temp() else { return };
         let again = first.parent().unwrap_or_else(VaultPath::root).join(&second(first.name()));

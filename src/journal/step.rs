@@ -31,8 +31,8 @@ pub(super) enum Act {
     Move { from: VaultPath, to: VaultPath, thing: Thing, text: Option<BlobHash>, counted: usize },
     /// Deletes something.
     Delete(Box<Deletion>),
-    /// Brings something back from a trash.
-    Restore { from: Trashed, to: VaultPath, thing: Thing, text: Option<BlobHash> },
+    /// Brings something back from a trash; from another disk over the hidden name `temp`.
+    Restore { from: Trashed, to: VaultPath, thing: Thing, text: Option<BlobHash>, temp: String },
 }
 
 /// A deletion.
@@ -177,6 +177,9 @@ pub(super) struct Detail {
     pub place: Option<Place>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeping: Option<String>,
+    /// What was deleted was removed from its trash for good, by its name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub emptied: bool,
 }
 
 impl Detail {
@@ -236,8 +239,9 @@ impl Step {
                 detail.keeping = Some(deletion.keeping.folder.clone());
                 &deletion.path
             }
-            Act::Restore { from, to, thing, text } => {
+            Act::Restore { from, to, thing, text, temp } => {
                 row.kind = RESTORE;
+                detail.temp = Some(temp.clone());
                 row.after = *text;
                 detail.thing = Some(*thing);
                 detail.place = Some(Place::of(from));
@@ -319,7 +323,7 @@ impl Recorded {
         }
     }
 
-    /// The hidden file that a write used, or a deletion put something aside under.
+    /// The hidden name that a write or a restoration used, or a deletion put something aside under.
     pub fn temp(&self) -> Option<VaultPath> {
         let temp = self.detail.temp.as_deref()?;
         self.path.parent().unwrap_or_else(VaultPath::root).join(temp)

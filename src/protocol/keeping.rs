@@ -8,7 +8,8 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashEmptyParams {
-    /// These things, as `list_trash` names them. None: what is older than `olderThanDays`.
+    /// These things, as `list_trash` names them or by the change that deleted them (`17.2`). Their
+    /// texts go from the journal too. None: what is older than `olderThanDays`.
     #[serde(default)]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub items: Vec<String>,
@@ -32,6 +33,8 @@ pub struct TrashEmptyResult {
     pub bytes: u64,
     /// Whether it was done.
     pub removed: bool,
+    /// What a person should hear: texts that the journal still has, since other changes need them.
+    pub notes: Vec<String>,
 }
 
 /// Nothing to say.

@@ -127,9 +127,25 @@ fn the_trash_is_emptied_only_of_what_is_named_or_old_and_only_on_a_word() {
     assert_eq!((done["removed"].as_bool(), done["bytes"].as_u64()), (Some(true), Some(5)));
     assert!(!vault.join(".trash/a.md").exists());
     assert!(vault.join(".trash/b.md").exists());
-    // Its text is kept as long as any: an emptied trash is no lost note.
-    run(&["restore", "a"]).expect(0);
-    assert_eq!(std::fs::read_to_string(vault.join("a.md")).unwrap(), "text\n");
+    // For good: nothing brings it back, and that is said.
+    let listed = run(&["trash", "list"]).expect(0).stdout;
+    assert!(!listed.contains("a.md") && listed.contains("b.md"), "{listed}");
+    run(&["restore", "a"]).expect(1);
+    let undo = run(&["undo", "1"]).expect(1);
+    assert!(undo.stderr.contains("for good"), "{undo:?}");
+    // Where another change has the text too, the answer says so; its number names it as well.
+    let write = ["call", "write_file", "--path", "Secret.md", "--content", "my secret"];
+    run(&write).expect(0);
+    run(&["call", "delete", "--path", "Secret"]).expect(0);
+    let done = run(&["trash", "empty", "4.1", "--yes"]).expect(0).stdout;
+    assert!(done.contains("removed 1 thing") && done.contains("change `3.1` has too"), "{done}");
+    assert!(!vault.join(".trash/Secret.md").exists());
+    run(&["restore", "Secret"]).expect(1);
+    // And what lies in no trash any more, but in the journal.
+    std::fs::remove_dir_all(vault.join(".trash")).unwrap();
+    run(&["trash", "empty", "2.1", "--yes"]).expect(0);
+    let listed = run(&["trash", "list"]).expect(0).stdout;
+    assert!(listed.contains("empty"), "{listed}");
 }
 
 #[test]

@@ -377,26 +377,15 @@ fn the_trash_is_listed_restored_and_emptied() {
     let emptied = vault.journal().empty_trash(&Empty::Named(names)).expect("emptied");
     assert_eq!((emptied.items.len(), emptied.bytes, emptied.left.len()), (1, 1, 1));
     assert!(!vault.exists(".trash/b.md"));
-    // Its text is still kept for its time.
+    // By its name it is gone for good.
     let trash = vault.journal().trash().expect("listed");
-    assert!(trash.iter().any(|item| item.place == TrashPlace::Text && item.size == 1));
-    vault.undo(set);
-    assert_eq!(vault.content("F/b.md"), "b");
+    assert!(trash.iter().all(|item| item.was.as_ref() != Some(&path("F/b.md"))), "{trash:?}");
+    let refused = vault.undo_error(&set.to_string());
+    assert!(matches!(refused, UndoError::Emptied { .. }), "{refused}");
+    assert!(!vault.exists("F/b.md"));
     let all = vault.journal().empty_trash(&Empty::Older(Utc::now() + Duration::days(1)));
     assert_eq!(all.expect("emptied").items.len(), 1);
     assert_eq!(fs::read_dir(vault.place.join(".trash")).expect("listed").count(), 0);
-}
-
-#[cfg(unix)]
-fn on_one_disk(one: &std::path::Path, other: &std::path::Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let disk = |place: &std::path::Path| fs::metadata(place).expect("there").dev();
-    disk(one) == disk(other)
-}
-
-#[cfg(not(unix))]
-fn on_one_disk(_: &std::path::Path, _: &std::path::Path) -> bool {
-    true
 }
 
 #[test]
@@ -411,10 +400,7 @@ fn a_vault_without_trash_keeps_what_is_deleted() {
     assert!(trash.iter().all(|item| item.place == TrashPlace::Kept), "{trash:?}");
     vault.undo(set);
     assert_eq!(seen(&vault), before);
-    // From another disk it is written anew, and the copy stays.
-    if on_one_disk(&vault.place, &vault.state) {
-        assert_eq!(fs::read_dir(vault.state.join("kept")).expect("listed").count(), 0);
-    }
+    assert_eq!(fs::read_dir(vault.state.join("kept")).expect("listed").count(), 0);
     // The keeping is gone as well: the texts are still there.
     let set = vault.apply(vec![delete("a.md"), delete("F")]);
     fs::remove_dir_all(vault.state.join("kept")).expect("removed");

@@ -30,6 +30,7 @@ mod rewriting;
 mod search;
 mod swaps;
 mod tags;
+mod trash;
 mod undoing;
 mod vault;
 mod watching;

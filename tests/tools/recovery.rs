@@ -158,7 +158,7 @@ fn hidden_files_are_known_by_what_they_hold() {
 }
 
 /// The hidden name that the last write used.
-fn temp_of(vault: &TestVault) -> String {
+pub fn temp_of(vault: &TestVault) -> String {
     let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let query = "SELECT detail ->> 'temp' FROM step ORDER BY id DESC LIMIT 1";
     database.query_row(query, [], |row| row.get(0)).expect("it has one")

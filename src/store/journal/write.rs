@@ -91,6 +91,23 @@ impl Store {
             })
         })
     }
+
+    /// As [`Self::let_go`], and tells of each step what is known of it by now: that it was for good.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn let_go_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
+        self.with_own(|database| {
+            database.change("let texts go for good", |change| {
+                let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
+                for step in steps {
+                    tell(change, step)?;
+                    mark.execute([step.step])?;
+                }
+                Ok(())
+            })
+        })
+    }
 }
 
 fn known_turn(change: &Transaction, turn: Option<&str>) -> Result<Option<i64>, StoreError> {

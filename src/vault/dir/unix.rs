@@ -232,6 +232,18 @@ impl Folder {
         Ok(chaos::step("make folder", || fs::mkdirat(&self.0, name.as_str(), mode))?)
     }
 
+    /// Makes a link that leads to `target`; an existing name is an error.
+    pub fn create_link(&self, name: Name, target: &Path) -> io::Result<()> {
+        let call = || fs::symlinkat(target, &self.0, name.as_str());
+        Ok(chaos::step("make link", call)?)
+    }
+
+    /// Gives this folder these permission bits.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let mode = Mode::from_raw_mode((mode & 0o7777) as _);
+        Ok(chaos::step("set mode", || fs::fchmod(&self.0, mode))?)
+    }
+
     /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
     ///
     /// # Errors

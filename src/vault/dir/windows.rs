@@ -178,6 +178,16 @@ impl Folder {
         self.dir.create_dir(name.as_str())
     }
 
+    /// Links take a right here that few users have: none is made.
+    pub fn create_link(&self, _name: Name, _target: &Path) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// There are no permission bits here.
+    pub fn set_mode(&self, _mode: u32) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Renames without ever replacing: an existing `to_name` is `AlreadyExists`.
     pub fn rename_new(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         move_new(&self.place.join(name.as_str()), &to.place.join(to_name.as_str()))

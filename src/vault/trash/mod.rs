@@ -8,6 +8,7 @@ mod system;
 #[path = "freedesktop.rs"]
 mod system;
 
+mod carrying;
 mod keeping;
 mod places;
 

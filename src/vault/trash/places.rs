@@ -1,12 +1,14 @@
 //! Where deleted things lie, and the ways back.
 
+use std::ffi::OsStr;
 use std::io;
 
+use super::carrying::{Part, copy_back, remove_copy};
 use super::{Keeping, TRASH_FOLDER, Trashed, system};
 use crate::note::path::VaultPath;
 use crate::vault::dir::{Folder, Kind, Meta, Name};
 use crate::vault::error::VaultError;
-use crate::vault::save::{Writer, files_in, rename_durably_in_both};
+use crate::vault::save::{Writer, files_in, is_temp_name, rename_durably_in_both};
 
 /// A thing found in a trash.
 #[derive(Debug, Clone)]
@@ -15,22 +17,37 @@ pub struct InTrash {
     pub place: Trashed,
     /// What the file system says of it.
     pub meta: Meta,
-    /// When it came there, where the system tells: seconds since the Unix epoch.
-    pub since: Option<i64>,
+    /// The newest change of it and of all that is in it, its coming there included where the system
+    /// notes that: nanoseconds since the Unix epoch. `None` if it cannot be looked through.
+    pub touched: Option<i64>,
 }
 
-/// When something got the name it has, or was changed since.
-fn since(place: &std::path::Path) -> Option<i64> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::symlink_metadata(place).ok().map(|meta| meta.ctime())
+impl InTrash {
+    /// When it came there, or was changed there since, where the system tells: nanoseconds since
+    /// the Unix epoch.
+    pub fn since(&self) -> Option<i64> {
+        // Elsewhere a file says when it was written, which may be long before it was deleted.
+        self.touched.filter(|_| cfg!(unix))
     }
-    #[cfg(not(unix))]
-    {
-        let _ = place;
-        None
+}
+
+/// The newest change of a thing and of all that is in it.
+fn touched(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
+    let into =
+        |folder: &Folder, name: &OsStr| folder.open_folder(Name::new(name.to_str()?).ok()?).ok();
+    let (mut newest, mut open) = (meta.changed, Vec::new());
+    if meta.kind == Kind::Folder {
+        open.push(into(folder, name)?);
     }
+    while let Some(here) = open.pop() {
+        for entry in here.list().ok()? {
+            newest = newest.max(entry.meta.changed);
+            if entry.meta.kind == Kind::Folder {
+                open.push(into(&here, &entry.name)?);
+            }
+        }
+    }
+    Some(newest)
 }
 
 /// The first of `name`, `name 2`, … in a folder of which `is` says that it is the one.
@@ -81,6 +98,14 @@ impl Writer<'_> {
         folder.stat(Name::new(&name).ok()?).ok()
     }
 
+    /// A deleted thing as [`Self::trashed`] tells it; `None` if it is not there any more.
+    pub fn in_trash(&self, trashed: &Trashed) -> Option<InTrash> {
+        let (folder, name) = self.place_of(trashed).ok()??;
+        let meta = folder.stat(Name::new(&name).ok()?).ok()?;
+        let touched = touched(&folder, OsStr::new(&name), &meta);
+        Some(InTrash { place: trashed.clone(), meta, touched })
+    }
+
     /// The bytes of a deleted file, up to the largest that is read whole.
     pub fn read_trashed(&self, trashed: &Trashed) -> Option<Vec<u8>> {
         use io::Read;
@@ -125,7 +150,7 @@ impl Writer<'_> {
     }
 
     /// The folder that holds a deleted thing, and its name there; none where it is not known.
-    fn place_of(&self, trashed: &Trashed) -> io::Result<Option<(Folder, String)>> {
+    pub(super) fn place_of(&self, trashed: &Trashed) -> io::Result<Option<(Folder, String)>> {
         match trashed {
             Trashed::Local { path, .. } => {
                 let (folder, name) = self.root().open_parent(path)?;
@@ -142,12 +167,18 @@ impl Writer<'_> {
     }
 
     /// Brings a deleted thing back into the vault, never over anything. The folder that will hold
-    /// it must exist.
+    /// it must exist. From another disk it is copied, over the hidden name `temp` in that folder,
+    /// and stays where it was until [`Self::finish_bringing_back`].
     ///
     /// # Errors
     /// As the system says, [`VaultError::NotFound`] where its place is not known; it is still in
     /// its trash then.
-    pub fn bring_back(&self, trashed: &Trashed, to: &VaultPath) -> Result<(), VaultError> {
+    pub fn bring_back(
+        &self,
+        trashed: &Trashed,
+        to: &VaultPath,
+        temp: &str,
+    ) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("restore", to, error);
         self.vault.check_root()?;
         self.vault.allowed(to)?;
@@ -157,7 +188,13 @@ impl Writer<'_> {
             .map_err(failed)?;
         let name = Name::new(&name).map_err(failed)?;
         let (folder, to_name) = self.root().open_parent(to).map_err(failed)?;
-        rename_durably_in_both(&from, name, &folder, to_name).map_err(failed)?;
+        match rename_durably_in_both(&from, name, &folder, to_name) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let temp = Name::new(temp).map_err(failed)?;
+                copy_back((&from, name), temp, (&folder, to_name)).map_err(failed)?;
+            }
+            done => done.map_err(failed)?,
+        }
         self.vault.refresh(to);
         if folder.stat(to_name).is_ok_and(|meta| meta.kind == Kind::Folder) {
             self.vault.refresh_folder(to);
@@ -171,6 +208,12 @@ impl Writer<'_> {
     /// As the system says; it is still in the vault then.
     pub fn put_back(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("put back", path, error);
+        if self.look_at_trashed(trashed).is_some() && !self.take_copy_away(path, trashed)? {
+            return Err(failed(io::Error::other("it was changed since it was brought back")));
+        }
+        if self.look_at_trashed(trashed).is_some() && self.root().stat_at(path).is_err() {
+            return Ok(());
+        }
         let (to, to_name) = self
             .place_of(trashed)
             .and_then(|place| place.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
@@ -180,6 +223,33 @@ impl Writer<'_> {
         rename_durably_in_both(&folder, name, &to, to_name).map_err(failed)?;
         self.vault.forget(path);
         Ok(())
+    }
+
+    /// Takes the copy of a thing away again that [`Self::bring_back`] made of what lies on another
+    /// disk, at its path or under its hidden name, where it may be cut short; whether nothing of it
+    /// is left. Nothing that differs goes, and nothing where the two lie on one disk.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn take_copy_away(&self, copy: &VaultPath, trashed: &Trashed) -> Result<bool, VaultError> {
+        let failed = |error| VaultError::io("put back", copy, error);
+        let Some((kept, name)) = self.place_of(trashed).map_err(failed)? else { return Ok(true) };
+        let Ok((folder, copy_name)) = self.root().open_parent(copy) else { return Ok(true) };
+        let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device).map_err(failed);
+        if disk(&kept)? == disk(&folder)? || folder.stat(copy_name).is_err() {
+            return Ok(true);
+        }
+        let is_hidden = is_temp_name(copy.name());
+        let part = if is_hidden { Part::Beginning } else { Part::Whole };
+        remove_copy((&folder, copy_name), (&kept, Name::new(&name).map_err(failed)?), part);
+        folder.sync().map_err(failed)?;
+        let is_gone = folder.stat(copy_name).is_err();
+        match (is_gone, is_hidden) {
+            (true, true) => self.forget_unfinished(copy),
+            (true, false) => self.vault.forget(copy),
+            (false, _) => {}
+        }
+        Ok(is_gone)
     }
 
     /// Clears away what a trash noted of a thing that was brought back: the system's description,
@@ -205,9 +275,9 @@ impl Writer<'_> {
                 let Some(name) = entry.name.to_str() else { continue };
                 let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{name}"));
                 if let Some(path) = path {
-                    let since = since(&self.vault.root().join(TRASH_FOLDER).join(name));
+                    let touched = touched(&trash, &entry.name, &entry.meta);
                     let place = Trashed::Local { path, instead: None };
-                    found.push(InTrash { place, meta: entry.meta, since });
+                    found.push(InTrash { place, meta: entry.meta, touched });
                 }
             }
         }
@@ -217,9 +287,9 @@ impl Writer<'_> {
             let above = kept.join(&one.name);
             let Ok(inside) = Folder::open_root(&above) else { continue };
             for entry in inside.list().unwrap_or_default() {
-                let place = above.join(&entry.name);
-                let since = since(&place);
-                found.push(InTrash { place: Trashed::Kept { place }, meta: entry.meta, since });
+                let place = Trashed::Kept { place: above.join(&entry.name) };
+                let touched = touched(&inside, &entry.name, &entry.meta);
+                found.push(InTrash { place, meta: entry.meta, touched });
             }
         }
         found
