@@ -15,7 +15,7 @@ use std::ops::Range;
 pub use card::rewrite_canvas;
 
 use super::link::{Link, is_external};
-use super::markdown;
+use super::markdown::{self, ahead};
 
 /// Edits that are tried one by one where they do not go together.
 const MAX_TRIED: usize = 100;
@@ -128,7 +128,8 @@ pub fn replaced(text: &str, edits: &[Replacement]) -> String {
     new + &text[at..]
 }
 
-/// Whether the edited text reads as the same links, those edited with their new paths.
+/// Whether the edited text reads as the same links, those edited, in their order, with their new
+/// paths.
 fn holds(
     text: &str,
     links: &[Link],
@@ -142,7 +143,13 @@ fn holds(
     }
     let new = replaced(text, &all);
     let found = markdown::read(&new).links;
-    let edited = |number: usize| edits.iter().any(|(at, _)| *at == number);
+    let edited = |number: usize| {
+        let found = edits.binary_search_by(|(at, _)| {
+            ahead::count(1);
+            at.cmp(&number)
+        });
+        found.is_ok()
+    };
     found.len() == links.len()
         && links.iter().zip(&found).enumerate().all(|(number, (old, now))| {
             let path = match &wanted[number] {

@@ -46,3 +46,17 @@ fn what_cannot_be_said_is_left_and_told() {
         assert_eq!(turned(text, "a", new), (text.to_owned(), stuck), "{text}");
     }
 }
+
+/// Every link of a text is turned: neither the other edits nor what stands in a link's text is
+/// looked at again for each.
+#[test]
+fn many_links_cost_as_much_as_they_are_long() {
+    let nested = format!("{}x{}", "![".repeat(2_000), "](a)".repeat(2_000));
+    for text in ["[[a]] ".repeat(5_000), "[x](a) ".repeat(5_000), nested] {
+        ahead::steps();
+        let (new, stuck) = turned(&text, "a", "b");
+        let steps = ahead::steps() / text.len();
+        assert_eq!((new, stuck), (text.replace("a]", "b]").replace("(a)", "(b)"), Vec::new()));
+        assert!(steps <= 64, "{steps} steps a byte");
+    }
+}
