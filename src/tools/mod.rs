@@ -21,6 +21,7 @@ mod host;
 mod local_times;
 mod registry;
 mod relink;
+mod since;
 mod text_file;
 pub mod when;
 
