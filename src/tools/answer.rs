@@ -14,6 +14,7 @@ use super::gate::{self, Gate};
 use super::history;
 use super::host::Host;
 use super::relink::{self, Relinked};
+use super::since::Since;
 use crate::index::{Index, search};
 use crate::journal::{
     Applied, Change, ChangeSet, Follow, Journal, JournalError, Origin, Restored, Review, Target,
@@ -92,13 +93,14 @@ impl Context {
         // What stands in the way is told with its text, so it is only looked for where it may be
         // seen.
         let set = self.journal.change_set(target.set())?;
-        if set.is_some_and(|set| !history::is_seen(self, &set)) {
+        if set.as_ref().is_some_and(|set| !history::is_seen(self, set)) {
             return Err(UndoError::Unknown(target).into());
         }
+        let since = set.map(|set| Since::undone(target, &set));
         let run = |follow: Follow<'_>, review: Review<'_>| {
             self.journal.undo_with(target, force, &self.origin, follow, review)
         };
-        self.reviewed(&format!("undo {target}"), run, |done| &done.applied)
+        self.reviewed(&format!("undo {target}"), since, run, |done| &done.applied)
     }
 
     /// Brings a deleted thing back, in the caller's name, and lets links follow.
@@ -111,7 +113,8 @@ impl Context {
         let run = |follow: Follow<'_>, review: Review<'_>| {
             self.journal.restore_with(&item.id, to, &self.origin, follow, review)
         };
-        self.reviewed(&format!("restore `{place}`"), run, |done| &done.applied)
+        let since = Since::deleted(item);
+        self.reviewed(&format!("restore `{place}`"), since, run, |done| &done.applied)
     }
 
     /// Runs an undo or a restoration whose plan, with the texts that follow, is judged like any
@@ -119,11 +122,12 @@ impl Context {
     fn reviewed<T>(
         &self,
         title: &str,
+        since: Option<Since>,
         mut run: impl FnMut(Follow<'_>, Review<'_>) -> Result<T, UndoError>,
         applied: impl FnOnce(&T) -> &Applied,
     ) -> Result<(T, Relinked), ToolError> {
         let (mut proposal, mut refused) = (None, None);
-        let done = relink::following(self, |follow| {
+        let done = relink::following(self, since, |follow| {
             run(follow, &mut |prospects| {
                 let Some(gate) = &self.gate else { return true };
                 let proposed = proposal.insert(gate::prospects(self, title, prospects));

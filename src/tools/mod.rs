@@ -26,6 +26,7 @@ mod registry;
 mod relink;
 mod relinked;
 mod rights;
+mod since;
 mod text_file;
 pub mod when;
 

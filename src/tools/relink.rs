@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 pub use super::relinked::Relinked;
 use super::relinked::tell;
+use super::since::Since;
 use super::{Context, ToolError, graph, rights};
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite::{Plan, Rewrite};
@@ -78,18 +79,20 @@ fn look_again(context: &Context, error: &VaultError) {
 }
 
 /// Runs an undo or a restoration, and with it the rewriting of every link that would lead
-/// elsewhere for it, in the same change set. A text that it puts back itself stays as it was then.
+/// elsewhere for it, in the same change set. A text that it puts back itself stays as it was then, and
+/// so does one that is older than what is taken back, as far as `since` tells.
 ///
 /// # Errors
 /// As `run`; all is as it was.
 pub(super) fn following<T>(
     context: &Context,
+    since: Option<Since>,
     mut run: impl FnMut(Follow<'_>) -> Result<T, UndoError>,
 ) -> Result<(T, Relinked), UndoError> {
     for attempt in 1.. {
         let (mut relinked, mut ours) = (Relinked::default(), HashSet::new());
         let mut follow = |steps: &[NameStep]| {
-            let (change, plan) = plan_after(context, steps);
+            let (change, plan) = plan_after(context, since, steps);
             relinked = tell(context, &change, &plan);
             ours = plan.rewrites.iter().map(|rewrite| rewrite.path.clone()).collect();
             merge(Vec::new(), plan.rewrites)
@@ -106,8 +109,9 @@ pub(super) fn following<T>(
     unreachable!("the last attempt returns")
 }
 
-/// The links that follow what an undo does to names, in files that it does not write itself.
-fn plan_after(context: &Context, steps: &[NameStep]) -> (NameChange, Plan) {
+/// The links that follow what an undo does to names, in files that it does not write itself and that
+/// were written since.
+fn plan_after(context: &Context, since: Option<Since>, steps: &[NameStep]) -> (NameChange, Plan) {
     let mut change = NameChange::default();
     let mut written: HashSet<VaultPath> = HashSet::new();
     {
@@ -143,6 +147,13 @@ fn plan_after(context: &Context, steps: &[NameStep]) -> (NameChange, Plan) {
     plan.rewrites.retain(|rewrite| stays(&rewrite.path));
     plan.stuck.retain(|stuck| stays(&stuck.path));
     plan.unknown.retain(|unknown| stays(&unknown.path));
+    if let Some(since) = since {
+        let rewritten = plan.rewrites.iter().map(|rewrite| &rewrite.path);
+        let paths = rewritten.chain(plan.stuck.iter().map(|stuck| &stuck.path)).cloned();
+        let older = since.older(context, &change, paths.collect());
+        plan.rewrites.retain(|rewrite| !older.contains(&rewrite.path));
+        plan.stuck.retain(|stuck| !older.contains(&stuck.path));
+    }
     (change, plan)
 }
 

@@ -124,7 +124,10 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     let note = std::fs::read_to_string(place.vault.join(&path)).unwrap();
     assert!(note.contains("question 6") && note.contains("# What we planned"), "{note}");
     let second = done(&mut client, "_vault/export_conversation", params);
-    assert!(second["path"].as_str().unwrap().ends_with(" What we planned, export 2.md"), "{second}");
+    assert!(
+        second["path"].as_str().unwrap().ends_with(" What we planned, export 2.md"),
+        "{second}"
+    );
     let taken = json!({"sessionId": id, "path": path});
     assert_eq!(kind(&mut client, "_vault/export_conversation", taken), "invalid_params");
     let protected = json!({"sessionId": id, "path": ".obsidian/plugins/x.md"});

@@ -11,6 +11,7 @@ mod harness;
 mod checker;
 mod random;
 mod real;
+mod undo;
 
 /// Numbers that only the seed decides.
 struct Random(u64);

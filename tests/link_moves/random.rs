@@ -16,9 +16,21 @@ const MOVES: usize = 50;
 /// Moves in each that are undone after somebody has written.
 const UNDONE: usize = 15;
 
-const FOLDERS: [&str; 6] = ["", "a/", "a/b/", "b/", "A c/", "b/a/"];
-const NAMES: [&str; 9] =
-    ["Note.md", "n.md", "N2.md", "v1.2.md", "大根.md", "It's (a).md", "p.png", "n.png", "100%.md"];
+pub(super) const FOLDERS: [&str; 6] = ["", "a/", "a/b/", "b/", "A c/", "b/a/"];
+pub(super) const NAMES: [&str; 12] = [
+    "Note.md",
+    "n.md",
+    "N2.md",
+    "v1.2.md",
+    "大根.md",
+    "It's (a).md",
+    "p.png",
+    "n.png",
+    "100%.md",
+    "İl ẞŉǰ.md",
+    "ΣΑΣ Ꭰꭰ.md",
+    "ſᲀ ϴ.md",
+];
 
 /// The links of a text, and the text with their paths and texts taken out.
 fn scan(name: &str, text: &str) -> (Vec<Seen>, String) {
@@ -93,7 +105,7 @@ fn link(random: &mut Random, targets: &[String]) -> String {
     }
 }
 
-fn generate(random: &mut Random) -> Vec<(String, String)> {
+pub(super) fn generate(random: &mut Random) -> Vec<(String, String)> {
     let mut paths: Vec<String> = Vec::new();
     for _ in 0..14 {
         let path = format!("{}{}", random.of(&FOLDERS), random.of(&NAMES));

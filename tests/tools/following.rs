@@ -69,6 +69,48 @@ fn links_written_since_a_move_follow_its_undo() {
     assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);
 }
 
+/// A link that was there before what is undone leads afterwards where it led then, and says what it
+/// said, though meanwhile it could lead elsewhere.
+#[test]
+fn links_that_were_there_before_stay_as_they_were_written() {
+    for (what, by_steward) in [("theirs", false), ("ours", true)] {
+        let vault = vault(&[("Plan.md", "1"), ("Archive/Plan.md", "2"), ("x.md", "")]);
+        let texts = [("L.md", "see [[Plan]]\n"), ("d/M.md", "todo: [[Idea]]\n")];
+        for (path, text) in texts {
+            match by_steward {
+                true => drop(vault.ok("write_file", json!({"path": path, "content": text}))),
+                false => vault.put(path, text),
+            }
+        }
+        if !by_steward {
+            vault.let_time_pass();
+        }
+        let before = vault.snapshot();
+        for undone in ["undo", "restore"] {
+            vault.ok("delete", json!({"path": "Plan.md"}));
+            let arguments = if undone == "undo" { json!({}) } else { json!({"item": "Plan.md"}) };
+            let back = vault.ok(undone, arguments);
+            assert_eq!(back["links"]["links"], 0, "{what}, {undone}: {back}");
+            assert_eq!(vault.content("L.md"), texts[0].1, "{what}, {undone}");
+        }
+        vault.ok("move", json!({"source": "x.md", "destination": "Idea.md"}));
+        vault.ok("undo", json!({}));
+        let after = |path: &str| !path.starts_with(".trash");
+        let shown = |files: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+            files.into_iter().filter(|(path, _)| after(path)).collect()
+        };
+        assert!(shown(vault.snapshot()) == shown(before), "{what}: as it was");
+        // What was written since follows.
+        vault.ok("move", json!({"source": "x.md", "destination": "Idea.md"}));
+        let set = last(&vault);
+        vault.ok("write_file", json!({"path": "N.md", "content": "[[Idea]]\n"}));
+        let undone = vault.ok("undo", json!({"change_set": set}));
+        assert_eq!(undone["links"]["files"], 1, "{what}: {undone}");
+        assert_eq!(vault.content("N.md"), "[[x]]\n", "{what}");
+        assert_eq!(vault.content("d/M.md"), texts[1].1, "{what}");
+    }
+}
+
 #[test]
 fn a_moved_file_that_was_edited_since_moves_back_with_links_that_follow() {
     let vault = vault(&[("a/Old.md", "x"), ("a/n.md", ""), ("q/n.md", "")]);

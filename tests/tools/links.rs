@@ -50,7 +50,11 @@ fn step_2_names_with_a_point_are_files_first_and_notes_then() {
 #[test]
 fn step_2_lower_case_is_that_of_javascript() {
     let names = ["ΟΔΟΣ.md", "Größe.md", "İstanbul.md", "ſ.md", "e\u{301}.md"];
-    let cases: [(&str, &[&str]); 7] = [
+    let cases: [(&str, &[&str]); 11] = [
+        ("İstanbul", &["İstanbul.md"]),
+        ("İSTANBUL.md", &["İstanbul.md"]),
+        ("i\u{307}stanbul", &["İstanbul.md"]),
+        ("istanbul", &[]),
         ("οδος", &["ΟΔΟΣ.md"]),
         ("οδοσ", &["ΟΔΟΣ.md"]),
         ("ΟΔΟΣ.md", &["ΟΔΟΣ.md"]),
@@ -60,6 +64,21 @@ fn step_2_lower_case_is_that_of_javascript() {
         ("É", &["e\u{301}.md"]),
     ];
     check(&names, "x.md", &cases);
+}
+
+/// Letters whose lower case is longer, or is not what they fold to, or which fold to a capital.
+#[test]
+fn step_2_every_letter_names_its_own_file() {
+    for letter in [
+        "İ", "I", "i", "ı", "i\u{307}", "ẞ", "ß", "ŉ", "ǰ", "J\u{30c}", "Σ", "ς", "σ", "Ꭰ", "ꭰ",
+        "Ᏸ", "ᏸ", "\u{212a}", "\u{212b}", "Å", "ſ", "ᲀ", "µ", "\u{345}", "ϴ", "ᾼ", "ǅ", "Ω", "ﬁ",
+        "Ⅷ", "𐐀", "Ա",
+    ] {
+        let (name, spelt) = (format!("a{letter}b.md"), format!("a{letter}b"));
+        check(&[&name], "x.md", &[(&spelt, &[&name]), (&name, &[&name])]);
+    }
+    let names = ["İ.md", "i\u{307}.md"];
+    check(&names, "s.md", &[("İ", &names[..1]), ("i\u{307}", &names[1..])]);
 }
 
 #[test]

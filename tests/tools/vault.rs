@@ -105,6 +105,18 @@ impl TestVault {
         put(&self.place, path, text);
     }
 
+    /// Goes on once what there is by now is older than what comes, by the file system's own clock.
+    pub fn let_time_pass(&self) {
+        let probe = self.place.join(".obsidian/probe");
+        let time = || {
+            fs::write(&probe, "").expect("written");
+            probe.metadata().and_then(|meta| meta.modified()).expect("a time")
+        };
+        let begun = time();
+        while time() < begun + std::time::Duration::from_millis(50) {}
+        fs::remove_file(&probe).expect("removed");
+    }
+
     /// The bytes of a file, read past the steward.
     #[track_caller]
     pub fn bytes(&self, path: &str) -> Vec<u8> {

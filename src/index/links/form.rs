@@ -2,8 +2,8 @@
 //! file, else the whole path.
 
 use super::names::Files;
-use super::resolver::{lower, resolve_among};
-use crate::note::fold::{fold_key, normal};
+use super::resolver::{called, resolve_among};
+use crate::note::fold::normal;
 use crate::note::path::VaultPath;
 use crate::note::relink::Goal;
 use crate::vault::LinkFormat;
@@ -57,9 +57,7 @@ pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal
 
 /// Whether at most one file has this name.
 fn is_unique(files: &dyn Files, name: &str) -> bool {
-    let wanted = lower(name);
-    let named = files.named(&fold_key(name));
-    named.into_iter().filter(|file| lower(file.name()) == wanted).nth(1).is_none()
+    called(files, name).len() < 2
 }
 
 /// The way from the folder of `source` to `path`, without `./` at its beginning.

@@ -17,7 +17,7 @@ const MAX_CHANGES: usize = 20_000;
 /// Renamed folders remembered one by one.
 const MAX_FOLDERS: usize = 64;
 
-/// Files read between two looks at whether the answer is still wanted.
+/// Files read before what was read is put in.
 const BATCH: usize = 512;
 
 /// What has changed since the graph was last brought up to date.
@@ -168,15 +168,16 @@ fn take(
         put(graph, path.clone(), None);
     }
     for batch in stale.changed.chunks(BATCH) {
-        if cancel.is_cancelled() {
-            return Err(Withdrawn);
-        }
         let fresh: Vec<_> = batch
             .par_iter()
+            .filter(|_| !cancel.is_cancelled())
             .map(|(path, stamp)| (path.clone(), record::read(vault, path, *stamp)))
             .collect();
         for (path, record) in fresh {
             put(graph, path, record);
+        }
+        if cancel.is_cancelled() {
+            return Err(Withdrawn);
         }
     }
     Ok(())

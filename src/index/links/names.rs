@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::graph::names_of;
+use super::resolver::called;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::catalogue::tree_order;
@@ -138,7 +139,7 @@ impl NameChange {
     /// Whether all it does is that files come, and no link of the vault can mean another file for
     /// that: none has, or stands for, a name like theirs.
     pub fn only_adds_new_names(&self, catalogue: &Catalogue) -> bool {
-        let free = |name: &str| Files::named(catalogue, &fold_key(name)).is_empty();
+        let free = |name: &str| called(catalogue, name).is_empty();
         let mut added = self.added.values().flatten();
         self.moved.is_empty()
             && self.gone.is_empty()
@@ -161,6 +162,11 @@ impl NameChange {
     /// Each file that moves, and where to.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved
+    }
+
+    /// Whether a link that can name the file at `path` can name one that moves, comes or goes.
+    pub fn concerns(&self, path: &VaultPath) -> bool {
+        names_of(path).iter().any(|name| self.names.contains(name))
     }
 
     /// Last components by which links can name a file that moves, comes or goes, in lower case.

@@ -19,6 +19,7 @@
 
 use std::cmp::Ordering;
 
+use super::graph::last;
 use super::names::Files;
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
@@ -40,6 +41,9 @@ impl Resolution {
     }
 }
 
+/// `İ` in lower case.
+const POINTED: &str = "i\u{307}";
+
 /// The form in which link texts and paths are compared.
 pub fn lower(text: &str) -> String {
     normal(text).to_lowercase().replace('ς', "σ")
@@ -56,8 +60,7 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
         return Resolution { target: Some(source.clone()), others: Vec::new() };
     }
     let asked = lower(link);
-    let name = asked.rsplit('/').next().unwrap_or_default();
-    let (found, added) = candidates(files, name);
+    let (found, added) = candidates(files, last(link));
     let with_extension = |path: &str| format!("{path}{added}");
     if let ([only], false) = (&found[..], asked.contains('/')) {
         return Resolution::exactly(Some(*only));
@@ -92,20 +95,32 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
     Resolution { target: paths.next(), others: paths.collect() }
 }
 
-/// The files named `name` (in lower case), and what had to be added to the name for that.
+/// The files that a link's last component names, and what had to be added to it for that.
 fn candidates<'f>(files: &'f dyn Files, name: &str) -> (Vec<PathRef<'f>>, &'static str) {
-    let named = |name: &str| -> Vec<PathRef<'f>> {
-        let mut found = files.named(&fold_key(name));
-        found.retain(|file| lower(file.name()) == name);
-        found
-    };
     if name.contains('.') {
-        let exact = named(name);
+        let exact = called(files, name);
         if !exact.is_empty() {
             return (exact, "");
         }
     }
-    (named(&format!("{name}.md")), ".md")
+    (called(files, &format!("{name}.md")), ".md")
+}
+
+/// The files whose name is `name`, both in lower case; those of the same spelling key first.
+pub(super) fn called<'f>(files: &'f dyn Files, name: &str) -> Vec<PathRef<'f>> {
+    let wanted = lower(name);
+    let written = fold_key(name);
+    // `İ` is two letters in lower case, and folds to itself: the one letter whose lower case is no
+    // spelling of the same key.
+    let mut keys = match written.contains('İ') || written.contains(POINTED) {
+        true => vec![written.replace('İ', POINTED), written.replace(POINTED, "İ")],
+        false => Vec::new(),
+    };
+    keys.retain(|key| *key != written);
+    keys.insert(0, written);
+    let mut found: Vec<PathRef<'f>> = keys.iter().flat_map(|key| files.named(key)).collect();
+    found.retain(|file| lower(file.name()) == wanted);
+    found
 }
 
 /// The folder, in lower case, that the dots at the beginning of `link` lead to from `source`, and

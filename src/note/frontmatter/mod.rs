@@ -13,6 +13,8 @@ pub mod edit;
 pub mod scalar;
 mod yaml;
 
+pub(super) use yaml::marks;
+
 use std::ops::Range;
 
 use serde_json::Value;
@@ -77,7 +79,8 @@ pub struct Frontmatter {
     pub yaml: Range<usize>,
     /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,
-    /// Links that are the whole of a property's value or of an item in its list.
+    /// Links that are the whole of a property's value or of an item in its list, be it in quotes or in
+    /// lines of their own.
     pub links: Vec<Link>,
 }
 

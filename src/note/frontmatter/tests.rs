@@ -122,6 +122,23 @@ fn links_are_whole_values_or_items() {
     }
 }
 
+/// Each stands in the text where a change of it is a change of the property.
+#[test]
+fn links_behind_anchors_and_types_and_in_lines_of_their_own_are_links() {
+    let text = "---\na: &x \"[[One]]\" # c\nb: *x\nc: !!str '[[Two|é]]'\nd: >-\n  [[Three#h]]\ne: |\n  \
+                [[Four]]\nf:\n  - &y !!str \"[[Five]]\"\n  - >\n    [[Six]]\ng: >-\n  see [[Seven]]\nh: \
+                |\n  [[Eight]]\n  [[Nine]]\ni: &z\n  \"[[Ten]]\"\n---\n";
+    let found = read(text);
+    let links: Vec<_> = found.links.iter().map(|link| link.linkpath(text).into_owned()).collect();
+    assert_eq!(links, ["One", "Two", "Three", "Four", "Five", "Six", "Ten"]);
+    for link in &found.links {
+        let written = &text[link.range.clone()];
+        assert!(written.starts_with("[[") && written.ends_with("]]"), "{written}");
+    }
+    let properties = found.properties.expect("valid");
+    assert_eq!(&text[properties[0].at.clone()], "&x \"[[One]]\"");
+}
+
 #[test]
 fn tags_of_a_block() {
     assert_eq!(read("---\nTags: [a, 'b c', \"#d\"]\n---\n").tags(), ["a", "d"]);

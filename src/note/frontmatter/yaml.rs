@@ -102,7 +102,7 @@ impl Reader<'_> {
                 let value = scalar(&text, style, tag.as_deref());
                 self.keep(anchor, &value)?;
                 if !is_key && self.may_hold_link() {
-                    links.extend(self.link(&at, style));
+                    links.extend(self.link(&at, style, &text));
                 }
                 match (is_key, &value) {
                     (true, _) => self.name(text.into_owned(), at)?,
@@ -218,8 +218,8 @@ impl Reader<'_> {
     /// The place of a scalar up to its closing quote: the parser's goes on to the end of the line,
     /// a comment there included.
     fn quoted(&self, at: Range<usize>, style: ScalarStyle) -> Range<usize> {
+        let mut inside = marks(&self.text[at.clone()]) + 1;
         let raw = &self.text.as_bytes()[at.clone()];
-        let mut inside = 1;
         while let Some(byte) = raw.get(inside) {
             inside += match (style, byte, raw.get(inside + 1)) {
                 (ScalarStyle::DoubleQuoted, b'\\', _)
@@ -233,17 +233,25 @@ impl Reader<'_> {
         at
     }
 
-    /// The link that is all of a quoted scalar on one line.
-    fn link(&self, at: &Range<usize>, style: ScalarStyle) -> Option<Link> {
+    /// The link that is all of a scalar on one line, which says `value`: in quotes, or below `|` or
+    /// `>`, where it stands as it is.
+    fn link(&self, at: &Range<usize>, style: ScalarStyle, value: &str) -> Option<Link> {
+        let raw = self.text.get(at.clone())?;
         let (quotes, mark) = match style {
             ScalarStyle::SingleQuoted => (Quotes::Single, '\''),
             ScalarStyle::DoubleQuoted => (Quotes::Double, '"'),
-            _ => return None,
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let value = value.trim();
+                let start = at.start + raw.find(value).filter(|_| !value.is_empty())?;
+                return markdown::single_link(self.text, start..start + value.len());
+            }
+            ScalarStyle::Plain => return None,
         };
+        let marks = marks(raw);
         // The parser's place goes on to a comment behind the value.
-        let inside = self.text.get(at.clone())?.strip_prefix(mark)?;
+        let inside = raw[marks..].strip_prefix(mark)?;
         let inside = &inside[..closing_quote(inside, quotes)?];
-        let start = at.start + 1 + (inside.len() - inside.trim_start().len());
+        let start = at.start + marks + 1 + (inside.len() - inside.trim_start().len());
         let link = markdown::single_link(self.text, start..start + inside.trim().len())?;
         Some(Link { frontmatter: Some(quotes), ..link })
     }
@@ -273,6 +281,17 @@ impl Reader<'_> {
     fn syntax(&self, error: &ScanError) -> FrontmatterError {
         self.fault(self.offset(error.marker()), error.info())
     }
+}
+
+/// Bytes of an anchor and a type (`&a`, `!!str`) before a scalar, which the parser's place begins
+/// with, and of the blanks behind them.
+pub(in crate::note) fn marks(raw: &str) -> usize {
+    let mut rest = raw;
+    while rest.starts_with(['&', '!']) {
+        rest = rest.trim_start_matches(|c: char| !c.is_ascii_whitespace());
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+    }
+    raw.len() - rest.len()
 }
 
 /// Where the quote stands that closes a scalar.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::inline::{self, Found, Place};
-use super::{BlockId, Heading};
+use super::{BlockId, Heading, ahead};
 
 /// List marks looked for in one line.
 const MAX_MARKS: usize = 16;
@@ -31,7 +31,8 @@ struct Walk<'t, 'f> {
     text: &'t str,
     found: &'f mut Found,
     skip: Option<Skip>,
-    /// Columns at which the content of the open list items begins, outermost first.
+    /// Columns at which the content of the open list items begins, outermost first: each is larger
+    /// than the one before.
     lists: Vec<usize>,
     /// Lines of the open paragraph, container marks left out before the first.
     paragraph: Vec<Range<usize>>,
@@ -169,6 +170,16 @@ impl Walk<'_, '_> {
         true
     }
 
+    /// The column at which the content begins of the innermost open item that `column` is in; 0 if
+    /// it is in none.
+    fn item_at(&self, column: usize) -> usize {
+        let outer = self.lists.partition_point(|content| {
+            ahead::count(1);
+            *content <= column
+        });
+        outer.checked_sub(1).map_or(0, |at| self.lists[at])
+    }
+
     /// A line outside all that is left out.
     fn open(&mut self, indent: usize, mut line: Range<usize>) {
         if self.paragraph.is_empty() {
@@ -176,8 +187,7 @@ impl Walk<'_, '_> {
                 self.lists.pop();
             }
         }
-        let base = self.lists.iter().rev().find(|content| **content <= indent).copied();
-        if indent >= base.unwrap_or(0) + 4 && self.paragraph.is_empty() {
+        if indent >= self.item_at(indent) + 4 && self.paragraph.is_empty() {
             return;
         }
         let mut column = indent;
@@ -211,8 +221,7 @@ impl Walk<'_, '_> {
         if let Some((mark, length)) = fence(rest) {
             self.flush();
             // A fence left of an item's content is not in that item.
-            let inside = self.lists.iter().rev().find(|content| **content <= column);
-            let indent = inside.copied().unwrap_or(0);
+            let indent = self.item_at(column);
             self.skip = Some(Skip::Fence { mark, length, quotes: self.quotes, indent });
         } else if rest.starts_with("$$") && !rest[2..].contains("$$") && self.last_math >= line.end
         {

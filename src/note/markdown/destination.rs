@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::ahead;
+
 /// Parentheses inside a bare destination, at most this deep (as cmark has it).
 const MAX_DEPTH: usize = 32;
 
@@ -43,6 +45,7 @@ pub(super) fn read(text: &str, open: usize, end: usize) -> Option<Destination> {
 fn blanks(bytes: &[u8], mut at: usize) -> usize {
     let mut newlines = 0;
     while let Some(byte) = bytes.get(at) {
+        ahead::count(1);
         match byte {
             b' ' | b'\t' | b'\r' => {}
             b'\n' if newlines == 0 => newlines += 1,
@@ -56,6 +59,7 @@ fn blanks(bytes: &[u8], mut at: usize) -> usize {
 fn between_angles(bytes: &[u8], open: usize) -> Option<Range<usize>> {
     let mut at = open + 1;
     loop {
+        ahead::count(1);
         match bytes.get(at)? {
             b'>' => return Some(open + 1..at),
             b'<' | b'\n' => return None,
@@ -68,6 +72,7 @@ fn between_angles(bytes: &[u8], open: usize) -> Option<Range<usize>> {
 fn bare(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let (mut at, mut depth) = (start, 0);
     while let Some(byte) = bytes.get(at) {
+        ahead::count(1);
         match byte {
             b'(' if depth == MAX_DEPTH => return None,
             b'(' => depth += 1,
@@ -82,11 +87,15 @@ fn bare(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     (depth == 0).then_some(start..at)
 }
 
+/// A title's text. No opener of its kind stands in it (CommonMark has it so for parentheses, and a
+/// quote closes): so each byte is looked at once for each kind, however many begin and none ends.
 fn title(bytes: &[u8], open: usize, close: u8) -> Option<Range<usize>> {
     let mut at = open + 1;
     loop {
+        ahead::count(1);
         match bytes.get(at)? {
             byte if *byte == close => return Some(open + 1..at),
+            b'(' if close == b')' => return None,
             b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) => at += 2,
             _ => at += 1,
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{BlockId, Heading, TagAt, destination};
+use super::{BlockId, Heading, TagAt, ahead, destination};
 use crate::note::link::{Encoding, Link, LinkKind};
 use crate::note::tag;
 
@@ -118,7 +118,9 @@ impl Reader<'_, '_> {
     fn math(&self, at: usize) -> usize {
         let rest = &self.text[at..self.range.end];
         if let Some(inside) = rest.strip_prefix("$$") {
-            return inside.find("$$").map_or(at + 2, |end| at + 2 + end + 2);
+            let end = inside.find("$$");
+            ahead::count(end.unwrap_or(inside.len()));
+            return end.map_or(at + 2, |end| at + 2 + end + 2);
         }
         if rest[1..].starts_with(|c: char| c.is_whitespace()) {
             return at + 1;
@@ -133,7 +135,9 @@ impl Reader<'_, '_> {
             if self.last_comment < at + 4 {
                 return at + 4;
             }
-            return comment.find("-->").map_or(at + 4, |end| at + 4 + end + 3);
+            let end = comment.find("-->");
+            ahead::count(end.unwrap_or(comment.len()));
+            return end.map_or(at + 4, |end| at + 4 + end + 3);
         }
         html_tag(rest).or_else(|| autolink(rest)).map_or(at + 1, |length| at + length)
     }
@@ -200,6 +204,7 @@ impl Reader<'_, '_> {
         let bytes = &self.text.as_bytes()[..self.range.end];
         let (mut at, mut open) = (start, 0_usize);
         loop {
+            ahead::count(1);
             match (bytes.get(at)?, bytes.get(at + 1)) {
                 (b'\n', _) | (b'[', Some(b'[')) => return None,
                 (b'[', _) => open += 1,
@@ -320,6 +325,7 @@ pub(super) fn html_tag(text: &str) -> Option<usize> {
         return None;
     }
     while bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-') {
+        ahead::count(1);
         at += 1;
     }
     if !matches!(bytes.get(at)?, b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>') {
@@ -327,11 +333,15 @@ pub(super) fn html_tag(text: &str) -> Option<usize> {
     }
     let mut value = false;
     loop {
+        ahead::count(1);
         match bytes.get(at)? {
             b'>' => return Some(at + 1),
             b'<' | b'`' => return None,
             quote @ (b'"' | b'\'') if value => {
-                let end = bytes[at + 1..].iter().position(|byte| byte == quote)?;
+                let inside = &bytes[at + 1..];
+                let end = inside.iter().position(|byte| byte == quote);
+                ahead::count(end.unwrap_or(inside.len()));
+                let end = end?;
                 at += end + 1;
                 value = false;
             }
@@ -347,9 +357,14 @@ pub(super) fn html_tag(text: &str) -> Option<usize> {
 
 /// Bytes of the autolink (`<https://…>`, `<a@b.c>`) that `text` begins with.
 fn autolink(text: &str) -> Option<usize> {
-    let end = text.bytes().take(MAX_TAG).position(|b| b == b'>' || b.is_ascii_whitespace())?;
+    // Not beyond the next one that may begin.
+    let ends = |byte: &u8| matches!(byte, b'>' | b'<') || byte.is_ascii_whitespace();
+    let bytes = &text.as_bytes()[1..text.len().min(MAX_TAG)];
+    let length = bytes.iter().position(ends);
+    ahead::count(length.unwrap_or(bytes.len()));
+    let end = 1 + length?;
     let inside = text.get(1..end)?;
-    let whole = text.as_bytes()[end] == b'>' && !inside.contains('<');
+    let whole = text.as_bytes()[end] == b'>';
     let leads_out = crate::note::link::is_external(inside) || inside.contains('@');
     (whole && leads_out).then_some(end + 1)
 }

@@ -5,8 +5,10 @@
 //! math or HTML, in which nothing counts. One pass over the lines (`block`) finds the prose, one
 //! over each piece of it (`inline`) what is in it. Cost is linear in the text.
 //!
-//! In reading order: this page, `block`, `inline`, `destination`.
+//! In reading order: this page, `block`, `inline`, `destination`; `ahead` counts for the tests that
+//! it stays so.
 
+pub(super) mod ahead;
 mod block;
 mod destination;
 mod inline;

@@ -1,5 +1,8 @@
 //! The link grammar, case by case.
 
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 use crate::note::link::{Encoding, LinkKind};
 
@@ -171,9 +174,128 @@ fn a_mark_and_frontmatter_come_before_the_body() {
 fn cost_is_linear() {
     for piece in [
         "[[", "[", "[a](", "`", "`` ` ", "$1 ", "$$ ", "<!-- ", "<a b='", "<a b=\"", "- ", "> ",
-        "%% ", "![", "[[a|", "](a(", "[](<", "[](a '", "| ", "```\n", "  - ", "a: [", "\\",
+        "%% ", "![", "[[a|", "](a(", "[](<", "[](a '", "[](a (", "<", "<a", "| ", "```\n", "  - ",
+        "a: [", "\\",
     ] {
         read(&piece.repeat(200_000 / piece.len()));
         read(&format!("---\n{}", piece.repeat(60_000 / piece.len())));
+    }
+}
+
+/// What something may begin or end with.
+const MARKS: [&str; 64] = [
+    "[",
+    "![",
+    "[[",
+    "![[",
+    "]",
+    "]]",
+    "[a](",
+    "](",
+    "[](a ",
+    "[](a (",
+    "[](a \"",
+    "[](a '",
+    "[](<",
+    "(",
+    ")",
+    "((",
+    "<",
+    ">",
+    "<a ",
+    "<a b=\"",
+    "<a b='",
+    "</",
+    "<!--",
+    "-->",
+    "<!--->",
+    "<?",
+    "<div>\n",
+    "<https://",
+    "a@b",
+    "`",
+    "``",
+    "```\n",
+    "~~~\n",
+    "$",
+    "$$",
+    "$$\n",
+    "%%",
+    "\n%%",
+    "#",
+    "# ",
+    "#a/",
+    "|",
+    "|-|\n",
+    "\n\n",
+    "\n",
+    "\n> ",
+    ">",
+    "- ",
+    "\n- ",
+    "\n\t- ",
+    "1. ",
+    "    ",
+    "\t",
+    "\\",
+    "&",
+    "[^1]: ",
+    "[^",
+    "^a",
+    "---\n",
+    "\n===\n",
+    "\r\n",
+    "a",
+    "1",
+    "ü",
+];
+
+/// Steps ahead that reading a text takes, for each of its bytes.
+fn steps_a_byte(text: &str) -> usize {
+    ahead::steps();
+    read(text);
+    ahead::steps() / text.len().max(1)
+}
+
+/// Parentheses in a destination are looked at again from 32 further out, and nothing more often.
+const MAX_STEPS: usize = 64;
+
+#[test]
+fn what_no_opener_ends_is_not_looked_at_again_from_each() {
+    for mark in MARKS {
+        for (before, after) in [("", ""), ("", ")"), ("x", ") x"), ("", "\""), ("", "'"), ("", ">")]
+        {
+            let text = format!("{before}{}{after}", mark.repeat(20_000 / mark.len()));
+            let steps = steps_a_byte(&text);
+            assert!(steps <= MAX_STEPS, "{mark:?}, then {after:?}: {steps}");
+        }
+    }
+}
+
+/// Items in items, as deep as they go, and then lines that go on with the innermost.
+#[test]
+fn lines_below_deep_lists_do_not_look_at_each_item() {
+    let mut text = String::new();
+    for level in 0..100 {
+        text += &format!("{}{}a\n", "\t".repeat(8 * level), "+ ".repeat(16));
+    }
+    let deep = text.len();
+    text += &"a\n".repeat(deep);
+    let steps = steps_a_byte(&text);
+    assert!(steps <= MAX_STEPS, "{steps}");
+}
+
+proptest! {
+    #[test]
+    fn no_scan_is_repeated_from_each_opener(
+        before in proptest::collection::vec(select(&MARKS[..]), 0..4),
+        repeated in proptest::collection::vec(select(&MARKS[..]), 1..6),
+        after in proptest::collection::vec(select(&MARKS[..]), 0..4),
+    ) {
+        let repeated = repeated.concat();
+        let text =
+            [before.concat(), repeated.repeat(10_000 / repeated.len()), after.concat()].concat();
+        let steps = steps_a_byte(&text);
+        prop_assert!(steps <= MAX_STEPS, "{} steps a byte", steps);
     }
 }

@@ -128,7 +128,8 @@ pub fn replaced(text: &str, edits: &[Replacement]) -> String {
     new + &text[at..]
 }
 
-/// Whether the edited text reads as the same links, those edited with their new paths.
+/// Whether the edited text reads as the same links, those edited, in their order, with their new
+/// paths.
 fn holds(
     text: &str,
     links: &[Link],

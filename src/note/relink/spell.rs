@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Goal, Replacement};
 use crate::note::link::{Encoding, Link, LinkKind, Quotes, is_external};
-use crate::note::markdown;
+use crate::note::markdown::{self, ahead};
 
 /// The edits that make `link` say `path`, its text with it if it is one of the goal's. `None` if
 /// the link cannot say it.
@@ -28,14 +28,23 @@ pub(super) fn edits(text: &str, link: &Link, path: &str, goal: &Goal) -> Option<
 /// Whether the link, so edited and read for itself, is of its kind and says `path`.
 fn says(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
     let base = link.range.start;
-    let shifted: Vec<Replacement> = edits
+    let mut shifted: Vec<Replacement> = edits
         .iter()
         .map(|edit| Replacement {
             range: edit.range.start - base..edit.range.end - base,
             text: edit.text.clone(),
         })
         .collect();
+    // Images may stand in the text of an image, and so on: each would be read again for each that
+    // it stands in. What an image's text says does not decide what the image is.
+    if link.kind == LinkKind::Image
+        && let Some(shown) = &link.display
+    {
+        let range = shown.start - base..shown.end - base;
+        shifted.insert(0, Replacement { range, text: String::new() });
+    }
     let new = super::replaced(&text[link.range.clone()], &shifted);
+    ahead::count(new.len());
     // A link over several lines is no property's value.
     let links = if new.contains('\n') { markdown::read(&new).links } else { Vec::new() };
     let found = links.into_iter().find(|found| found.range == (0..new.len()));

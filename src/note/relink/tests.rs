@@ -28,6 +28,14 @@ fn a_path_is_written_as_its_link_can_hold_it() {
         ("[[a]]", "b(c) 'd'", "[[b(c) 'd']]"),
         ("---\nx: \"[[a]]\"\n---\n", "b \"c\"", "---\nx: \"[[b \\\"c\\\"]]\"\n---\n"),
         ("---\nx: '[[a]]' # c\n---\n", "b's", "---\nx: '[[b''s]]' # c\n---\n"),
+        ("---\nx: &k '[[a]]'\ny: *k\n---\n", "b's", "---\nx: &k '[[b''s]]'\ny: *k\n---\n"),
+        ("---\nx: !!str \"[[a]]\"\n---\n", "b", "---\nx: !!str \"[[b]]\"\n---\n"),
+        (
+            "---\nx: >-\n  [[a]]\ny: 1\n---\n",
+            "b's: \"c\"",
+            "---\nx: >-\n  [[b's: \"c\"]]\ny: 1\n---\n",
+        ),
+        ("---\nx:\n  - |\n    [[a|t]]\n---\n", "b", "---\nx:\n  - |\n    [[b|t]]\n---\n"),
         (
             "{\"nodes\":[{\"type\":\"file\",\"file\":\"a\"}]}",
             "b\"c",
@@ -54,4 +62,18 @@ fn cost_is_linear_in_the_links() {
     let (turned, stuck) = turned(&text, "a", "c");
     assert_eq!(stuck, []);
     assert_eq!(turned, text.replace('a', "c"));
+}
+
+/// Every link of a text is turned: neither the other edits nor what stands in a link's text is
+/// looked at again for each.
+#[test]
+fn many_links_cost_as_much_as_they_are_long() {
+    let nested = format!("{}x{}", "![".repeat(2_000), "](a)".repeat(2_000));
+    for text in ["[[a]] ".repeat(5_000), "[x](a) ".repeat(5_000), nested] {
+        ahead::steps();
+        let (new, stuck) = turned(&text, "a", "b");
+        let steps = ahead::steps() / text.len();
+        assert_eq!((new, stuck), (text.replace("a]", "b]").replace("(a)", "(b)"), Vec::new()));
+        assert!(steps <= 64, "{steps} steps a byte");
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{is_name, key};
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
 use crate::note::frontmatter::scalar::{Place, Style, is_plain, spell};
-use crate::note::frontmatter::{self, Property};
+use crate::note::frontmatter::{self, Frontmatter, Property};
 use crate::note::markdown;
 
 /// A note in which a tag has another name.
@@ -48,13 +48,21 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
 /// is in code, math or links is no tag, and where the properties cannot be read they have none.
 ///
 /// # Errors
-/// [`PropertyError`] where a tag stands twice in the property afterwards and cannot be taken out.
+/// [`PropertyError`] where the properties would not be what they should afterwards, as where the tag
+/// has an anchor that something else refers to, or stands in lines of its own (`tags: |`); and where a
+/// tag stands twice in the property then and cannot be taken out.
 pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError> {
     let document = markdown::read(text);
     let mut renamed = Renamed::default();
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    if let Some(tags) = document.frontmatter.as_ref().and_then(|found| found.get("tags")) {
-        renamed.properties = in_property(text, tags, from, to, &mut edits);
+    if let Some(found) = &document.frontmatter
+        && let Some(tags) = found.get("tags")
+    {
+        let value;
+        (renamed.properties, value) = in_property(text, tags, from, to, &mut edits);
+        if renamed.properties > 0 {
+            read_again(text, found, tags, value, &edits)?;
+        }
     }
     for tag in &document.tags {
         if let Some(part) = part_of(&text[tag.name.clone()], from) {
@@ -83,29 +91,53 @@ fn with(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     new
 }
 
-/// Collects the edits of the property, and counts the tags they rename.
+/// Whether the properties are what they were after these edits of `tags`, and that is `value`.
+fn read_again(
+    text: &str,
+    found: &Frontmatter,
+    tags: &Property,
+    value: Value,
+    edits: &[(Range<usize>, String)],
+) -> Result<(), PropertyError> {
+    let properties = found.properties.as_deref().unwrap_or_default();
+    let expected = properties.iter().map(|property| match std::ptr::eq(property, tags) {
+        true => (property.name.clone(), value.clone()),
+        false => (property.name.clone(), property.value.clone()),
+    });
+    let expected: Vec<(String, Value)> = expected.collect();
+    let (new, body) = (with(text, edits.to_vec()), &text[found.range.end..]);
+    edit::check(&new, found.range.start, &expected, body)
+        .map_err(|reason| PropertyError::Unsafe { name: tags.name.clone(), reason })
+}
+
+/// Collects the edits of the property; gives the number of tags they rename, and the value then.
 fn in_property(
     text: &str,
     tags: &Property,
     from: &str,
     to: &str,
     edits: &mut Vec<(Range<usize>, String)>,
-) -> usize {
+) -> (usize, Value) {
     let before = edits.len();
+    let put = |value: &str, parts: &[Range<usize>]| {
+        Value::String(with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect()))
+    };
     match &tags.value {
         Value::Array(items) => {
             let flow = text[tags.at.clone()].starts_with('[');
             let place = if flow { Place::Flow } else { Place::Block };
-            for (item, at) in items.iter().zip(&tags.items) {
+            let mut renamed = items.clone();
+            for ((item, at), renamed) in items.iter().zip(&tags.items).zip(&mut renamed) {
                 let Some(item) = item.as_str() else { continue };
                 let name = item.trim().strip_prefix('#').unwrap_or(item.trim());
                 let lead = item.find(name).unwrap_or_default();
                 let part = part_of(name, from).filter(|_| is_name(name));
                 let Some(part) = part else { continue };
                 let part = lead + part.start..lead + part.end;
+                *renamed = put(item, std::slice::from_ref(&part));
                 edits.push(respelt(text, at, item, &[part], to, place));
             }
-            edits.len() - before
+            (edits.len() - before, Value::Array(renamed))
         }
         Value::String(all) => {
             let mut parts = Vec::new();
@@ -122,9 +154,9 @@ fn in_property(
             if !parts.is_empty() {
                 edits.push(respelt(text, &tags.at, all, &parts, to, Place::Block));
             }
-            parts.len()
+            (parts.len(), put(all, &parts))
         }
-        _ => 0,
+        other => (0, other.clone()),
     }
 }
 
@@ -137,8 +169,9 @@ fn respelt(
     to: &str,
     place: Place,
 ) -> (Range<usize>, String) {
-    let raw = text[at.clone()].trim_end();
-    let at = at.start..at.start + raw.len();
+    let start = at.start + frontmatter::marks(&text[at.clone()]);
+    let raw = text[start..at.end].trim_end();
+    let at = start..start + raw.len();
     let new = with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect());
     let style = Style::of(raw);
     let quote = usize::from(style != Style::Plain);
@@ -234,6 +267,28 @@ mod tests {
         gives("---\ntags: \"\\u0061\"\n---\n", "a", "b", "---\ntags: \"b\"\n---\n", (0, 1, 0));
         gives("---\ntags: a\n---\n", "a", "1e3", "---\ntags: \"1e3\"\n---\n", (0, 1, 0));
         gives("---\ntags: [x\n---\n#x", "x", "y", "---\ntags: [x\n---\n#y", (1, 0, 0));
+    }
+
+    #[test]
+    fn what_would_change_something_else_is_refused() {
+        for text in [
+            "---\ntags:\n  - &g a\n  - other\nagain: *g\n---\n#a",
+            "---\ntags: |\n  a\n  other\n---\n",
+            "---\ntags:\n  - |\n    a\n  - >-\n    a/sub\n---\n",
+        ] {
+            let refused = rename(text, "a", "b").expect_err(text);
+            assert!(matches!(refused, PropertyError::Unsafe { .. }), "{text}: {refused}");
+        }
+        gives(
+            "---\nx: &g a\ntags: [*g, &h a/b, !!str 'a/c']\n---\n",
+            "a",
+            "d",
+            "---\nx: &g a\ntags: [\"d\", &h d/b, !!str 'd/c']\n---\n",
+            (0, 3, 0),
+        );
+        let text = "---\ntags: >-\n  a, other\nz: 1\n---\n";
+        gives(text, "a", "b", &text.replace("  a,", "  b,"), (0, 1, 0));
+        gives("---\ntags: !!str a\n---\n", "a", "b", "---\ntags: !!str b\n---\n", (0, 1, 0));
     }
 
     #[test]

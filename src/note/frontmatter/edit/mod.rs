@@ -157,7 +157,12 @@ fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, 
 }
 
 /// Reads what was made; an error says what is not as it should be.
-fn check(new: &str, start: usize, expected: &[(String, Value)], body: &str) -> Result<(), String> {
+pub(in crate::note) fn check(
+    new: &str,
+    start: usize,
+    expected: &[(String, Value)],
+    body: &str,
+) -> Result<(), String> {
     let found = find(new, start);
     let properties = match found.as_ref().map(|found| &found.properties) {
         None => &[][..],

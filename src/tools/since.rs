@@ -1,0 +1,144 @@
+//! Which texts are older than what is taken back.
+//!
+//! A link that was written before a change means what it meant then: once the change is taken back
+//! it leads there again by itself, and is left alone. One that was written since means what it leads
+//! to now. No system says when a link was written, so a text is taken as a whole: by its file's
+//! times, and by what the journal saw of it.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::Context;
+use crate::index::links::names::NameChange;
+use crate::journal::{Action, ChangeSetId, ListedSet, Query, SetKind, Target, TrashItem};
+use crate::note::path::VaultPath;
+use crate::vault::Revision;
+
+/// Change sets looked through, the newest.
+const MOST_SETS: usize = 2_000;
+
+/// How far the time that a file system gives a file may be behind.
+const BEHIND: TimeDelta = TimeDelta::milliseconds(20);
+
+/// How long before the change the journal's texts are looked at, for files that were written just
+/// before it.
+const BEFORE: TimeDelta = TimeDelta::seconds(60);
+
+/// What is taken back: texts that were there before it are older.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Since {
+    /// Its change set, and the number of its change in it; 0: all.
+    change: Option<(ChangeSetId, u32)>,
+    time: DateTime<Utc>,
+}
+
+impl Since {
+    /// An undo's target, whose change set is `set`.
+    pub fn undone(target: Target, set: &ListedSet) -> Self {
+        let number = match target {
+            Target::Set(_) => 0,
+            Target::Change(change) => change.number,
+        };
+        Self { change: Some((set.id, number)), time: set.time }
+    }
+
+    /// The deletion of what is restored; `None` where its time is not known.
+    pub fn deleted(item: &TrashItem) -> Option<Self> {
+        let change = item.change.map(|change| (change.set, change.number));
+        item.deleted.map(|time| Self { change, time })
+    }
+
+    /// Those of `paths` whose text is older. `names` is what taking it back does to names.
+    pub fn older(
+        &self,
+        context: &Context,
+        names: &NameChange,
+        paths: HashSet<VaultPath>,
+    ) -> HashSet<VaultPath> {
+        let (mut older, doubtful): (HashSet<_>, HashSet<_>) =
+            paths.into_iter().partition(|path| self.is_before(context, path));
+        if doubtful.is_empty() {
+            return older;
+        }
+        let texts = self.texts(context, names);
+        older.extend(doubtful.into_iter().filter(|path| {
+            // Of a file that moves every link counts, whatever it names.
+            let moves = names.moved().contains_key(path);
+            let meant = if moves { texts.came } else { texts.came_by_name };
+            let content = context.vault.read(path);
+            content.is_ok_and(|content| texts.is_older(&content.revision, meant))
+        }));
+        older
+    }
+
+    /// Whether the file was written and made before. One that came later may bring an older time.
+    fn is_before(&self, context: &Context, path: &VaultPath) -> bool {
+        let Ok(meta) = context.vault.stat(path) else { return false };
+        let newest = meta.created.unwrap_or_default().max(meta.modified);
+        let time = (self.time - BEHIND).timestamp_nanos_opt();
+        time.is_some_and(|time| newest < time)
+    }
+
+    /// What the journal saw.
+    fn texts(&self, context: &Context, names: &NameChange) -> Texts {
+        let mut texts = Texts::default();
+        let Some(since) = self.change else { return texts };
+        let query = Query { since: Some(self.time - BEFORE), limit: MOST_SETS, ..Query::default() };
+        let sets = context.journal.change_sets(&query).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what was written since cannot be known");
+            Vec::new()
+        });
+        let (mut written, mut gone) = (HashSet::new(), HashSet::new());
+        for set in sets.iter().rev() {
+            // What was undone, and what undid it, is as if it had not been.
+            let undoes_later = matches!(set.kind, SetKind::Undo(target) if target.set() >= since.0);
+            for change in &set.changes {
+                if (set.id, change.id.number) < since {
+                    texts.before.extend(change.before.into_iter().chain(change.after));
+                    continue;
+                }
+                texts.met.extend(change.before.filter(|text| !written.contains(text)));
+                written.extend(change.after);
+                let path = &change.path;
+                let comes =
+                    matches!(change.action, Action::Created | Action::Restored | Action::Moved)
+                        && set.id > since.0
+                        && change.undone_by.is_none()
+                        && !undoes_later
+                        && !was_there(&gone, path);
+                texts.came |= comes;
+                texts.came_by_name |= comes && names.concerns(path);
+                gone.extend(change.from.clone());
+                gone.extend((change.action == Action::Deleted).then(|| path.clone()));
+            }
+        }
+        texts
+    }
+}
+
+/// Whether the path, or a folder it is in, is among those that were taken away.
+fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
+    std::iter::successors(Some(path.clone()), VaultPath::parent).any(|path| gone.contains(&path))
+}
+
+/// What the journal saw of texts and names before and since.
+#[derive(Default)]
+struct Texts {
+    /// Texts that were there before.
+    before: HashSet<Revision>,
+    /// Texts that were there when the steward wrote over them later, and that it had not written.
+    met: HashSet<Revision>,
+    /// Whether a file came since that was not there before.
+    came: bool,
+    /// Whether one came that a link can mean for one that comes or goes now.
+    came_by_name: bool,
+}
+
+impl Texts {
+    /// Whether a text is older. Of one that others wrote nobody knows whether they did so before:
+    /// it is taken to mean what came since, if anything did (`meant`).
+    fn is_older(&self, text: &Revision, meant: bool) -> bool {
+        self.before.contains(text) || (!meant && self.met.contains(text))
+    }
+}
