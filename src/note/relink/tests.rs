@@ -1,6 +1,7 @@
 //! Spellings, and texts in which one link changes how another reads.
 
 use super::*;
+use crate::note::markdown::ahead;
 
 /// Every link that says `old` is to say `new`.
 fn turned(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
