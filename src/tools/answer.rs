@@ -113,7 +113,11 @@ impl Context {
         let run = |follow: Follow<'_>, review: Review<'_>| {
             self.journal.restore_with(&item.id, to, &self.origin, follow, review)
         };
-        let since = Since::deleted(item);
+        let set = match item.change {
+            Some(change) => self.journal.change_set(change.set)?,
+            None => None,
+        };
+        let since = Since::deleted(item, set.as_ref());
         self.reviewed(&format!("restore `{place}`"), since, run, |done| &done.applied)
     }
 

@@ -43,10 +43,12 @@ impl Since {
         Self { change: Some((set.id, number)), time: set.time }
     }
 
-    /// The deletion of what is restored; `None` where its time is not known.
-    pub fn deleted(item: &TrashItem) -> Option<Self> {
+    /// The deletion of what is restored, and the change set that did it, which knows the time best: a
+    /// trash keeps whole seconds, and what lies there may have been changed. `None` where it is not known.
+    pub fn deleted(item: &TrashItem, set: Option<&ListedSet>) -> Option<Self> {
         let change = item.change.map(|change| (change.set, change.number));
-        item.deleted.map(|time| Self { change, time })
+        let time = set.map(|set| set.time).or(item.deleted)?;
+        Some(Self { change, time })
     }
 
     /// Those of `paths` whose text is older. `names` is what taking it back does to names.
