@@ -18,8 +18,12 @@ use crate::vault::Revision;
 /// Change sets looked through, the newest.
 const MOST_SETS: usize = 2_000;
 
-/// How far the time that a file system gives a file may be behind.
+/// How far the time that a file system gives a file may be behind: a tick of the system's clock,
 const BEHIND: TimeDelta = TimeDelta::milliseconds(20);
+/// or where it keeps times coarsely, as FAT and exFAT do, two seconds.
+const COARSELY_BEHIND: TimeDelta = TimeDelta::seconds(2);
+/// Nanoseconds that coarse times are multiples of; of others hardly one is.
+const COARSE: i64 = 10_000_000;
 
 /// How long before the change the journal's texts are looked at, for files that were written just
 /// before it.
@@ -78,7 +82,8 @@ impl Since {
     fn is_before(&self, context: &Context, path: &VaultPath) -> bool {
         let Ok(meta) = context.vault.stat(path) else { return false };
         let newest = meta.created.unwrap_or_default().max(meta.modified);
-        let time = (self.time - BEHIND).timestamp_nanos_opt();
+        let behind = if newest % COARSE == 0 { COARSELY_BEHIND } else { BEHIND };
+        let time = (self.time - behind).timestamp_nanos_opt();
         time.is_some_and(|time| newest < time)
     }
 
