@@ -91,7 +91,7 @@ impl ConversationsBackend for KeptConversations {
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let turns = self.conversations.turns(id).map_err(failed)?;
-        let updates = Replay::new(&history, &turns, root).all(&history);
+        let updates = Replay::new(&history, &turns, root, history.iter()).all(&history);
         let meta = SessionMeta { vault: info(conversation) };
         Ok((updates, SessionLoadResult { meta }))
     }

@@ -44,11 +44,15 @@ pub fn page(
     most: u64,
     root: &Path,
 ) -> Page {
-    let replay = params.updates.then(|| Replay::new(&items, turns, root));
     let number = |item: &Item| u64::try_from(item.number.0).unwrap_or(0);
     let before = params.before.unwrap_or(u64::MAX);
     let first = items.iter().map(number).min();
     let fits = |item: &Item| number(item) > params.after && number(item) < before;
+    let most_items = params.last.map_or(usize::MAX, |last| (last as usize).clamp(1, MOST));
+    let replay = params.updates.then(|| {
+        let told = items.iter().rev().filter(|item| fits(item)).take(most_items);
+        Replay::new(&items, turns, root, told)
+    });
     let wanted: Vec<Item> = items.into_iter().filter(fits).collect();
     let turn_of = |item: &Item| item.turn;
     let told = |item: Item| {
@@ -72,9 +76,8 @@ pub fn page(
     };
     match params.last {
         None => page.more = wanted.into_iter().any(|item| !take(item, &mut page)),
-        Some(last) => {
-            let last = (last as usize).clamp(1, MOST);
-            for item in wanted.into_iter().rev().take(last) {
+        Some(_) => {
+            for item in wanted.into_iter().rev().take(most_items) {
                 if !take(item, &mut page) {
                     break;
                 }

@@ -1,6 +1,6 @@
 //! What was said in a conversation, told again in the words in which it was told live.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::told;
@@ -37,14 +37,22 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// The history with these items, all of a branch, and these turns.
-    pub fn new(items: &[Item], turns: &[Turn], root: &'a Path) -> Self {
+    /// The history with these items, all of a branch, and these turns, of which `told` are told again.
+    pub fn new<'i>(
+        items: &'i [Item],
+        turns: &[Turn],
+        root: &'a Path,
+        told: impl Iterator<Item = &'i Item>,
+    ) -> Self {
         let last: HashMap<TurnId, ItemNumber> =
             items.iter().filter_map(|item| Some((item.turn?, item.number))).collect();
         let end = |turn: &Turn| Some((*last.get(&turn.id)?, end(turn)?));
         let limiting = items.iter().find_map(|item| Some((item.number, limiting(item)?)));
         let ends = turns.iter().filter_map(end).collect();
-        Self { root, limiting, names: names(items), ends }
+        // Each answer and result is read for its ids: of a long history a page has but a few turns.
+        let told: HashSet<Option<TurnId>> = told.map(|item| item.turn).collect();
+        let names = names(items.iter().filter(|item| told.contains(&item.turn)));
+        Self { root, limiting, names, ends }
     }
 
     /// The updates that tell one item again.
@@ -161,7 +169,7 @@ impl<'a> Replay<'a> {
 
 /// How clients know the calls of items, where an id comes more than once in a turn: as they were told
 /// live, in the order of the calls and of their results.
-fn names(items: &[Item]) -> HashMap<ItemNumber, Vec<String>> {
+fn names<'i>(items: impl Iterator<Item = &'i Item>) -> HashMap<ItemNumber, Vec<String>> {
     let mut names = HashMap::new();
     let mut seen: HashMap<(Option<TurnId>, bool, String), u32> = HashMap::new();
     for item in items {

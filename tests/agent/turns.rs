@@ -337,4 +337,17 @@ fn calls_of_one_turn_have_names_of_their_own_whatever_the_models_server_calls_th
     let loaded = client.client.ask("session/load", json!({"sessionId": session}));
     client.answer(loaded);
     assert_eq!(named(&client.seen), live, "told again under the same names");
+    // A page that begins within the turn counts the calls before it too.
+    let end = json!({"sessionId": session, "updates": true, "last": 2});
+    let asked = client.client.ask("_vault/conversation", end);
+    let page = client.answer(asked)["result"]["items"].take();
+    let page: Vec<Value> = page
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|item| item["updates"].as_array().cloned().unwrap_or_default())
+        .map(|update| json!({"params": {"update": update}}))
+        .collect();
+    let told = named(&page);
+    assert!(!told.is_empty() && live.ends_with(&told), "{told:?} of {live:?}");
 }
