@@ -8,7 +8,7 @@ use super::picture::{Picture, There};
 use super::plan::{Texts, deletion};
 use super::step::{Act, Deed, Deletion, MOVE, Recorded, Step, Thing, revision};
 use crate::note::path::VaultPath;
-use crate::store::{BlobHash, StoreError};
+use crate::store::BlobHash;
 use crate::vault::{Before, Keeping, Kind, Trashed, temp_name};
 
 /// An undo that is being planned.
@@ -46,7 +46,13 @@ impl<'a> Undoing<'a> {
     }
 
     /// Makes the texts durable; gives the plan.
-    pub fn finish(self) -> Result<(Vec<Step>, Vec<String>), StoreError> {
+    ///
+    /// # Errors
+    /// As the store and, for what could not be looked at, as the system says.
+    pub fn finish(self) -> Result<(Vec<Step>, Vec<String>), UndoError> {
+        if let Some(error) = self.picture.failure() {
+            return Err(error.into());
+        }
         self.texts.finish(&self.steps)?;
         Ok((self.steps, self.notes))
     }
@@ -80,7 +86,16 @@ impl<'a> Undoing<'a> {
     }
 
     /// Plans the opposite of a step.
+    ///
+    /// # Errors
+    /// What stands in the way, and as the system says.
     pub fn take_back(&mut self, step: &Recorded) -> Result<(), UndoError> {
+        let planned = self.plan_opposite(step);
+        // What stands in the way may be what could not be seen.
+        planned.map_err(|error| self.picture.failure().map_or(error, UndoError::from))
+    }
+
+    fn plan_opposite(&mut self, step: &Recorded) -> Result<(), UndoError> {
         let id = Some(step.row.id);
         let path = step.path.clone();
         let before = self.steps.len();

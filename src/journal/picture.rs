@@ -1,11 +1,13 @@
 //! How the vault would look in the middle of an undo: what is on the disk, seen through the steps
 //! that are planned. So everything that stands in the way is found before anything is done.
 
+use std::cell::RefCell;
+
 use super::Journal;
 use super::step::{Act, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Kind, Meta, Revision};
+use crate::vault::{Kind, Meta, Revision, VaultError};
 
 /// What is at a path.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub(super) enum There {
 pub(super) struct Picture<'a> {
     journal: &'a Journal,
     edits: Vec<Edit>,
+    /// The first look that failed.
+    failed: RefCell<Option<VaultError>>,
 }
 
 enum Edit {
@@ -41,7 +45,7 @@ enum Seen {
 
 impl<'a> Picture<'a> {
     pub fn new(journal: &'a Journal) -> Self {
-        Self { journal, edits: Vec::new() }
+        Self { journal, edits: Vec::new(), failed: RefCell::default() }
     }
 
     fn seen(&self, path: &VaultPath) -> Seen {
@@ -74,22 +78,19 @@ impl<'a> Picture<'a> {
     pub fn at(&self, path: &VaultPath) -> There {
         match self.seen(path) {
             Seen::Known(there) => there,
-            Seen::Disk(disk) => {
-                let vault = self.journal.vault();
-                match vault.stat(&disk).map(|meta| meta.kind) {
-                    Err(_) => There::Nothing,
-                    Ok(Kind::Folder) => There::Folder,
-                    Ok(Kind::Link | Kind::Other) => There::Other,
-                    Ok(Kind::File) => {
-                        let opened = vault.open_file(&disk).ok();
-                        let revision = opened.and_then(|(file, _)| Revision::of_reader(file).ok());
-                        match revision {
-                            Some(revision) => There::File { revision, disk: Some(disk) },
-                            None => There::Other,
-                        }
+            Seen::Disk(disk) => match self.look(&disk).map(|meta| meta.kind) {
+                None => There::Nothing,
+                Some(Kind::Folder) => There::Folder,
+                Some(Kind::Link | Kind::Other) => There::Other,
+                Some(Kind::File) => {
+                    let opened = self.journal.vault().open_file(&disk).ok();
+                    let revision = opened.and_then(|(file, _)| Revision::of_reader(file).ok());
+                    match revision {
+                        Some(revision) => There::File { revision, disk: Some(disk) },
+                        None => There::Other,
                     }
                 }
-            }
+            },
         }
     }
 
@@ -97,17 +98,36 @@ impl<'a> Picture<'a> {
     pub fn meta(&self, path: &VaultPath) -> Option<Meta> {
         match self.seen(path) {
             Seen::Known(There::File { disk: Some(disk), .. }) | Seen::Disk(disk) => {
-                self.journal.vault().stat(&disk).ok()
+                self.look(&disk)
             }
             Seen::Known(_) => None,
         }
+    }
+
+    /// What is at a path of the disk, `None` if nothing is.
+    fn look(&self, disk: &VaultPath) -> Option<Meta> {
+        match self.journal.vault().stat(disk) {
+            Ok(meta) => Some(meta),
+            Err(error) => {
+                if !error.is_absence() {
+                    self.failed.borrow_mut().get_or_insert(error);
+                }
+                None
+            }
+        }
+    }
+
+    /// Why this picture is wrong: the first look that the disk failed, which says nothing of what is
+    /// there, given once.
+    pub fn failure(&self) -> Option<VaultError> {
+        self.failed.take()
     }
 
     /// Whether anything is at `path` by then.
     pub fn is_free(&self, path: &VaultPath) -> bool {
         match self.seen(path) {
             Seen::Known(there) => matches!(there, There::Nothing),
-            Seen::Disk(disk) => self.journal.vault().stat(&disk).is_err(),
+            Seen::Disk(disk) => self.look(&disk).is_none(),
         }
     }
 

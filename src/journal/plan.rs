@@ -87,7 +87,7 @@ pub(super) fn steps(
         let step = |act| Step { change, act, undoes: None };
         match asked {
             Change::CreateFolder { path } => {
-                first.extend(folders.make(path).into_iter().map(step));
+                first.extend(folders.make(path)?.into_iter().map(step));
             }
             Change::Write { path, content, before } => {
                 let old = match writer.look(path, *before)? {
@@ -97,7 +97,7 @@ pub(super) fn steps(
                         Some(Old { text: keep_old(journal, path, &mut old, texts)?, in_place })
                     }
                 };
-                first.extend(folders.make_parent(path).into_iter().map(step));
+                first.extend(folders.make_parent(path)?.into_iter().map(step));
                 writes.push(step(Act::Write {
                     path: path.clone(),
                     old,
@@ -111,7 +111,7 @@ pub(super) fn steps(
                     (None, Some(thing)) => (*thing, None),
                     (None, None) => (Thing::of(&journal.vault().stat(from)?), None),
                 };
-                first.extend(folders.make_parent(to).into_iter().map(step));
+                first.extend(folders.make_parent(to)?.into_iter().map(step));
                 moved.insert(to, thing);
                 let counted = files(journal, from, thing.kind());
                 let (from, to) = (from.clone(), to.clone());
@@ -234,16 +234,22 @@ pub(super) struct Folders<'a> {
 
 impl Folders<'_> {
     /// Steps that make a folder and those above it.
-    pub fn make(&mut self, path: &VaultPath) -> Vec<Act> {
-        let missing = self.writer.missing_folders(path);
+    ///
+    /// # Errors
+    /// As [`Writer::missing_folders`].
+    pub fn make(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
+        let missing = self.writer.missing_folders(path)?;
         let new: Vec<VaultPath> =
             missing.into_iter().filter(|folder| !self.planned.contains(folder)).collect();
         self.planned.extend(new.iter().cloned());
-        new.into_iter().map(|path| Act::Folder { path }).collect()
+        Ok(new.into_iter().map(|path| Act::Folder { path }).collect())
     }
 
     /// Steps that make the folder that will hold `path`.
-    pub fn make_parent(&mut self, path: &VaultPath) -> Vec<Act> {
-        path.parent().map(|parent| self.make(&parent)).unwrap_or_default()
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub fn make_parent(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
+        path.parent().map_or_else(|| Ok(Vec::new()), |parent| self.make(&parent))
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::journal::Change;
+use crate::journal::{Change, Outcome};
 use crate::vault::{VaultError, Want};
 
 pub(super) struct CreateFolder;
@@ -46,7 +46,12 @@ impl Tool for CreateFolder {
                     format!("create the folder `{path}`"),
                     vec![Change::CreateFolder { path: path.clone() }],
                 )?;
-                (path, Some(applied.change_set.0))
+                // Another program may have been faster.
+                let made = applied
+                    .outcomes
+                    .iter()
+                    .any(|outcome| matches!(outcome, Outcome::Folders(made) if !made.is_empty()));
+                (path, made.then_some(applied.change_set.0))
             }
             Err(error) => return Err(error.into()),
         };

@@ -7,9 +7,9 @@
 use std::collections::HashSet;
 
 use super::catalogue::{Edit, NewEntry};
-use super::dir::{Folder, Kind, Meta, Name};
+use super::dir::{Folder, Kind, Meta, Name, is_absence};
 use super::protect::is_hidden;
-use super::refresh::{change, is_absence};
+use super::refresh::change;
 use super::{ChangeKind, Vault, VaultChange, lock};
 use crate::note::path::{MAX_DEPTH, VaultPath};
 

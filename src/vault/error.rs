@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::dir::Kind;
+use super::dir::{Kind, is_absence};
 use crate::note::code::ErrorCode;
 use crate::note::names::NameFault;
 use crate::note::path::{PathError, VaultPath};
@@ -183,6 +183,16 @@ impl VaultError {
             }
             io::ErrorKind::CrossesDevices => Self::OtherDisk { action, path: path.clone() },
             _ => Self::Io { action, path: path.to_string(), source },
+        }
+    }
+
+    /// Whether this says that nothing is at the path that was looked at. Any other error of a look says
+    /// nothing of what is there.
+    pub fn is_absence(&self) -> bool {
+        match self {
+            Self::NotFound { .. } => true,
+            Self::Io { source, .. } => is_absence(source),
+            _ => false,
         }
     }
 

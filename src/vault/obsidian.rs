@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use regex::RegexSet;
 use serde_json::Value;
 
+use super::dir::is_absence;
 use crate::note::path::PathRef;
 
 /// Settings files are small; something larger is not one.
@@ -103,13 +104,25 @@ impl Reader {
         let folder = folder.filter(|name| root.join(name).is_dir());
         let folder = folder.or_else(|| config_folders(root).into_iter().next());
         let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("app.json");
-        let stamp = match std::fs::metadata(&file) {
-            Ok(meta) => (file.clone(), meta.modified().ok(), meta.len()),
-            Err(_) => (file.clone(), None, 0),
+        let meta = match std::fs::metadata(&file) {
+            Ok(meta) => Some(meta),
+            Err(error) if is_absence(&error) => None,
+            // A disk that fails says nothing of what the user has set.
+            Err(_) => return self.settings.clone(),
         };
+        let (written, size) = meta.as_ref().map_or((None, 0), |m| (m.modified().ok(), m.len()));
+        let stamp = (file.clone(), written, size);
         if self.stamp.as_ref() != Some(&stamp) {
-            self.settings = parse_app(&read_json(&file).unwrap_or_default(), folder);
-            self.stamp = Some(stamp);
+            let read = if meta.is_some() { read_json(&file) } else { Some(Value::default()) };
+            match read {
+                Some(app) => {
+                    self.settings = parse_app(&app, folder);
+                    self.stamp = Some(stamp);
+                }
+                // Half written, or not readable for a moment: what was known holds, and the next asks
+                // again.
+                None => self.settings.config_folder = folder,
+            }
         }
         self.settings.clone()
     }
@@ -267,6 +280,26 @@ mod tests {
             let path = crate::note::path::VaultPath::from_disk(path).expect("sound");
             assert_eq!(settings.is_ignored(&path), ignored, "{path}");
         }
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_for_a_moment_stay_as_they_were() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let app = folder.path().join(".obsidian/app.json");
+        std::fs::create_dir(folder.path().join(".obsidian")).expect("made");
+        let mut reader = Reader::default();
+        let mut trash_after = |text: Option<&str>| {
+            match text {
+                Some(text) => std::fs::write(&app, text).expect("written"),
+                None => std::fs::remove_file(&app).expect("removed"),
+            }
+            reader.settings(folder.path()).trash
+        };
+        assert_eq!(trash_after(Some(r#"{"trashOption":"#)), TrashOption::System, "not known yet");
+        assert_eq!(trash_after(Some(r#"{"trashOption":"local"}"#)), TrashOption::Local);
+        assert_eq!(trash_after(Some(r#"{"trashOption":"loc"#)), TrashOption::Local, "half written");
+        assert_eq!(trash_after(Some(r#"{"trashOption":"none"}"#)), TrashOption::None);
+        assert_eq!(trash_after(None), TrashOption::System, "as Obsidian has it without a file");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! Telling the catalogue what the disk says, and everyone who listens what has changed.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
-use super::dir::{Kind, Meta, Name};
+use super::dir::{Kind, Meta, Name, is_absence};
 use super::error::VaultError;
 use super::glance;
 use super::protect::{is_hidden, is_hidden_name};
@@ -478,11 +477,6 @@ fn other_case(name: &str) -> Option<String> {
         name.to_ascii_lowercase()
     };
     (name.is_ascii() && other != name).then_some(other)
-}
-
-pub(super) fn is_absence(error: &io::Error) -> bool {
-    // A folder on the way became a file: what lay in it is gone as well.
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// What was below a folder whose name is another's now, as gone; of the name itself the other is told.

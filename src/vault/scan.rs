@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex};
 use rayon::{Scope, ThreadPool};
 
 use super::catalogue::{Catalogue, LinkTarget, NewEntry};
-use super::dir::{Folder, Kind, Meta, Name};
+use super::dir::{Folder, Kind, Meta, Name, is_absence};
 use super::protect::is_hidden_name;
 use super::save::is_temp_name;
 use crate::note::fold::fold_key;
@@ -98,7 +98,7 @@ impl Shared<'_> {
         }
         match self.list(scope, path) {
             Ok(()) => {}
-            Err(error) if is_other_now(&error) => self.lock().vanished.push(path.clone()),
+            Err(error) if is_absence(&error) => self.lock().vanished.push(path.clone()),
             Err(error) => self.lock().unreadable.push((path.clone(), error.to_string())),
         }
     }
@@ -212,23 +212,6 @@ fn note_hidden(found: &mut Scan, path: &VaultPath, name: &OsStr, meta: &Meta) {
     } else if meta.kind == Kind::Folder {
         found.hidden.push(path);
     }
-}
-
-/// Whether a folder is not there any more, or something else is in its place.
-fn is_other_now(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    // A link in the place of a folder is refused as a loop.
-    matches!(error.kind(), NotFound | NotADirectory) || is_loop(error)
-}
-
-#[cfg(unix)]
-fn is_loop(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-#[cfg(not(unix))]
-fn is_loop(_: &io::Error) -> bool {
-    false
 }
 
 /// The catalogue's entry for one listed name; `None` for what is invisible in a vault.

@@ -124,6 +124,7 @@ pub const CASES: &[Case] = &[
         first: true,
         ..case("write over a note at the first start", nothing, || vec![write("Log.md", "2\n")])
     },
+    case("create a folder", nothing, || vec![folder("New")]),
     case("create folders", nothing, || vec![folder("New/Deep/Deeper")]),
     case("undo a new note", || vec![write("A/B/New.md", "new\n")], || vec![Step::Undo]),
     case("undo an edit", || vec![edit("Garden.md", "roses", "lilies")], || vec![Step::Undo]),
@@ -296,6 +297,8 @@ pub enum Must {
     Before,
     After,
     Either,
+    /// Some of it is done: what cannot be looked at is left out, and the answer says so.
+    NotBefore,
 }
 
 /// What a vault was and becomes when nothing breaks.
@@ -345,6 +348,7 @@ impl Both {
             Must::Before => is_before,
             Must::After => is_after,
             Must::Either => is_before || is_after,
+            Must::NotBefore => is_after || !is_before,
         };
         if !fits {
             return Err(format!(
@@ -358,7 +362,7 @@ impl Both {
         if !verified.is_sound() {
             return Err(format!("the journal is not sound: {verified:?}"));
         }
-        if is_after && !is_before && self.undoable {
+        if !is_before && self.undoable {
             undo_last(context).map_err(|error| format!("undo afterwards: {error}"))?;
             let undone = tree::read(&place.vault);
             if tree::outside_trash(&undone) != tree::outside_trash(&self.before) {

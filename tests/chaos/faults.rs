@@ -1,4 +1,5 @@
-//! One system call fails, or is the last one: every call that changes a disk, in every case.
+//! One system call fails, or is the last one: every call that changes a disk, in every case, and every
+//! call that looks at it in the act itself.
 //!
 //! strace makes the call fail. It counts by thread, and all that changes a disk is done by a
 //! child's first thread; which calls those are, a first run without a fault tells.
@@ -15,13 +16,50 @@ use crate::place::{self, Place};
 use crate::report::{self, Line, Tally};
 use crate::tree;
 
-const POINTS: u64 = 1_500;
+/// One kind of calls, and how they fail.
+struct Sweep {
+    what: &'static str,
+    /// Points that are wanted at least.
+    points: u64,
+    /// Points are left out, evenly, beyond so many.
+    most: u64,
+    calls: &'static [&'static str],
+    /// Which of them count, by name and arguments as strace writes them.
+    counts: fn(&str, &str) -> bool,
+    faults: &'static [(&'static str, &'static str)],
+    /// How a vault has to be after what was made all the same.
+    made: Must,
+}
 
-/// Points are left out, evenly, beyond so many.
-const MOST: u64 = 2_500;
+const CHANGES: Sweep = Sweep {
+    what: "system calls that fail, or are the last",
+    points: 1_500,
+    most: 1_800,
+    calls: CHANGING,
+    counts: |name, arguments| match name {
+        "openat" | "openat2" => arguments.contains("O_CREAT"),
+        // What it says to us.
+        "write" => !arguments.starts_with("1<") && !arguments.starts_with("2<"),
+        _ => true,
+    },
+    faults: FAULTS,
+    made: Must::After,
+};
+
+/// A look that fails says nothing of what is there: whoever takes it for "nothing", or for "all is as it
+/// should be", tells of a change that was not made.
+const LOOKS: Sweep = Sweep {
+    what: "looks at a disk that fail",
+    points: 600,
+    most: 2_500,
+    calls: LOOKING,
+    counts: |_, arguments| !arguments.contains("O_CREAT"),
+    faults: &[("I/O error", "error=EIO")],
+    made: Must::NotBefore,
+};
 
 /// The calls that change a disk. Those that fail as nothing else does are left out.
-const CALLS: &[&str] = &[
+const CHANGING: &[&str] = &[
     "write",
     "pwrite64",
     "writev",
@@ -52,6 +90,9 @@ const CALLS: &[&str] = &[
     "fsetxattr",
 ];
 
+/// The calls that look at a disk.
+const LOOKING: &[&str] = &["statx", "fstat", "newfstatat", "openat", "openat2", "getdents64"];
+
 /// What happens at a call.
 const FAULTS: &[(&str, &str)] = &[
     ("disk full", "error=ENOSPC"),
@@ -70,33 +111,43 @@ struct Point {
 }
 
 pub fn run() -> Vec<Line> {
-    let tally = Tally::new("system calls that fail, or are the last", POINTS);
+    vec![one_sweep(&CHANGES)]
+}
+
+pub fn looks() -> Vec<Line> {
+    vec![one_sweep(&LOOKS)]
+}
+
+fn one_sweep(sweep: &Sweep) -> Line {
+    let tally = Tally::new(sweep.what, sweep.points);
     if let Err(why) = Command::new("strace").arg("-V").output() {
-        return vec![tally.not_run(format!("strace: {why}"))];
+        return tally.not_run(format!("strace: {why}"));
     }
     let mut states = Vec::new();
     let mut points = Vec::new();
     for (number, case) in CASES.iter().enumerate() {
-        match undisturbed(number, case) {
+        match undisturbed(sweep, number, case) {
             Ok((both, calls)) => {
                 states.push(both);
                 points.extend(calls);
             }
             Err(fault) => {
                 tally.bad(format!("{}: {fault}", case.name));
-                return vec![tally.line("")];
+                return tally.line("");
             }
         }
     }
-    let all: Vec<(&Point, &(&str, &str))> =
-        points.iter().flat_map(|point| FAULTS.iter().map(move |fault| (point, fault))).collect();
+    let all: Vec<(&Point, &(&str, &str))> = points
+        .iter()
+        .flat_map(|point| sweep.faults.iter().map(move |fault| (point, fault)))
+        .collect();
     let found = all.len();
-    let all = report::evenly(all, MOST * tally.wanted() / POINTS);
+    let all = report::evenly(all, sweep.most * tally.wanted() / sweep.points);
     let ended = Mutex::new(BTreeMap::<&str, u64>::new());
     report::each(all.len() as u64, &tally, |number| {
         let (point, (what, injected)) = all[number as usize];
         let case = &CASES[point.case];
-        match one(point, injected, &states[point.case]) {
+        match one(point, injected, &states[point.case], sweep.made) {
             Ok(end) => {
                 *ended.lock().expect("no panic").entry(end).or_default() += 1;
                 tally.count(1);
@@ -109,40 +160,41 @@ pub fn run() -> Vec<Line> {
     });
     let ended = ended.into_inner().expect("no panic");
     let ended: Vec<_> = ended.iter().map(|(end, times)| format!("{times} {end}")).collect();
-    vec![tally.line(format!("{} cases; of {found}; {}", CASES.len(), ended.join(", ")))]
+    tally.line(format!("{} cases; of {found}; {}", CASES.len(), ended.join(", ")))
 }
 
 /// A run in which nothing fails: what becomes of the vault, and by which calls.
-fn undisturbed(number: usize, case: &Case) -> Result<(Both, Vec<Point>), String> {
+fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<Point>), String> {
     let folder = place::folder_in_memory();
     let place = case.prepare(folder.path());
     let before = tree::read(&place.vault);
     let log = folder.path().join("log");
-    let output = under_strace(&place, number, &log, &[format!("trace={}", CALLS.join(","))]);
+    let output = under_strace(&place, number, &log, &[format!("trace={}", sweep.calls.join(","))]);
     if !output.status.success() {
         return Err(told(&output));
     }
     let after = tree::read(&place.vault);
     let log = std::fs::read_to_string(log).expect("strace wrote it");
     let first = log.split_whitespace().next().unwrap_or_default().to_owned();
+    let ours = format!("{}", folder.path().display());
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();
     let mut points = Vec::new();
     for line in log.lines() {
         let Some((process, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
         let Some((name, arguments)) = call.split_once('(') else { continue };
-        if process != first || !CALLS.contains(&name) {
+        if process != first || !sweep.calls.contains(&name) {
             continue;
         }
         let ordinal = counted.entry(name.to_owned()).or_default();
         *ordinal += 1;
-        let changes = match name {
-            "openat" | "openat2" => arguments.contains("O_CREAT"),
-            // What it says to us.
-            "write" => !arguments.starts_with("1,") && !arguments.starts_with("2,"),
-            _ => true,
-        };
-        if changes {
+        if arguments.contains(child::BEGINS) {
+            // The opening is the same in every case, and tried by those that begin with it.
+            points.clear();
+            continue;
+        }
+        // Its libraries are not what is tried here.
+        if arguments.contains(&ours) && (sweep.counts)(name, arguments) {
             points.push(Point { case: number, call: name.to_owned(), ordinal: *ordinal });
         }
     }
@@ -152,7 +204,7 @@ fn undisturbed(number: usize, case: &Case) -> Result<(Both, Vec<Point>), String>
 }
 
 /// One fault; how it ended.
-fn one(point: &Point, injected: &str, both: &Both) -> Result<&'static str, String> {
+fn one(point: &Point, injected: &str, both: &Both, made: Must) -> Result<&'static str, String> {
     let folder = place::folder_in_memory();
     let place = CASES[point.case].prepare(folder.path());
     let log = folder.path().join("log");
@@ -160,7 +212,7 @@ fn one(point: &Point, injected: &str, both: &Both) -> Result<&'static str, Strin
     let expressions = [format!("trace={call}"), format!("inject={call}:{injected}:when={ordinal}")];
     let output = under_strace(&place, point.case, &log, &expressions);
     let (must, end) = match (output.status.code(), output.status.signal()) {
-        (Some(0), _) => (Must::After, "made all the same"),
+        (Some(0), _) => (made, "made all the same"),
         (Some(code), _) if code == i32::from(child::REFUSED) => (Must::Before, "refused"),
         (None, Some(9)) => (Must::Either, "killed"),
         _ => return Err(told(&output)),
@@ -176,7 +228,8 @@ fn one(point: &Point, injected: &str, both: &Both) -> Result<&'static str, Strin
 fn under_strace(place: &Place, case: usize, log: &Path, expressions: &[String]) -> Output {
     let act = child::start("act", place);
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o"]).arg(log);
+    // With the path of each handle.
+    strace.args(["-f", "-qq", "-y", "-o"]).arg(log);
     for expression in expressions {
         strace.args(["-e", expression]);
     }

@@ -60,6 +60,7 @@ const PARTS: &[Part] = &[
     Part { name: "crashes", run: crashes::run },
     Part { name: "meanwhile", run: meanwhile::run },
     Part { name: "faults", run: faults::run },
+    Part { name: "looks", run: faults::looks },
     Part { name: "power", run: power::run },
     Part { name: "daemons", run: daemons::run },
 ];

@@ -123,7 +123,7 @@ fn read_now(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record>
     let content = match vault.read(path) {
         Ok(content) => content,
         Err(VaultError::TooLarge { .. }) => return Some(gap(seen, Gap::TooLarge)),
-        Err(_) if vault.stat(path).is_err() => return None,
+        Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => return None,
         Err(_) => return Some(gap(seen, Gap::Unreadable)),
     };
     let stamp = stamp(&content.meta);

@@ -172,6 +172,18 @@ impl Folder {
     }
 }
 
+/// Whether the error of a look says that a path leads to nothing: there is no such name, or something
+/// else than a folder is on the way. Any other says nothing of what is there.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    // A link in the place of a folder is refused as a loop.
+    #[cfg(unix)]
+    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_loop = false;
+    matches!(error.kind(), NotFound | NotADirectory) || is_loop
+}
+
 /// The error for an entry that is not what the call can work on.
 pub(super) fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "not a regular file")

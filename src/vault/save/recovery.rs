@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Writer, is_temp_name, random_tag, rename_new};
 use crate::chaos;
 use crate::note::path::VaultPath;
-use crate::vault::dir::{Folder, Kind, Meta, Name};
+use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
 use crate::vault::error::VaultError;
 use crate::vault::{Revision, Vault, lock};
 
@@ -176,19 +176,25 @@ impl Writer<'_> {
     }
 
     /// The folders that would have to be made for `path` to be one, outermost first.
-    pub fn missing_folders(&self, path: &VaultPath) -> Vec<VaultPath> {
+    ///
+    /// # Errors
+    /// As the system says: a disk that fails says nothing of what is there, and what is taken for
+    /// there would never be made.
+    pub fn missing_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         let (mut here, mut missing) = (VaultPath::root(), Vec::new());
         for component in path.components() {
             here = here.join(component).expect("a component is a name");
-            let gone = || {
-                let seen = self.root().stat_at(&here);
-                seen.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-            };
-            if !missing.is_empty() || gone() {
-                missing.push(here.clone());
+            if missing.is_empty() {
+                match self.root().stat_at(&here) {
+                    Ok(_) => continue,
+                    // A file in the place of a folder is told when the folder is to be made.
+                    Err(error) if is_absence(&error) => {}
+                    Err(error) => return Err(VaultError::io("look at", &here, error)),
+                }
             }
+            missing.push(here.clone());
         }
-        missing
+        Ok(missing)
     }
 }
 
