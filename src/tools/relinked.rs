@@ -116,6 +116,7 @@ fn why(gap: Gap) -> &'static str {
         Gap::NotText => "it is no text",
         Gap::NotCanvas => "it is no canvas that can be read",
         Gap::Unreadable => "it cannot be read",
+        Gap::Unlisted => "this folder cannot be listed, so what is in it is not known",
         Gap::TooMany => "it has more links than are kept",
     }
 }

@@ -336,6 +336,12 @@ impl Vault {
         *self.0.abilities.get_or_init(|| abilities::probe(&self.0.root))
     }
 
+    /// The folders that the last scan could not list: of what is in them nothing newer is known.
+    pub fn unlisted_folders(&self) -> Vec<VaultPath> {
+        let unreadable = self.0.unreadable.read().unwrap_or_else(PoisonError::into_inner);
+        unreadable.iter().map(|(folder, _)| folder.clone()).collect()
+    }
+
     /// What this file system is, where events cannot be relied on.
     pub fn remote_file_system(&self) -> Option<&'static str> {
         self.0.root.remote_file_system()

@@ -165,6 +165,18 @@ fn huge(what: &str) -> String {
 }
 
 #[test]
+fn a_folder_that_could_not_be_listed_is_told() {
+    // One that lies deeper than the steward goes stands for all that the system does not list.
+    let deep = "d/".repeat(66);
+    let vault = vault(&[("o.md", "o\n"), ("a.md", "[[o]]\n"), (&format!("{deep}n.md"), "[[o]]\n")]);
+    let moved = vault.ok("move", json!({"source": "o", "destination": "p"}));
+    let unknown = moved["links"]["unknown"].as_array().expect("a list");
+    assert_eq!(unknown.len(), 1, "{moved}");
+    assert!(unknown[0]["path"].as_str().is_some_and(|path| path.starts_with("d/d/")), "{moved}");
+    assert!(unknown[0]["reason"].as_str().is_some_and(|why| why.contains("listed")), "{moved}");
+}
+
+#[test]
 fn a_file_of_unknown_links_is_told_only_where_it_may_hold_one_that_turns() {
     let vault = vault(&[
         ("Huge.md", &huge("[[Täglich/Old name]]")),

@@ -58,6 +58,8 @@ pub enum Gap {
     NotCanvas,
     /// It could not be read.
     Unreadable,
+    /// It is a folder that could not be listed, so that nobody knows what is in it.
+    Unlisted,
     /// It has more links or tags than are kept.
     TooMany,
 }

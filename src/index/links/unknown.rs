@@ -50,11 +50,14 @@ struct Candidate {
 
 impl Links {
     /// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
-    /// after `change`; by path.
+    /// after `change`; by path. The folders that could not be listed are among them.
     pub(super) fn unknown(&self, change: &NameChange) -> Vec<Unknown> {
+        let unlisted = self.0.vault.unlisted_folders().into_iter();
+        let unlisted =
+            unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
         let gaps = self.gaps();
         if gaps.is_empty() {
-            return Vec::new();
+            return unlisted.collect();
         }
         let names: HashSet<&str> = change.names().iter().map(String::as_str).collect();
         // Most names are of another length: a quick look, since there may be a million links.
@@ -90,7 +93,7 @@ impl Links {
             };
             Some(Unknown { path, link, gap })
         };
-        looked.into_iter().filter_map(may_hold).collect()
+        looked.into_iter().filter_map(may_hold).chain(unlisted).collect()
     }
 }
 
