@@ -98,7 +98,8 @@ impl Journal {
         let mut rollback = Rollback { journal: self, left: &mut recovered.left };
         // Each as it would look if all after it were undone; a step moved on by a later one of the
         // same operation is seen through it.
-        let whole = rollback.is_whole(steps);
+        let sees_all = steps.iter().all(|step| rollback.can_see(step).is_ok());
+        let whole = if sees_all { rollback.is_whole(steps) } else { None };
         if let Some(details) = whole {
             let results: Vec<StepResult> = steps
                 .iter()
@@ -114,7 +115,7 @@ impl Journal {
             return Ok(());
         }
         for step in steps.iter().rev() {
-            rollback.one(step);
+            rollback.one_that_is_seen(step);
         }
         // A disk that went away meanwhile has everything still to be done.
         self.vault().check_disk()?;

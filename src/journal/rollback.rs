@@ -24,7 +24,42 @@ impl Rollback<'_> {
 
     /// Takes one step back as far as it came. The steps after it are taken back already.
     pub fn one(&mut self, step: &Recorded) {
-        let result = match &step.deed {
+        let result = self.opposite(step);
+        self.tell(step, result);
+    }
+
+    /// As [`Self::one`], after a look whether the disk answers.
+    pub fn one_that_is_seen(&mut self, step: &Recorded) {
+        let result = self.can_see(step).and_then(|()| self.opposite(step));
+        self.tell(step, result);
+    }
+
+    fn tell(&mut self, step: &Recorded, taken_back: Result<(), VaultError>) {
+        if let Err(error) = taken_back {
+            self.left.push(format!("`{}` could not be taken back: {error}", step.path));
+        }
+    }
+
+    /// Whether the disk tells what is at the paths of a step: one that fails says nothing of it, and must
+    /// not be taken for files that are not there.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn can_see(&self, step: &Recorded) -> Result<(), VaultError> {
+        let vault = self.journal.vault();
+        let seen = match &step.deed {
+            Deed::Write { .. } => vault.open_file(&step.path).map(drop),
+            Deed::Move { to, .. } => {
+                vault.stat(&step.path).map(drop).or_else(absent)?;
+                vault.stat(to).map(drop)
+            }
+            _ => vault.stat(&step.path).map(drop),
+        };
+        seen.or_else(absent)
+    }
+
+    fn opposite(&mut self, step: &Recorded) -> Result<(), VaultError> {
+        match &step.deed {
             Deed::Folder => match self.writer().remove_empty_folder(&step.path) {
                 Err(VaultError::NotFound { .. }) => Ok(()),
                 other => other.map(|_| ()),
@@ -35,9 +70,6 @@ impl Rollback<'_> {
             Deed::Delete { thing } => self.undelete(step, *thing),
             Deed::Restore { from: Some(from), thing } => self.unrestore(step, from, *thing),
             Deed::Restore { from: None, .. } => Ok(()),
-        };
-        if let Err(error) = result {
-            self.left.push(format!("`{}` could not be taken back: {error}", step.path));
         }
     }
 
@@ -365,6 +397,14 @@ impl Rollback<'_> {
                 None
             }
         }
+    }
+}
+
+/// An answer of the disk, whatever it is; not that it could not answer.
+fn absent(error: VaultError) -> Result<(), VaultError> {
+    match error {
+        VaultError::Io { .. } if !error.is_absence() => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -199,13 +199,32 @@ impl Database {
         let said = said.and_then(|said| said.collect::<Result<Vec<_>, _>>());
         match said {
             Ok(said) if said == ["ok"] => Ok(None),
-            Ok(said) => Ok(Some(said.join("; "))),
+            Ok(said) => match said.iter().find(|row| is_of_the_system(row)) {
+                Some(row) => {
+                    let place = self.place.clone();
+                    let source = std::io::Error::other(row.clone());
+                    Err(StoreError::Io { action: "look through", place, source })
+                }
+                None => Ok(Some(said.join("; "))),
+            },
             Err(error) => match damage(&self.place, error) {
                 StoreError::Damaged { reason, .. } => Ok(Some(reason)),
                 other => Err(other),
             },
         }
     }
+}
+
+/// Whether a row of SQLite's check says that a page could not be had, which is no damage: the check goes
+/// on after an error of the system, and tells it like a fault of the page. The codes are SQLite's
+/// (<https://www.sqlite.org/rescode.html>): out of memory, of the disk, cannot open.
+fn is_of_the_system(row: &str) -> bool {
+    const OF_THE_SYSTEM: [u32; 3] = [7, 10, 14];
+    let code = row.rsplit_once("error code=").and_then(|(_, code)| {
+        let end = code.find(|c: char| !c.is_ascii_digit()).unwrap_or(code.len());
+        code[..end].parse::<u32>().ok()
+    });
+    code.is_some_and(|code| OF_THE_SYSTEM.contains(&(code & 0xff)))
 }
 
 /// What lies at the database's name, seen without opening it as one.
@@ -366,6 +385,19 @@ impl FileId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_could_not_be_had_is_no_damage() {
+        for (row, is) in [
+            ("Tree 5 page 12: unable to get the page. error code=266", true),
+            ("Tree 5 page 12: unable to get the page. error code=7", true),
+            ("Tree 5 page 12: unable to get the page. error code=11", false),
+            ("Tree 5 page 12 cell 3: 2nd reference to page 9", false),
+            ("row 10 missing from index error code=", false),
+        ] {
+            assert_eq!(is_of_the_system(row), is, "{row}");
+        }
+    }
 
     /// What a crash at this moment leaves: the files as they are, without any end.
     fn after_a_crash(folder: &Path) -> tempfile::TempDir {

@@ -84,7 +84,7 @@ pub(super) fn looked_through(folder: &Path) -> Result<Result<Database, String>, 
 /// Whether there was a database once: copies of it or texts that it named are there.
 pub(super) fn is_missed(folder: &Path) -> Result<bool, StoreError> {
     let texts = super::Blobs::at(&folder.join("blobs"));
-    Ok(!copies(folder).is_empty() || !texts.list()?.is_empty())
+    Ok(!copies(folder)?.is_empty() || !texts.list()?.is_empty())
 }
 
 /// What the name of a database goes on with that was moved aside.
@@ -159,17 +159,27 @@ impl Copy {
 }
 
 /// The daily copies, oldest first.
-fn copies(folder: &Path) -> Vec<Copy> {
-    let entries = std::fs::read_dir(copies_folder(folder)).into_iter().flatten().flatten();
-    let mut copies: Vec<Copy> = entries.filter_map(|entry| Copy::read(entry.path())).collect();
+///
+/// # Errors
+/// [`StoreError::Io`]: copies that cannot be listed are not taken for none.
+fn copies(folder: &Path) -> Result<Vec<Copy>, StoreError> {
+    let above = copies_folder(folder);
+    let entries = match std::fs::read_dir(&above) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed("list", &above))?,
+    };
+    let mut copies = Vec::new();
+    for entry in entries {
+        copies.extend(Copy::read(entry.map_err(failed("list", &above))?.path()));
+    }
     copies.sort();
-    copies
+    Ok(copies)
 }
 
 /// Puts the newest copy that is sound in the database's place.
 fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
-    for Copy { place: copy, .. } in copies(folder).into_iter().rev() {
-        if !matches!(look(&copy), Ok(Look::Fine)) {
+    for Copy { place: copy, .. } in copies(folder)?.into_iter().rev() {
+        if !matches!(look(&copy)?, Look::Fine) {
             continue;
         }
         let temp = folder.join(format!("{DATABASE}.restored"));
@@ -204,7 +214,7 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
 pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreError> {
     let above = copies_folder(folder);
     let date = Utc::now().format("%Y-%m-%d").to_string();
-    let newest = copies(folder).pop();
+    let newest = copies(folder)?.pop();
     if newest.as_ref().is_some_and(|newest| newest.date == date) {
         return Ok(());
     }
@@ -227,7 +237,7 @@ pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreErr
         .and_then(|()| std::fs::rename(&temp, &copy))
         .and_then(|()| sync_folder(&above))
         .map_err(failed("copy", &copy))?;
-    let copies = copies(folder);
+    let copies = copies(folder)?;
     for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
         let _ = std::fs::remove_file(&old.place);
     }

@@ -101,7 +101,7 @@ impl Tool for DailyNote {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let settings = context.vault.daily_notes();
+            let settings = context.vault.daily_notes()?;
             let mut day = Day { settings, time, remarks: Vec::new() };
             match once(context, &input, &mut day) {
                 // Somebody made or changed it in this very moment: look again.

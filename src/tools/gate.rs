@@ -190,11 +190,17 @@ fn effect(action: Action, path: &VaultPath) -> Effect {
 
 /// Whether it is a folder, and the files that it is or holds. Counts what cannot be seen too.
 fn size(context: &Context, path: &VaultPath) -> (bool, usize) {
-    let folder = context.vault.stat(path).is_ok_and(|meta| meta.kind == Kind::Folder);
-    if !folder {
-        return (false, 1);
-    }
+    let found = context.vault.stat(path).map(|meta| meta.kind);
     let seen = context.vault.catalogue();
     let whole: &crate::vault::Catalogue = &seen;
+    let kind = match found {
+        Ok(kind) => Some(kind),
+        Err(error) if error.is_absence() => None,
+        // What cannot be looked at for a moment is what it was.
+        Err(_) => whole.get(path.as_str()).map(|entry| entry.kind),
+    };
+    if kind != Some(Kind::Folder) {
+        return (false, 1);
+    }
     (true, whole.within(path).filter(|entry| entry.kind == Kind::File).count())
 }

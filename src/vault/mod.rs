@@ -326,7 +326,10 @@ impl Vault {
     }
 
     /// How daily notes are called here, as Obsidian's settings say now.
-    pub fn daily_notes(&self) -> DailyNotes {
+    ///
+    /// # Errors
+    /// [`VaultError::Io`] where these cannot be read: a note under another name would be another note.
+    pub fn daily_notes(&self) -> Result<DailyNotes, VaultError> {
         obsidian::daily_notes(&self.0.place, self.obsidian().config_folder.as_deref())
     }
 

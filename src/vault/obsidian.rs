@@ -3,6 +3,7 @@
 //! Sources: Obsidian's help for the meanings, the community's typings for the keys. A file that is
 //! missing or broken means defaults, as in Obsidian.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,6 +11,7 @@ use regex::RegexSet;
 use serde_json::Value;
 
 use super::dir::is_absence;
+use super::error::VaultError;
 use crate::note::path::PathRef;
 
 /// Settings files are small; something larger is not one.
@@ -172,23 +174,36 @@ pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote
 }
 
 /// The settings of daily notes, and of templates for the formats in them.
-pub(super) fn daily_notes(root: &Path, config_folder: Option<&str>) -> DailyNotes {
+pub(super) fn daily_notes(
+    root: &Path,
+    config_folder: Option<&str>,
+) -> Result<DailyNotes, VaultError> {
+    let folder = config_folder.unwrap_or(".obsidian");
     let read = |file: &str| {
-        let folder = root.join(config_folder.unwrap_or(".obsidian"));
-        read_json(&folder.join(file)).unwrap_or_default()
+        let place = root.join(folder).join(file);
+        let failed = |source| {
+            let path = format!("{folder}/{file}");
+            VaultError::Io { action: "read Obsidian's settings in", path, source }
+        };
+        match File::open(&place) {
+            Err(error) if is_absence(&error) => Ok(Value::default()),
+            Err(error) => Err(failed(error)),
+            // Of what is no JSON Obsidian takes nothing either.
+            Ok(_) => Ok(read_json(&place).unwrap_or_default()),
+        }
     };
-    let (daily, templates) = (read("daily-notes.json"), read("templates.json"));
+    let (daily, templates) = (read("daily-notes.json")?, read("templates.json")?);
     let text = |value: &Value| -> Option<String> {
         value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let or = |value: &Value, default: &str| text(value).unwrap_or_else(|| default.to_owned());
-    DailyNotes {
+    Ok(DailyNotes {
         folder: text(&daily["folder"]).unwrap_or_default(),
         format: or(&daily["format"], "YYYY-MM-DD"),
         template: text(&daily["template"]),
         date_format: or(&templates["dateFormat"], "YYYY-MM-DD"),
         time_format: or(&templates["timeFormat"], "HH:mm"),
-    }
+    })
 }
 
 fn leaf_file(node: &Value, id: &str) -> Option<String> {

@@ -279,18 +279,20 @@ impl Vault {
         let Some(entry) = self.entry(path, meta) else { return };
         let known =
             self.catalogue().get(path.as_str()).map(|known| (known.kind, known.agrees(meta)));
+        let was_unlisted = meta.kind == Kind::Folder && self.is_unlisted(path);
         let kind = match known {
-            Some((_, true)) => return,
-            Some((_, false)) => ChangeKind::Modified,
+            Some((_, true)) if !was_unlisted => return,
+            Some(_) => ChangeKind::Modified,
             None => ChangeKind::Created,
         };
         let below = match (meta.kind, known) {
-            (Kind::Folder, None | Some((Kind::File | Kind::Link | Kind::Other, _))) => {
-                let found = Walk::new(&self.0.root, &self.0.stopping).below(path);
-                found.map(|scan| scan.entries).unwrap_or_default()
-            }
+            (Kind::Folder, Some((Kind::Folder, _))) if !was_unlisted => Vec::new(),
+            (Kind::Folder, _) => self.list_below(path),
             _ => Vec::new(),
         };
+        if was_unlisted && below.is_empty() && known.is_some_and(|(_, agrees)| agrees) {
+            return;
+        }
         let mut changes = self.missing_parents(path);
         let mut edits = Vec::with_capacity(below.len() + 2);
         if known.is_some_and(|(kind, _)| kind == Kind::Folder) && meta.kind != Kind::Folder {
@@ -412,6 +414,29 @@ impl Vault {
         self.touch(to);
     }
 
+    fn is_unlisted(&self, folder: &VaultPath) -> bool {
+        let unreadable = self.0.unreadable.read().unwrap_or_else(PoisonError::into_inner);
+        unreadable.iter().any(|(unlisted, _)| unlisted == folder)
+    }
+
+    /// All below a folder of which nothing is known yet. What cannot be listed is noted, and listed when it
+    /// is looked at again.
+    fn list_below(&self, path: &VaultPath) -> Vec<NewEntry> {
+        let found = Walk::new(&self.0.root, &self.0.stopping).below(path);
+        let mut unreadable = write(&self.0.unreadable);
+        unreadable.retain(|(folder, _)| folder != path && !folder.is_within(path));
+        match found {
+            Ok(scan) => {
+                unreadable.extend(scan.unreadable);
+                scan.entries
+            }
+            Err(error) => {
+                unreadable.push((path.clone(), error.to_string()));
+                Vec::new()
+            }
+        }
+    }
+
     /// Looks at `path` and, if it is a folder, at all below it.
     pub(super) fn look_through(&self, path: &VaultPath) {
         if self.refresh(path).is_some_and(|meta| meta.kind == Kind::Folder) {
@@ -430,7 +455,11 @@ impl Vault {
             return false;
         }
         let below = match meta.kind {
-            Kind::Folder => Walk::new(&self.0.root, &self.0.stopping).below(to).ok(),
+            Kind::Folder => match Walk::new(&self.0.root, &self.0.stopping).below(to) {
+                Ok(scan) => Some(scan),
+                // Not taken for empty: it is looked at by itself.
+                Err(_) => return false,
+            },
             _ => None,
         };
         let Some(entry) = self.entry(to, &meta) else { return false };

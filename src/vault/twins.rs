@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use super::dir::{FileId, Folder, Kind, Meta, Name};
+use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence};
 use super::error::VaultError;
 use super::{Vault, lock};
 use crate::note::path::VaultPath;
@@ -85,13 +85,19 @@ impl Vault {
     /// Refuses to delete or move a folder that would take a protected one along.
     pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
         let known = self.0.protected_folders.read().unwrap_or_else(PoisonError::into_inner);
-        match known.iter().find(|folder| *folder != path && folder.is_within(path)) {
-            Some(folder) if self.0.root.stat_at(folder).is_ok() => Err(VaultError::Protected {
+        // Some may be gone since; of what cannot be looked at it is not known.
+        let may_be_there = |folder: &&VaultPath| match self.0.root.stat_at(folder) {
+            Ok(_) => true,
+            Err(error) => !is_absence(&error),
+        };
+        let mut within = known.iter().filter(|folder| *folder != path && folder.is_within(path));
+        match within.find(may_be_there) {
+            Some(folder) => Err(VaultError::Protected {
                 path: path.to_string(),
                 folder: folder.to_string(),
                 reason: "it lies in this folder and would go with it".to_owned(),
             }),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -46,3 +46,14 @@ fn what_is_broken_or_ambiguous_is_told_with_file_and_line() {
         })
     );
 }
+
+#[test]
+fn of_a_note_that_cannot_be_read_no_heading_is_missing() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("a.md"), "[[binary#Heading]] [[a#Heading]]\n").unwrap();
+    std::fs::write(vault.join("binary.md"), b"# Heading\n\xff\xfe\x00\n").unwrap();
+    let run = home.run_in(&vault, &["links", "check"]).expect(1);
+    assert!(run.stdout.contains("`a.md` has no `#Heading`"), "{}", run.stdout);
+    assert!(!run.stdout.contains("`binary.md` has no"), "{}", run.stdout);
+}

@@ -95,6 +95,15 @@ fn a_dry_run_shows_that_something_protected_would_go_with_it() {
     vault.err("move", arguments, NotFound);
 }
 
+#[test]
+fn a_protected_folder_that_is_gone_hides_no_other() {
+    let vault = vault(&[("Code/one/.git/config", "1"), ("Code/two/.git/config", "2")]);
+    std::fs::remove_dir_all(vault.place.join("Code/one")).expect("removed");
+    vault.err("delete", json!({"path": "Code"}), ProtectedPath);
+    vault.err("move", json!({"source": "Code", "destination": "Elsewhere"}), ProtectedPath);
+    assert!(vault.exists("Code/two/.git/config"));
+}
+
 /// The symbolic links that a move tells: path, what it says, what it should say.
 #[cfg(unix)]
 fn turned(vault: &TestVault, from: &str, to: &str) -> Vec<(String, String, Value)> {

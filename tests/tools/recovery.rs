@@ -237,6 +237,23 @@ fn a_damaged_database_is_moved_aside_and_the_copy_taken() {
     }
 }
 
+#[test]
+fn copies_that_cannot_be_listed_are_not_none() {
+    let vault = vault(&[("a.md", "a")]);
+    vault.apply(vec![write("a.md", "b")]);
+    let vault = vault.reopened();
+    let backups = vault.state.join("backups");
+    fs::write(&backups, "no folder").expect("written");
+    fs::write(vault.state.join("state.db"), "no database, and nothing to take its place")
+        .expect("it");
+    let vault = vault.reopened();
+    let error = vault.journal().recover().expect_err("there may be a good copy");
+    assert!(error.to_string().contains("backups"), "{error}");
+    // Nothing new was begun in its place.
+    let found = fs::metadata(vault.state.join("state.db"));
+    assert!(found.is_err() || found.expect("it").len() < 100);
+}
+
 /// A vault whose journal has thirty change sets, all of it in one file.
 fn with_thirty_sets() -> TestVault {
     let vault = vault(&[("a.md", "a")]);

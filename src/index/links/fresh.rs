@@ -97,8 +97,10 @@ pub(super) fn check<'p>(
             .collect()
     };
     for path in &stale {
-        let fresh =
-            vault.recheck(path).and_then(|meta| record::read(vault, path, record::stamp(&meta)));
+        // What cannot be looked at for a moment is not gone.
+        let seen = vault.recheck(path).map(|meta| record::stamp(&meta));
+        let seen = seen.or_else(|| read(graph).get(path).map(|record| record.stamp));
+        let fresh = record::read(vault, path, seen.unwrap_or_default());
         put(graph, path.clone(), fresh);
     }
 }

@@ -39,7 +39,7 @@ impl Links {
     /// The links of files below `folder` to headings and blocks that are not there, by path and
     /// place. Reads these files and every note they lead to; what cannot be read is passed over.
     pub fn missing_parts(&self, folder: &VaultPath) -> Vec<MissingPart> {
-        let mut known: HashMap<VaultPath, Parts> = HashMap::new();
+        let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
         let mut missing = Vec::new();
         for source in self.sources(folder) {
             for (place, link, part, is_file) in self.links_with_parts(&source) {
@@ -52,7 +52,7 @@ impl Links {
                 };
                 let Some(target) = target.filter(VaultPath::is_note) else { continue };
                 let parts = known.entry(target.clone()).or_insert_with(|| self.parts(&target));
-                if !parts.have(&part) {
+                if parts.as_ref().is_some_and(|parts| !parts.have(&part)) {
                     let source = source.clone();
                     missing.push(MissingPart { source, place, link, part, target });
                 }
@@ -83,16 +83,16 @@ impl Links {
         inside.map(of).collect()
     }
 
-    fn parts(&self, path: &VaultPath) -> Parts {
-        let Ok(content) = self.0.vault.read(path) else { return Parts::default() };
-        let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Parts::default() };
+    fn parts(&self, path: &VaultPath) -> Option<Parts> {
+        let content = self.0.vault.read(path).ok()?;
+        let text = Text::decode(&content.bytes, path.name()).ok()?;
         let (text, document) = (text.body(), markdown::read(text.body()));
         let headings = document.headings.into_iter();
         let blocks = document.blocks.into_iter();
-        Parts {
+        Some(Parts {
             headings: headings.map(|found| (found.level, key(&text[found.text]))).collect(),
             blocks: blocks.map(|found| lower(&text[found.id])).collect(),
-        }
+        })
     }
 }
 

@@ -69,7 +69,8 @@ pub enum Gap {
 pub(super) struct Record {
     /// Size and time of change of what was read.
     pub stamp: (u64, i64),
-    /// It was read so soon after that change that the next one may carry the same time.
+    /// It was read so soon after that change that the next one may carry the same time, or could not be
+    /// read, which may pass.
     pub unsure: bool,
     pub links: Vec<Kept>,
     pub tags: Vec<KeptTag>,
@@ -99,7 +100,8 @@ pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<
     // Taken before the content: what changes while it is read is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let record = read_now(vault, path, seen)?;
-    Some(Record { unsure: is_unsure(record.stamp.1, now), ..record })
+    let unsure = record.gap == Some(Gap::Unreadable) || is_unsure(record.stamp.1, now);
+    Some(Record { unsure, ..record })
 }
 
 /// Whether a file that was last changed at `modified` could be changed again, after `now`, and have

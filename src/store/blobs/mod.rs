@@ -158,8 +158,9 @@ impl Blobs {
         let stored = self.write_all(&fresh, &mut written);
         if stored.is_err() {
             // The named ones, too: a sync that failed once says nothing when it is asked again.
-            for (temp, hash) in &written {
-                if std::fs::remove_file(temp).is_err() {
+            for (temp, hash, had) in &written {
+                // What was there before is whole or was damaged, and is the same text now.
+                if std::fs::remove_file(temp).is_err() && !had {
                     let _ = std::fs::remove_file(self.place(*hash));
                 }
             }
@@ -170,14 +171,15 @@ impl Blobs {
     fn write_all(
         &self,
         fresh: &[(BlobHash, &[u8])],
-        written: &mut Vec<(PathBuf, BlobHash)>,
+        written: &mut Vec<(PathBuf, BlobHash, bool)>,
     ) -> Result<(), BlobError> {
         let together = cfg!(target_os = "linux") && fresh.len() > MANY;
         for (hash, text) in fresh {
             let temp = self.folder.join(temp_name());
             let failed = Self::failed("write", &temp);
             let mut file = create(&temp).map_err(&failed)?;
-            written.push((temp.clone(), *hash));
+            let had = !matches!(self.place(*hash).try_exists(), Ok(false));
+            written.push((temp.clone(), *hash, had));
             chaos::step("write a blob", || write_packed(&mut file, text)).map_err(&failed)?;
             if !together {
                 chaos::step("sync a blob", || file.sync_all()).map_err(&failed)?;
@@ -187,7 +189,7 @@ impl Blobs {
             self.sync_file_system()?;
         }
         self.synced.store(false, Ordering::Release);
-        for (temp, hash) in written.iter() {
+        for (temp, hash, _) in written.iter() {
             let place = self.place(*hash);
             let renamed = chaos::step("name a blob", || std::fs::rename(temp, &place));
             renamed.map_err(Self::failed("name", &place))?;
