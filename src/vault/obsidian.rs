@@ -1,9 +1,9 @@
 //! What Obsidian says about this vault in its configuration folder: read, never written.
 //!
 //! Sources: Obsidian's help for the meanings, the community's typings for the keys. A file that is
-//! missing or broken means defaults, as in Obsidian.
+//! missing or broken means defaults, as in Obsidian; one that cannot be read for a moment does not.
 
-use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -115,7 +115,7 @@ impl Reader {
         let (written, size) = meta.as_ref().map_or((None, 0), |m| (m.modified().ok(), m.len()));
         let stamp = (file.clone(), written, size);
         if self.stamp.as_ref() != Some(&stamp) {
-            let read = if meta.is_some() { read_json(&file) } else { Some(Value::default()) };
+            let read = meta.map_or(Some(Value::default()), |_| read_json(&file).ok().flatten());
             match read {
                 Some(app) => {
                     self.settings = parse_app(&app, folder);
@@ -156,7 +156,7 @@ fn is_config_folder(folder: &Path) -> bool {
 /// area; else the file opened last.
 pub(super) fn active_note(root: &Path, config_folder: &str) -> Option<ActiveNote> {
     let file = root.join(config_folder).join("workspace.json");
-    let workspace = read_json(&file)?;
+    let workspace = read_json(&file).ok()??;
     let written = std::fs::metadata(&file).ok().and_then(|meta| meta.modified().ok());
     let found = |path: String, source| Some(ActiveNote { path, source, written });
     let areas = ["main", "left", "right", "floating"];
@@ -185,11 +185,11 @@ pub(super) fn daily_notes(
             let path = format!("{folder}/{file}");
             VaultError::Io { action: "read Obsidian's settings in", path, source }
         };
-        match File::open(&place) {
+        match read_json(&place) {
             Err(error) if is_absence(&error) => Ok(Value::default()),
             Err(error) => Err(failed(error)),
             // Of what is no JSON Obsidian takes nothing either.
-            Ok(_) => Ok(read_json(&place).unwrap_or_default()),
+            Ok(found) => Ok(found.unwrap_or_default()),
         }
     };
     let (daily, templates) = (read("daily-notes.json")?, read("templates.json")?);
@@ -265,14 +265,15 @@ fn parse_app(app: &Value, config_folder: Option<String>) -> ObsidianSettings {
     }
 }
 
-fn read_json(file: &Path) -> Option<Value> {
-    let meta = std::fs::metadata(file).ok()?;
+/// What a settings file holds; `None` for what is no JSON, or too large for settings.
+fn read_json(file: &Path) -> io::Result<Option<Value>> {
+    let meta = std::fs::metadata(file)?;
     if !meta.is_file() || meta.len() > MAX_SETTINGS_BYTES {
-        return None;
+        return Ok(None);
     }
-    let bytes = std::fs::read(file).ok()?;
+    let bytes = std::fs::read(file)?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    serde_json::from_slice(text).ok()
+    Ok(serde_json::from_slice(text).ok())
 }
 
 #[cfg(test)]
