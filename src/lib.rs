@@ -5,7 +5,7 @@
 //! # Layout
 //!
 //! A column of floors; a room imports only from floors below its own, which
-//! `tests/architecture.rs` holds. `docs/architecture.md` shows the house, each room's `mod.rs` is
+//! `tests/architecture` holds. `docs/architecture.md` shows the house, each room's `mod.rs` is
 //! its front door.
 //!
 //! | floor | room | what it is |

@@ -1,7 +1,7 @@
 //! The one way to a tool, for every door: policy, a person's agreement, the tool, the audit.
 //!
 //! Floor 6: imports `policy`, `tools` and what is below them. Only this room calls
-//! `tools::call`; `tests/architecture.rs` holds it.
+//! `tools::call`; `tests/architecture` holds it.
 //!
 //! What a call would change is judged where the tool has made up its mind and before anything is
 //! done (`judge`), on the paths on which it would be done. A call that a person must agree to ends

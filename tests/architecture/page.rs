@@ -1,0 +1,66 @@
+//! The table of rooms in `docs/architecture.md`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The floor where all is put together.
+pub const TOP: u8 = 8;
+
+/// The rooms, as the page has them.
+pub struct Page {
+    pub rows: Vec<Row>,
+}
+
+pub struct Row {
+    pub room: String,
+    pub floor: u8,
+    pub imports: Imports,
+}
+
+/// What the page says that a room imports.
+pub enum Imports {
+    /// Rooms of any floor below.
+    Below,
+    /// These, all of them and no other.
+    Only(BTreeSet<String>),
+}
+
+impl Page {
+    /// Reads the rows `| floor | rooms | what they are | imports of ours |`.
+    pub fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).expect("docs/architecture.md shows the house");
+        let rows: Vec<Row> = text.lines().flat_map(row).collect();
+        assert!(rows.len() > 10, "docs/architecture.md has a table of rooms");
+        Self { rows }
+    }
+
+    pub fn floor(&self, room: &str) -> Option<u8> {
+        self.rows.iter().find(|row| row.room == room).map(|row| row.floor)
+    }
+}
+
+fn row(line: &str) -> Vec<Row> {
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let ["", floor, rooms, _, imports, ""] = cells[..] else { return Vec::new() };
+    let Ok(floor) = floor.parse() else { return Vec::new() };
+    quoted(rooms)
+        .map(|room| Row {
+            room: room.trim_end_matches('/').trim_end_matches(".rs").to_owned(),
+            floor,
+            imports: match imports {
+                "below" => Imports::Below,
+                "nothing" => Imports::Only(BTreeSet::new()),
+                list => {
+                    let rooms: BTreeSet<String> = quoted(list).map(str::to_owned).collect();
+                    assert!(!rooms.is_empty(), "`nothing`, `below` or rooms in backticks: {line}");
+                    Imports::Only(rooms)
+                }
+            },
+        })
+        .collect()
+}
+
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
