@@ -1,8 +1,8 @@
 //! What a test needs of the machine, and what to do where the machine does not have it.
 //!
 //! A test that cannot run must not look like one that passed. Where this machine lacks something,
-//! the test says so through [`missing`] and returns: `scripts/test` lists it at the end. In CI,
-//! where nothing may be missing, it fails instead.
+//! the test says so through [`missing`] and returns: plain `cargo test` names it as it goes,
+//! `scripts/test` lists it at the end. In CI, where nothing may be missing, it fails instead.
 
 #![allow(dead_code, reason = "each file of tests takes from here what it needs")]
 
@@ -85,7 +85,8 @@ pub fn missing(test: &str, what: &str) {
         !in_ci,
         "`{test}` needs {what}, and in CI every test has to run; start the tests by scripts/test"
     );
-    eprintln!("not run: {test} (needs {what})");
+    // Not by `eprintln!`, which the harness holds back for tests that pass.
+    let _ = writeln!(std::io::stderr(), "not run: {test} (needs {what})");
     if let Some(file) = std::env::var_os("STEWARD_TEST_NOT_RUN") {
         let mut file = std::fs::File::options()
             .append(true)

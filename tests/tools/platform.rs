@@ -8,6 +8,23 @@ use crate::vault::TestVault;
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_plain_run_names_the_tests_that_could_not_run() {
+    let program = std::env::current_exe().expect("this is a program");
+    let run = std::process::Command::new(program)
+        .arg("platform::without_exchange_and_case")
+        .env_remove("CI")
+        .env_remove("STEWARD_TEST_EXFAT")
+        .env_remove("STEWARD_TEST_NOT_RUN")
+        .env_remove("STEWARD_TEST_VAULTS")
+        .output()
+        .expect("it can be started");
+    assert!(run.status.success());
+    let heard = String::from_utf8_lossy(&run.stderr);
+    assert!(heard.contains("not run: without_exchange_and_case (needs an exFAT"), "{heard}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn without_exchange_and_case_the_tools_work_the_same() {
     let Some(place) = machine::exfat("without_exchange_and_case") else { return };
     let vault = TestVault::at(&place, &[("Note.md", "old"), ("Folder/x.md", "x")], |_| ());
