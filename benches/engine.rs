@@ -37,7 +37,7 @@ use vault_steward::policy::{self, Caller, Scope};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context};
-use vault_steward::vault::{Cancel, Order, Settings, Vault, Want, Wanted};
+use vault_steward::vault::{Cancel, Order, Settings, Vault, Want, Wanted, Writer};
 
 /// From the rarest word to patterns without any literal; `examples/compare` asks the same.
 const PATTERNS: [&str; 17] = [
@@ -81,16 +81,16 @@ impl Ground {
         ground
     }
 
-    fn open(&self) -> Vault {
+    fn open(&self) -> (Vault, Writer) {
         let (root, state): (&Path, &Path) = (self.vault.path(), self.state.path());
         Vault::open(root, state, Settings::default(), &|_| {}).expect("the vault can be opened")
     }
 }
 
-fn context(vault: &Vault, state: &Path) -> Context {
+fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
     Context {
         vault: vault.clone(),
-        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
+        journal: Journal::open(writer, Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
         room: usize::MAX,
@@ -121,8 +121,8 @@ fn engine(criterion: &mut Criterion) {
     });
     group.finish();
 
-    let vault = ground.open();
-    let context = context(&vault, ground.state.path());
+    let (vault, writer) = ground.open();
+    let context = context(&vault, writer, ground.state.path());
     // As in the daemon, which has begun it long before anyone searches.
     context.index.text.start(ground.state.path());
     while !context.index.text.is_ready() || context.index.text.known().1 > 0 {

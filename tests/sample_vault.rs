@@ -85,7 +85,7 @@ fn its_links_lead_where_they_should() {
 
     let state = tempfile::tempdir().expect("a temporary folder");
     let opened = Vault::open(vault(), state.path(), Settings::default(), &|_| ());
-    let links = Links::new(opened.expect("the sample vault opens"));
+    let links = Links::new(opened.expect("the sample vault opens").0);
     links.refresh(&Cancel::default()).expect("nobody withdraws");
     let root = VaultPath::root();
     let broken: Vec<String> = links

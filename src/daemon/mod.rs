@@ -51,7 +51,7 @@ use hooked::Hooked;
 use host::HostDoor;
 use models::ChosenModels;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
-use opening::{instructions, open_both, recovered, tool_settings};
+use opening::{instructions, not_recovered, open_both, tool_settings};
 use surroundings::Surroundings;
 use talk::Talk;
 use told::Doors;
@@ -164,7 +164,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let kept = conversations.store().clone();
     let host = Arc::new(HostDoor::default());
     context.host = Some(Arc::clone(&host) as _);
-    let recovered = recovered(&context, context.journal.recover_prepared(prepared))?;
+    let recovered = context.journal.recover_prepared(prepared).map_err(not_recovered)?;
     let vault = context.vault.clone();
     // Looks at the file system, so before there is a runtime whose threads that would hold up.
     let calls = calls(context, &state, &config);

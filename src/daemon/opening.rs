@@ -21,7 +21,7 @@ use crate::journal::{Journal, JournalError, Origin, Recovered};
 use crate::note::path::VaultPath;
 use crate::store::{Prepared, Store, StoreError};
 use crate::tools::{self, Context};
-use crate::vault::{Cancel, Vault, VaultError};
+use crate::vault::{Cancel, Vault, VaultError, Writer};
 
 /// Takes the vault for this process alone.
 ///
@@ -62,9 +62,9 @@ pub fn open(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Context, StartError> {
     handles::raise_limit();
-    let vault = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
-    check_mounted(&vault, state)?;
-    Ok(context(vault, Store::at(state), config))
+    let opened = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
+    check_mounted(&opened.0, state)?;
+    Ok(context(opened, Store::at(state), config))
 }
 
 fn not_opened(error: VaultError) -> StartError {
@@ -72,8 +72,8 @@ fn not_opened(error: VaultError) -> StartError {
 }
 
 /// What tools work on: this vault, and a journal in this store.
-fn context(vault: Vault, store: Store, config: &Config) -> Context {
-    let journal = Journal::open(vault.clone(), store, config.journal.clone());
+fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> Context {
+    let journal = Journal::open(writer, store, config.journal.clone());
     let conversations = kept_conversations(journal.store().another(), config);
     let settings = tool_settings(config);
     let index = Index::new(vault.clone());
@@ -103,22 +103,22 @@ pub(super) fn open_both(
     let store = Store::at(state);
     // Both have ended when this does, whatever came of the vault: the state folder is nobody else's
     // for as long as somebody is at work in it.
-    let (vault, prepared) = std::thread::scope(|scope| {
+    let (opened, prepared) = std::thread::scope(|scope| {
         let opening = std::thread::Builder::new()
             .name("store".to_owned())
             .spawn_scoped(scope, || store.prepare());
-        let vault = Vault::open_watched(root, state, config.vault.clone(), progress);
+        let opened = Vault::open_watched(root, state, config.vault.clone(), progress);
         let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             // Without a thread to spare it is done here.
             Err(_) => store.prepare(),
         };
-        (vault, prepared)
+        (opened, prepared)
     });
-    let vault = vault.map_err(not_opened)?;
-    check_mounted(&vault, state)?;
-    Ok((context(vault, store, config), prepared))
+    let opened = opened.map_err(not_opened)?;
+    check_mounted(&opened.0, state)?;
+    Ok((context(opened, store, config), prepared))
 }
 
 /// The conversations that are kept in this store.
@@ -137,19 +137,11 @@ pub(super) fn tool_settings(config: &Config) -> tools::Settings {
 /// # Errors
 /// [`StartError::Journal`]; nothing may be changed then.
 pub fn recover(context: &Context) -> Result<Recovered, StartError> {
-    recovered(context, context.journal.recover())
+    context.journal.recover().map_err(not_recovered)
 }
 
-/// What is to be said of the recovery.
-pub(super) fn recovered(
-    context: &Context,
-    recovered: Result<Recovered, JournalError>,
-) -> Result<Recovered, StartError> {
-    let recovered = recovered
-        .map_err(|error| StartError::Journal { message: error.to_string(), hint: error.hint() })?;
-    // What the journal does not know is moved out of the way, never deleted.
-    context.vault.sweep();
-    Ok(recovered)
+pub(super) fn not_recovered(error: JournalError) -> StartError {
+    StartError::Journal { message: error.to_string(), hint: error.hint() }
 }
 
 /// The one way to the tools that work on `context`.

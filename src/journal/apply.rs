@@ -68,7 +68,7 @@ impl Journal {
         // What failed and could be taken back in part only, or was ended by a panic.
         if self.store().has_unfinished()? {
             // On a disk that is gone another attempt would only give up.
-            self.0.vault.check_root()?;
+            self.vault().check_root()?;
             let mut recovered = Recovered::default();
             self.recover_unfinished(&mut recovered)?;
             recovered.left.into_iter().for_each(|sentence| self.vault().warn(sentence));
@@ -94,13 +94,13 @@ impl Journal {
         };
         let intent = self.store().intend(&set, &rows)?;
         let change_set = ChangeSetId(intent.set.cast_unsigned());
-        let writer = self.vault().writer();
+        let writer = self.writer();
         let mut done = Vec::new();
-        let ends = match execute(&writer, job.steps, &mut done) {
+        let ends = match execute(writer, job.steps, &mut done) {
             Ok(ends) => ends,
             Err(failed) => {
                 let mut left = self.settle(&failed, intent.operation);
-                left.extend(take_back(&writer, done));
+                left.extend(take_back(writer, done));
                 self.end_taking_back(intent.operation, &left);
                 return Err(failure(failed.error, left));
             }
@@ -128,11 +128,11 @@ impl Journal {
             .marks(job.undone, &acted, intent.set)
             .and_then(|marks| self.store().finish(intent.operation, &results, &marks, now()));
         if let Err(error) = recorded {
-            let left = take_back(&writer, done);
+            let left = take_back(writer, done);
             self.end_taking_back(intent.operation, &left);
             return Err(failure(error, left));
         }
-        finish(&writer, done);
+        finish(writer, done);
         self.note_renames(intent.operation);
         tracing::info!(
             %change_set,

@@ -83,7 +83,7 @@ impl Journal {
 
     /// The items, each with the step that deleted it and where it lies.
     pub(super) fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
-        let writer = self.vault().writer();
+        let writer = self.writer();
         let mut lying = writer.trashed();
         let mut found: Vec<Deleted> = Vec::new();
         for row in self.store().deletions()? {
@@ -199,7 +199,7 @@ impl Journal {
                 undoing.undelete(&step, to)?
             }
             (None, Some(place)) => {
-                let meta = self.vault().writer().look_at_trashed(&place).ok_or_else(unknown)?;
+                let meta = self.writer().look_at_trashed(&place).ok_or_else(unknown)?;
                 let root = VaultPath::root();
                 let name = match &place {
                     Trashed::Local { path, .. } => path.name(),

@@ -75,7 +75,7 @@ impl Journal {
                 {
                     continue;
                 }
-                (_, Some(place)) => self.vault().writer().remove_trashed(place),
+                (_, Some(place)) => self.writer().remove_trashed(place),
             };
             let bytes = match bytes {
                 Ok(bytes) => bytes,
@@ -102,7 +102,7 @@ impl Journal {
         place: &Trashed,
         than: DateTime<Utc>,
     ) -> bool {
-        let Some(one) = self.vault().writer().in_trash(place) else { return false };
+        let Some(one) = self.writer().in_trash(place) else { return false };
         let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
         let same = match step.map(|step| (step, &step.deed)) {
             Some((step, Deed::Delete { thing })) => self.is_deleted(step, *thing, place, &one.meta),

@@ -1,6 +1,6 @@
 //! Changes as values, and the one place that applies them.
 //!
-//! May import `note`, `vault` and `store`. The only caller of [`Vault::writer`]: a tool, a plan or
+//! May import `note`, `vault` and `store`. Owns the vault's only [`Writer`]: a tool, a plan or
 //! an undo makes a [`ChangeSet`], a dry run shows it, [`Journal::apply`] does it.
 //!
 //! Invariants:
@@ -59,7 +59,7 @@ pub use undo::Undone;
 use arc_swap::ArcSwap;
 
 use crate::store::Store;
-use crate::vault::Vault;
+use crate::vault::{Vault, Writer};
 
 /// Hears of every change set that was applied or undone.
 pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
@@ -69,7 +69,7 @@ pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
 pub struct Journal(Arc<Inner>);
 
 struct Inner {
-    vault: Vault,
+    writer: Writer,
     store: Store,
     settings: ArcSwap<Settings>,
     /// Held while a change set is applied.
@@ -83,16 +83,16 @@ struct Inner {
 
 impl std::fmt::Debug for Journal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal").field("vault", &self.0.vault).finish_non_exhaustive()
+        f.debug_struct("Journal").field("vault", self.vault()).finish_non_exhaustive()
     }
 }
 
 impl Journal {
-    /// The journal of a vault, kept in `store`. Touches nothing yet: who only reads waits for no
-    /// database. Make one and clone it: two would not wait for each other.
-    pub fn open(vault: Vault, store: Store, settings: Settings) -> Self {
+    /// The journal of the vault of this writer, kept in `store`. Touches nothing yet: who only reads
+    /// waits for no database.
+    pub fn open(writer: Writer, store: Store, settings: Settings) -> Self {
         Self(Arc::new(Inner {
-            vault,
+            writer,
             store,
             settings: ArcSwap::from_pointee(settings),
             turn: Mutex::default(),
@@ -114,7 +114,11 @@ impl Journal {
     }
 
     fn vault(&self) -> &Vault {
-        &self.0.vault
+        self.0.writer.vault()
+    }
+
+    fn writer(&self) -> &Writer {
+        &self.0.writer
     }
 
     /// Goes by these settings from the next call on.

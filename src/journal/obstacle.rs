@@ -72,7 +72,7 @@ impl Undoing<'_> {
         self.steps.iter().rev().find_map(|step| match &step.act {
             Act::Write { content, .. } if Revision::of(content) == found => Some(content.clone()),
             Act::Restore { from, .. } => {
-                let bytes = self.journal.vault().writer().read_trashed(from)?;
+                let bytes = self.journal.writer().read_trashed(from)?;
                 (Revision::of(&bytes) == found).then_some(bytes)
             }
             _ => None,
@@ -139,7 +139,7 @@ impl Undoing<'_> {
     pub(super) fn is_in_trash(&self, path: &VaultPath, thing: Thing) -> bool {
         let unchanged =
             |meta: &Meta| meta.kind != Kind::File || thing.is_unchanged(meta.size, meta.modified);
-        let writer = self.journal.vault().writer();
+        let writer = self.journal.writer();
         let found = writer.find_trashed(path, &Keeping::new(), &|meta| {
             thing.id() != FileId::UNKNOWN && thing.id() == meta.id && unchanged(meta)
         });
@@ -162,7 +162,7 @@ impl Undoing<'_> {
 impl Journal {
     /// Where a deleted thing lies, if it is still in a trash and still itself.
     pub(super) fn find_deleted(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
-        let writer = self.vault().writer();
+        let writer = self.writer();
         let known = step.detail.place.as_ref().and_then(Place::trashed);
         if let Some(known) = known
             && let Some(meta) = writer.look_at_trashed(&known)
@@ -185,7 +185,7 @@ impl Journal {
     /// name of its folder there: on another disk it has another number.
     pub(super) fn find_kept(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
         step.detail.keeping.as_deref().filter(|folder| !folder.is_empty())?;
-        let writer = self.vault().writer();
+        let writer = self.writer();
         let kept = writer.kept_copy(&step.path, &step.keeping());
         let meta = writer.look_at_trashed(&kept)?;
         self.is_deleted(step, thing, &kept, &meta).then_some(kept)
@@ -203,7 +203,7 @@ impl Journal {
         if meta.kind != thing.kind() {
             return false;
         }
-        let writer = self.vault().writer();
+        let writer = self.writer();
         let holds = |place: &Trashed, text: BlobHash| {
             writer.read_trashed(place).is_some_and(|bytes| BlobHash::of(&bytes) == text)
         };

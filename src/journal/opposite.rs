@@ -259,12 +259,8 @@ impl<'a> Undoing<'a> {
         if let Some(from) = self.journal.find_deleted(step, thing) {
             self.make_parent(&path);
             let text = self.text_in_trash(&from).or(step.row.before);
-            let thing = self
-                .journal
-                .vault()
-                .writer()
-                .look_at_trashed(&from)
-                .map_or(thing, |meta| Thing::of(&meta));
+            let thing =
+                self.journal.writer().look_at_trashed(&from).map_or(thing, |meta| Thing::of(&meta));
             let (to, temp) = (path.clone(), temp_name());
             self.add(Act::Restore { from, to, thing, text, temp }, id, files);
             return Ok(path);
@@ -316,7 +312,7 @@ impl<'a> Undoing<'a> {
         self.make_parent(&path);
         let text = self.text_in_trash(&from);
         let below = match thing.kind() {
-            Kind::Folder => self.journal.vault().writer().trashed_files(&from),
+            Kind::Folder => self.journal.writer().trashed_files(&from),
             _ => Vec::new(),
         };
         let files = below.into_iter().map(|file| (file.as_str().to_owned(), None)).collect();
@@ -327,7 +323,7 @@ impl<'a> Undoing<'a> {
 
     /// The text of a file in a trash, which is kept with the step that brings it back.
     fn text_in_trash(&mut self, from: &Trashed) -> Option<BlobHash> {
-        let bytes = self.journal.vault().writer().read_trashed(from)?;
+        let bytes = self.journal.writer().read_trashed(from)?;
         self.texts.keep(bytes).ok()
     }
 

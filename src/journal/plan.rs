@@ -67,9 +67,9 @@ pub(super) fn steps(
     set: &ChangeSet,
     texts: &mut Texts,
 ) -> Result<Vec<Step>, JournalError> {
-    let writer = journal.vault().writer();
+    let writer = journal.writer();
     let (mut first, mut writes, mut moves, mut deletions) = (vec![], vec![], vec![], vec![]);
-    let mut folders = Folders { writer: &writer, planned: Vec::new() };
+    let mut folders = Folders { writer, planned: Vec::new() };
     // What a step that comes later finds where an earlier one has been. All writes are done before
     // anything is moved or deleted, wherever they stand in the set.
     let written: HashMap<&VaultPath, (BlobHash, u64)> = set
@@ -228,7 +228,7 @@ pub(super) fn files(journal: &Journal, path: &VaultPath, kind: Kind) -> usize {
 
 /// The folders that a set makes, each once.
 pub(super) struct Folders<'a> {
-    pub writer: &'a Writer<'a>,
+    pub writer: &'a Writer,
     pub planned: Vec<VaultPath>,
 }
 

@@ -60,7 +60,7 @@ impl Text {
         match self {
             Self::Here(bytes) => Some(bytes.clone()),
             Self::Kept(hash) => journal.store().blobs().get(*hash).ok(),
-            Self::Trashed(trashed) => journal.vault().writer().read_trashed(trashed),
+            Self::Trashed(trashed) => journal.writer().read_trashed(trashed),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Journal {
     ) -> Vec<(VaultPath, Text)> {
         match kind {
             Kind::Folder => {
-                let Some(files) = self.vault().writer().files_in_trashed(from) else {
+                let Some(files) = self.writer().files_in_trashed(from) else {
                     // That it cannot be looked into is for whoever looks to judge.
                     return vec![(to.clone(), Text::Trashed(from.clone()))];
                 };

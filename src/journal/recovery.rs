@@ -25,8 +25,8 @@ impl Journal {
     /// done whole counts as done, any other is taken back, in reverse. What somebody has changed
     /// since is left alone.
     ///
-    /// For whoever holds the vault alone, before [`crate::vault::Vault::sweep`]. It may be cut
-    /// short at any moment and called again.
+    /// What the journal does not know of is moved out of the vault then, never deleted. For whoever
+    /// holds the vault alone. It may be cut short at any moment and called again.
     ///
     /// # Errors
     /// [`JournalError::Store`] if the store cannot be used.
@@ -67,6 +67,7 @@ impl Journal {
         for warning in recovered.left.iter().chain(&recovered.warnings) {
             tracing::warn!("{warning}");
         }
+        self.writer().sweep();
         Ok(recovered)
     }
 

@@ -18,8 +18,8 @@ pub(super) struct Rollback<'a> {
 }
 
 impl Rollback<'_> {
-    fn writer(&self) -> Writer<'_> {
-        self.journal.vault().writer()
+    fn writer(&self) -> &Writer {
+        self.journal.writer()
     }
 
     /// Takes one step back as far as it came. The steps after it are taken back already.
@@ -224,7 +224,7 @@ impl Rollback<'_> {
         from: &Trashed,
         thing: Thing,
     ) -> Result<(), VaultError> {
-        let (path, writer) = (&step.path, self.journal.vault().writer());
+        let (path, writer) = (&step.path, self.journal.writer());
         let in_trash = writer.look_at_trashed(from).is_some();
         if in_trash {
             // From another disk it was copied: the copy goes, whole or cut short.
@@ -244,7 +244,7 @@ impl Rollback<'_> {
     }
 
     fn undelete(&mut self, step: &Recorded, thing: Thing) -> Result<(), VaultError> {
-        let (path, writer) = (&step.path, self.journal.vault().writer());
+        let (path, writer) = (&step.path, self.journal.writer());
         let vault = self.journal.vault();
         if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
             writer.bring_from_aside(&aside, path)?;

@@ -111,7 +111,7 @@ impl Rollback<'_> {
             Deed::Restore { from, thing } => match now_at(&step.path, later) {
                 Some(now) => {
                     let saved_since = from.as_ref().is_some_and(|from| {
-                        vault.writer().look_at_trashed(from).is_none()
+                        self.journal.writer().look_at_trashed(from).is_none()
                             && vault.stat(&now).is_ok_and(|meta| meta.kind == thing.kind())
                     });
                     whether(self.is_there(&now, *thing, step.row.after) || saved_since, true)

@@ -92,7 +92,7 @@ mod tests {
         let private = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(at("f/private.md"), private).expect("set");
         let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
-        let vault = vault.expect("the vault opens");
+        let (vault, _) = vault.expect("the vault opens");
         let mut looks = vault.looks();
         for path in [
             "a.md",
@@ -129,7 +129,7 @@ mod tests {
             std::fs::write(place, file).expect("written");
         }
         let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
-        let vault = vault.expect("the vault opens");
+        let (vault, _) = vault.expect("the vault opens");
         let mut looks = vault.looks();
         for file in &files {
             let path = VaultPath::from_disk(file).expect("a sound path");

@@ -1,8 +1,8 @@
 //! The vault's folder: the only room that touches the user's files.
 //!
 //! May import `note`. Everything outside asks through a [`Vault`], a cheap clone over private
-//! state. Its read side is open to every room above; its write side, [`Vault::writer`], is for
-//! `journal` alone (a test holds that).
+//! state, which is open to every room above. The write side is another type: [`Vault::open`] hands
+//! out one [`Writer`], which `journal` owns.
 //!
 //! Invariants:
 //! - A file is opened by directory handles below the vault's root with links forbidden (`dir`), by
@@ -188,7 +188,7 @@ pub struct VaultStatus {
 }
 
 impl Vault {
-    /// Attaches to the folder at `place` and scans it.
+    /// Attaches to the folder at `place` and scans it. The writer is the only one of this vault.
     ///
     /// `state` is the steward's own folder for this vault; what is rescued goes to `recovery/` in
     /// it and what is deleted for good under `trashOption: none` to `kept/`. `progress` hears the
@@ -201,10 +201,10 @@ impl Vault {
         state: &Path,
         settings: Settings,
         progress: &(dyn Fn(usize) + Sync),
-    ) -> Result<Self, VaultError> {
+    ) -> Result<(Self, Writer), VaultError> {
         let vault = Self::attach(place, state, settings)?;
         vault.scan_all(progress)?;
-        Ok(vault)
+        Ok((vault.clone(), Writer::new(vault)))
     }
 
     /// As [`Self::open`], and the system tells of what changes from then on: each folder is watched
@@ -218,11 +218,11 @@ impl Vault {
         state: &Path,
         settings: Settings,
         progress: &(dyn Fn(usize) + Sync),
-    ) -> Result<Self, VaultError> {
+    ) -> Result<(Self, Writer), VaultError> {
         let vault = Self::attach(place, state, settings)?;
         vault.listen();
         vault.scan_all(progress)?;
-        Ok(vault)
+        Ok((vault.clone(), Writer::new(vault)))
     }
 
     fn attach(place: &Path, state: &Path, settings: Settings) -> Result<Self, VaultError> {
@@ -525,11 +525,6 @@ impl Vault {
             warnings.remove(0);
         }
         warnings.push(warning);
-    }
-
-    /// The only way to change the vault; `journal` calls it and nothing else does.
-    pub fn writer(&self) -> Writer<'_> {
-        Writer::new(self)
     }
 
     /// The steward's folder for what was rescued.

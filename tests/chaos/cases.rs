@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use vault_steward::journal::{Journal, Query, Settings, Target};
 use vault_steward::store::Store;
 use vault_steward::tools::Context;
+use vault_steward::vault::{self, Vault};
 
 use crate::operation::{Operation, Patched, perform};
 use crate::place::Place;
@@ -270,9 +271,12 @@ impl Step {
             }
             Self::Gc => {
                 let state = context.vault.recovery_folder();
-                let store = Store::at(state.parent().expect("it lies in the state folder"));
+                let state = state.parent().expect("it lies in the state folder");
                 let nothing = Settings { versions: 0, days: 0, ..Settings::default() };
-                let journal = Journal::open(context.vault.clone(), store, nothing);
+                let place = context.vault.root();
+                let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
+                let (_, writer) = opened.map_err(|error| error.to_string())?;
+                let journal = Journal::open(writer, Store::at(state), nothing);
                 journal.gc(false).map(drop).map_err(|error| error.to_string())
             }
         }

@@ -88,12 +88,11 @@ impl Place {
     /// What the product says: here it may be right to fail.
     pub fn open(&self) -> Result<Context, String> {
         let settings = vault::Settings::default();
-        let vault = Vault::open(&self.vault, &self.state, settings, &|_| ())
+        let (vault, writer) = Vault::open(&self.vault, &self.state, settings, &|_| ())
             .map_err(|error| error.to_string())?;
         let store = Store::at(&self.state);
-        let journal = Journal::open(vault.clone(), store, journal::Settings::default());
+        let journal = Journal::open(writer, store, journal::Settings::default());
         journal.recover().map_err(|error| error.to_string())?;
-        vault.sweep();
         Ok(Context {
             journal,
             index: Index::new(vault.clone()),

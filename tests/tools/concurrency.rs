@@ -282,7 +282,7 @@ fn a_kill_leaves_every_note_old_or_new() {
         }
         // The next start keeps what was left, out of the vault.
         let vault = TestVault::at(folder.path(), &[], |_| ());
-        vault.context.vault.sweep();
+        vault.journal().recover().expect("recovered");
         let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
         assert_eq!(hidden, 0);
     }

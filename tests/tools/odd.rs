@@ -305,7 +305,7 @@ mod linux {
         let Some(place) = machine::odd("a_file_that_hides_its_size") else { return };
         let state = tempfile::tempdir().expect("a temporary folder");
         let settings = Settings { max_file_bytes: 100 << 10, ..Settings::default() };
-        let vault = Vault::open(&place, state.path(), settings, &|_| ()).expect("it opens");
+        let (vault, _) = Vault::open(&place, state.path(), settings, &|_| ()).expect("it opens");
         let path = VaultPath::from_disk("endless.md").expect("sound");
         assert_eq!(vault.stat(&path).expect("there").size, 0, "it says it is empty");
         let error = vault.read(&path).expect_err("it is not");

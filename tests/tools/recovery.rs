@@ -18,7 +18,6 @@ impl TestVault {
     pub fn recovered(self) -> (Self, Recovered) {
         let vault = self.reopened();
         let recovered = vault.journal().recover().expect("recovered");
-        vault.context.vault.sweep();
         let again = vault.journal().recover().expect("recovered again");
         assert_eq!((again.completed, again.taken_back, again.left.len()), (0, 0, 0), "{again:?}");
         let hidden = vault.snapshot().into_iter().filter(|(name, _)| name.contains(".~vs"));
@@ -393,9 +392,7 @@ fn a_full_disk_changes_nothing() {
     // The state folder alone is on the full disk.
     let state = place.join("state");
     fs::create_dir(&state).expect("made");
-    let store = vault_steward::store::Store::at(&state);
-    let opened = vault.context.vault.clone();
-    let journal = vault_steward::journal::Journal::open(opened, store, Settings::default());
+    let journal = vault.journal_in(&state, Settings::default());
     let set = |text: &str| vault_steward::journal::ChangeSet {
         title: "t".to_owned(),
         changes: vec![write("a.md", text)],

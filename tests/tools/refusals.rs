@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use vault_steward::journal::{Journal, Settings};
+use vault_steward::journal::Settings;
 use vault_steward::note::code::ErrorCode;
-use vault_steward::store::Store;
 
 use crate::abilities::{Ability, can};
 use crate::changes::{mv, write};
@@ -61,8 +60,7 @@ fn no_room_for_another_file_changes_nothing() {
     let state = place.join("state");
     fs::create_dir(&state).expect("made");
     let other = crate::vault::vault(&[("a.md", "a\n")]);
-    let store = Store::at(&state);
-    let journal = Journal::open(other.context.vault.clone(), store, Settings::default());
+    let journal = other.journal_in(&state, Settings::default());
     let set = |text: &str| vault_steward::journal::ChangeSet {
         title: "t".to_owned(),
         changes: vec![write("a.md", text)],
@@ -178,8 +176,7 @@ fn a_disk_that_becomes_read_only_is_read() {
     let disk = vault(&[("a.md", "a\n")]);
     // Opened anew each time: a disk on which something is open to be written cannot be switched.
     let apply = |text: &str| {
-        let store = Store::at(&state);
-        let journal = Journal::open(disk.context.vault.clone(), store, Settings::default());
+        let journal = disk.journal_in(&state, Settings::default());
         let set = vault_steward::journal::ChangeSet {
             title: "t".to_owned(),
             changes: vec![write("a.md", text)],
@@ -220,7 +217,7 @@ fn a_disk_that_becomes_read_only_is_read() {
         // So found, it says so.
         let settings = vault_steward::vault::Settings::default();
         let found = vault_steward::vault::Vault::open(&at, &here.state, settings, &|_| ());
-        assert!(!found.expect("it opens").abilities().writable);
+        assert!(!found.expect("it opens").0.abilities().writable);
         // With the steward's own folder on it nothing is done that cannot be recorded.
         let refused = apply("c\n").expect_err("it cannot be recorded");
         assert_eq!(refused.code(), ErrorCode::PermissionDenied, "{refused}");

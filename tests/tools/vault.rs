@@ -10,7 +10,7 @@ use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
-use vault_steward::vault::{self, Cancel, Vault};
+use vault_steward::vault::{self, Cancel, Vault, Writer};
 
 /// A vault whose trash is its own, so that no test fills the machine's.
 pub struct TestVault {
@@ -57,7 +57,12 @@ impl TestVault {
 
     /// A journal of this vault with other settings.
     pub fn journal_with(&self, settings: journal::Settings) -> Journal {
-        Journal::open(self.context.vault.clone(), Store::at(&self.state), settings)
+        self.journal_in(&self.state, settings)
+    }
+
+    /// A journal of this vault whose store lies elsewhere.
+    pub fn journal_in(&self, store: &Path, settings: journal::Settings) -> Journal {
+        Journal::open(open(&self.place, &self.state).1, Store::at(store), settings)
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
@@ -158,11 +163,16 @@ pub fn temporary_folder() -> TempDir {
     .expect("a temporary folder")
 }
 
-fn context(place: &Path, state: &Path) -> Context {
+/// The vault as it is found now, and its writer.
+pub fn open(place: &Path, state: &Path) -> (Vault, Writer) {
     let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
-    let vault = opened.expect("the vault opens");
+    opened.expect("the vault opens")
+}
+
+fn context(place: &Path, state: &Path) -> Context {
+    let (vault, writer) = open(place, state);
     Context {
-        journal: Journal::open(vault.clone(), Store::at(state), journal::Settings::default()),
+        journal: Journal::open(writer, Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         vault,
         settings: tools::Settings::default(),

@@ -243,7 +243,7 @@ fn a_start_takes_nothing_on_trust() {
     let open = || {
         let settings = vault_steward::vault::Settings::default();
         let vault = vault_steward::vault::Vault::open(&first.place, &state, settings, &|_| ());
-        let vault = vault.expect("opened");
+        let (vault, _) = vault.expect("opened");
         let root = vault_steward::note::path::VaultPath::root();
         let catalogue = vault.catalogue();
         let entries = catalogue.within(&root).map(|e| (e.path().to_string(), e.size));
@@ -328,12 +328,12 @@ fn what_happens_during_the_first_scan_is_not_missed() {
             let open = Vault::open_watched;
             let opened = open(&ground.place, &ground.state, Settings::default(), &|_| ());
             over.store(true, Ordering::Relaxed);
-            opened.expect("opened")
+            opened.expect("opened").0
         });
         assert!(opened.is_told_of_changes());
         opened.settle();
         let fresh = Vault::open(&ground.place, other.path(), Settings::default(), &|_| ());
-        assert_eq!(entries(&opened), entries(&fresh.expect("opened")), "round {round}");
+        assert_eq!(entries(&opened), entries(&fresh.expect("opened").0), "round {round}");
         opened.watch();
         opened.stop();
     }

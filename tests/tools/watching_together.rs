@@ -40,9 +40,9 @@ impl Listening {
         });
         let open = Vault::open_watched;
         let opened = open(&vault.place, &vault.state, Settings::default(), &|_| ());
-        let opened = opened.expect("opened");
+        let (opened, writer) = opened.expect("opened");
         let store = Store::at(&vault.state);
-        vault.context.journal = Journal::open(opened.clone(), store, journal::Settings::default());
+        vault.context.journal = Journal::open(writer, store, journal::Settings::default());
         vault.context.index = Index::new(opened.clone());
         vault.context.vault = opened;
         let told: Arc<Mutex<Vec<VaultChange>>> = Arc::default();

@@ -53,7 +53,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
 /// The vault cannot be opened.
 pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let state = TempDir::with_prefix_in("state-", ground.scratch)?;
-    let vault = Vault::open(&ground.vault, state.path(), Settings::default(), &|_| {})?;
+    let (vault, _) = Vault::open(&ground.vault, state.path(), Settings::default(), &|_| {})?;
     let path = {
         let catalogue = vault.catalogue();
         let names = catalogue.files().map(|path| path.as_str().to_owned());

@@ -17,7 +17,7 @@ pub(super) fn look(
     checks: &mut Checks,
 ) {
     let vault = match Vault::open(root, state, config.vault.clone(), &|_| {}) {
-        Ok(vault) => vault,
+        Ok((vault, _)) => vault,
         Err(error) => {
             let hint = error.hint().unwrap_or_else(|| "see that you may read it".to_owned());
             return checks.fail("reading", error.to_string(), hint);

@@ -33,7 +33,7 @@ impl Bench {
             put(&place, path, bytes, *age);
         }
         let opened = Vault::open(&place, &state, vault::Settings::default(), &|_| ());
-        let vault = opened.expect("the vault opens");
+        let (vault, _) = opened.expect("the vault opens");
         let text = Text::new(vault.clone());
         Self { vault, text, place, _folder: folder }
     }

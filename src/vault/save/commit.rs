@@ -18,7 +18,7 @@ use crate::vault::error::VaultError;
 /// Exchanges tried while another program saves at the same moment.
 const EXCHANGES: usize = 8;
 
-impl Writer<'_> {
+impl Writer {
     /// Puts a staged write in place. The version it displaced is kept until [`Self::finish`], so
     /// that [`Self::revert`] can bring it back.
     ///
@@ -152,7 +152,7 @@ impl Writer<'_> {
         let base = self.copy_old(staged)?;
         let current = hash_of(&staged.folder, name);
         if current.as_ref().ok() != Some(&base) {
-            staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
+            staged.copy.take().into_iter().for_each(|copy| copy.remove(&self.vault));
             return Err(VaultError::Stale { path, current: current.ok() });
         }
         staged.folder.rename_replacing(temp, &staged.folder, name).map_err(failed)?;
@@ -182,7 +182,7 @@ impl Writer<'_> {
         let (mut file, _) = staged.folder.open_for_update(name).map_err(failed)?;
         let current = Revision::of_reader(&mut file).map_err(failed)?;
         if current != base {
-            staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
+            staged.copy.take().into_iter().for_each(|copy| copy.remove(&self.vault));
             return Err(VaultError::Stale { path, current: Some(current) });
         }
         if let Err(error) = overwrite(&mut file, &mut &staged.content[..]) {
@@ -216,7 +216,7 @@ impl Writer<'_> {
         let copy = self.vault.rescue_text(&path, old, "before").map_err(failed)?;
         let copied = copy.open().and_then(Revision::of_reader).map_err(failed)?;
         if copied != target.revision {
-            copy.remove(self.vault);
+            copy.remove(&self.vault);
             return Err(VaultError::Stale { path, current: Some(copied) });
         }
         staged.copy = Some(copy);
@@ -269,7 +269,7 @@ impl Writer<'_> {
                 }
             }
         }
-        staged.copy.take().into_iter().for_each(|copy| copy.remove(self.vault));
+        staged.copy.take().into_iter().for_each(|copy| copy.remove(&self.vault));
         staged.discard();
         let synced = staged.folder.sync();
         self.vault.refresh(&staged.path);

@@ -93,9 +93,10 @@ impl OldText {
     }
 }
 
-/// The calls that change the vault. One at a time: `journal` sees to that.
-pub struct Writer<'a> {
-    pub(super) vault: &'a Vault,
+/// The calls that change the vault; whoever has it may write. [`Vault::open`] hands out the only one,
+/// and it cannot be cloned: the journal owns it and makes one change at a time.
+pub struct Writer {
+    pub(super) vault: Vault,
     /// The folders of staged writes, each opened once.
     folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
@@ -149,9 +150,14 @@ enum State {
     Done,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(vault: &'a Vault) -> Self {
+impl Writer {
+    pub(super) fn new(vault: Vault) -> Self {
         Self { vault, folders: Mutex::default() }
+    }
+
+    /// The vault it writes to.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
     }
 
     pub(super) fn root(&self) -> &Folder {
@@ -255,6 +261,9 @@ impl<'a> Writer<'a> {
             return Ok(known);
         }
         let folder = Arc::new(folder);
+        if folders.len() == folders.capacity() {
+            folders.retain(|_, known| known.strong_count() > 0);
+        }
         folders.insert(id, Arc::downgrade(&folder));
         Ok(folder)
     }
@@ -318,10 +327,10 @@ impl<'a> Writer<'a> {
                 revision: target.revision,
                 until: Instant::now() + LATE,
             };
-            self.vault.0.late.watch(self.vault, late);
+            self.vault.0.late.watch(&self.vault, late);
         }
         if let Some(copy) = staged.copy.take() {
-            copy.remove(self.vault);
+            copy.remove(&self.vault);
         }
         staged.discard();
     }

@@ -8,7 +8,7 @@ use crate::vault::Revision;
 use crate::vault::dir::{Folder, Kind, Name};
 use crate::vault::error::VaultError;
 
-impl Writer<'_> {
+impl Writer {
     /// Makes the folder at `path` and those above it that are missing; gives the ones made,
     /// outermost first.
     ///

@@ -119,20 +119,20 @@ impl Vault {
         let failed = |error| VaultError::io("list", folder, error);
         self.0.root.open_folder_at(folder).and_then(files_in).map_err(failed)
     }
+}
 
+impl Writer {
     /// Moves what an earlier run left unfinished to the recovery folder, never deletes it: after
     /// a crash between exchange and check it may be the user's own text. For whoever holds the
     /// vault alone.
     pub fn sweep(&self) {
-        for path in std::mem::take(&mut *lock(&self.0.unfinished)) {
-            if let Ok((folder, name)) = self.0.root.open_parent(&path) {
-                self.rescue_entry(&folder, name, &path);
+        for path in std::mem::take(&mut *lock(&self.vault.0.unfinished)) {
+            if let Ok((folder, name)) = self.root().open_parent(&path) {
+                self.vault.rescue_entry(&folder, name, &path);
             }
         }
     }
-}
 
-impl Writer<'_> {
     /// Removes one of our own hidden files, if it holds exactly this; `false` if it does not. For
     /// what a crash left and the journal knows.
     ///

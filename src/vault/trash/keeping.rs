@@ -36,7 +36,7 @@ impl Default for Keeping {
     }
 }
 
-impl Writer<'_> {
+impl Writer {
     /// Moves something into the steward's own folder, one numbered folder a deletion.
     pub(super) fn keep(
         &self,

@@ -80,7 +80,7 @@ impl Trashed {
     }
 }
 
-impl Writer<'_> {
+impl Writer {
     /// Deletes a file, link or folder the way the vault's `trashOption` says, or into our own keeping
     /// where `keeping` says so. A link itself goes, never what it leads to.
     ///

@@ -67,7 +67,7 @@ pub(super) fn numbered_in(
         .find(|listed| Name::new(listed).is_ok_and(|name| is(folder, name)))
 }
 
-impl Writer<'_> {
+impl Writer {
     /// Finds a thing that was deleted from `path` and of which it is not known where it went: the
     /// one of which `is` says so, by what the file system tells and its folder's handle.
     pub fn find_trashed(

@@ -15,7 +15,7 @@ fn listening(folder: &TempDir) -> Vault {
     fs::create_dir(&place).expect("made");
     fs::create_dir(&state).expect("made");
     let opened = Vault::open_watched(&place, &state, Settings::default(), &|_| ());
-    opened.expect("opened")
+    opened.expect("opened").0
 }
 
 /// More events than the system keeps for one who takes none.
