@@ -59,7 +59,7 @@ pub use undo::Undone;
 use arc_swap::ArcSwap;
 
 use crate::store::Store;
-use crate::vault::{Vault, Writer};
+use crate::vault::{Reader, Writer};
 
 /// Hears of every change set that was applied or undone.
 pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
@@ -83,7 +83,7 @@ struct Inner {
 
 impl std::fmt::Debug for Journal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal").field("vault", self.vault()).finish_non_exhaustive()
+        f.debug_struct("Journal").field("vault", &self.vault().root()).finish_non_exhaustive()
     }
 }
 
@@ -113,7 +113,7 @@ impl Journal {
         self.0.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
     }
 
-    fn vault(&self) -> &Vault {
+    fn vault(&self) -> &Reader {
         self.0.writer.vault()
     }
 

@@ -94,12 +94,12 @@ pub struct ActiveNote {
 
 /// Reads a vault's configuration again when its files change.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct SettingsFile {
     stamp: Option<(PathBuf, Option<SystemTime>, u64)>,
     settings: ObsidianSettings,
 }
 
-impl Reader {
+impl SettingsFile {
     /// The settings as they are on disk now; a look at one file's time when nothing changed.
     pub fn settings(&mut self, root: &Path) -> ObsidianSettings {
         let folder = self.settings.config_folder.clone();
@@ -303,7 +303,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let app = folder.path().join(".obsidian/app.json");
         std::fs::create_dir(folder.path().join(".obsidian")).expect("made");
-        let mut reader = Reader::default();
+        let mut reader = SettingsFile::default();
         let mut trash_after = |text: Option<&str>| {
             match text {
                 Some(text) => std::fs::write(&app, text).expect("written"),

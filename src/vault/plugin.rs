@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::dir::{Folder, Kind, Name};
 use super::obsidian::config_folders;
-use super::save::temp_name;
+use super::temp::temp_name;
 
 /// What Obsidian calls the folder of plugins, and its list of those that are switched on.
 const PLUGINS: &str = "plugins";

@@ -4,10 +4,8 @@
 //! first, then whether it may be seen. A folder on the way to one that may be seen is seen too,
 //! as a way, with nothing else in it.
 
-use std::ops::Deref;
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::Arc;
 
-use super::catalogue::{Catalogue, Entry, Listing, Order, Wanted};
 use crate::note::path::{PathRef, VaultPath};
 
 /// Some folders of the vault, or all of it.
@@ -50,63 +48,5 @@ impl View {
             }
             _ => vec![folder.clone()],
         }
-    }
-}
-
-/// The catalogue with what a view leaves out left out of every listing. What takes the
-/// [`Catalogue`] itself sees all of it: what resolves links has to.
-pub struct Seen<'v> {
-    catalogue: RwLockReadGuard<'v, Catalogue>,
-    view: &'v View,
-}
-
-impl<'v> Seen<'v> {
-    pub(super) fn new(catalogue: RwLockReadGuard<'v, Catalogue>, view: &'v View) -> Self {
-        Self { catalogue, view }
-    }
-
-    /// As [`Catalogue::get`].
-    pub fn get(&self, path: &str) -> Option<Entry<'_>> {
-        self.catalogue.get(path).filter(|entry| self.view.shows(entry.path()))
-    }
-
-    /// As [`Catalogue::folded`].
-    pub fn folded(&self, key: &str) -> Vec<Entry<'_>> {
-        let mut found = self.catalogue.folded(key);
-        found.retain(|entry| self.view.shows(entry.path()));
-        found
-    }
-
-    /// As [`Catalogue::named`].
-    pub fn named(&self, name_key: &str) -> Vec<Entry<'_>> {
-        let mut found = self.catalogue.named(name_key);
-        found.retain(|entry| self.view.shows(entry.path()));
-        found
-    }
-
-    /// As [`Catalogue::recent`].
-    pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
-        self.catalogue.recent().filter(|entry| self.view.shows(entry.path()))
-    }
-
-    /// As [`Catalogue::within`].
-    pub fn within<'a>(
-        &'a self,
-        folder: &VaultPath,
-    ) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a, 'v> {
-        self.catalogue.within(folder).filter(|entry| self.view.shows(entry.path()))
-    }
-
-    /// The first `limit` of what is wanted, in order, and how much there is.
-    pub fn list(&self, wanted: &Wanted<'_>, order: Order, limit: usize) -> Listing<'_> {
-        self.catalogue.list(wanted, order, limit, self.view)
-    }
-}
-
-impl Deref for Seen<'_> {
-    type Target = Catalogue;
-
-    fn deref(&self) -> &Catalogue {
-        &self.catalogue
     }
 }

@@ -58,7 +58,7 @@ const ITEMS: &[(&str, &str, &[&str])] = &[("tools", "call", &["calls"])];
 /// Rooms whose circles are still to be undone.
 const STILL_CIRCULAR: &[&str] = &[
     "agent", "calls", "cli", "daemon", "hooks", "index", "journal", "llm", "note", "server",
-    "store", "tools", "vault",
+    "store", "tools",
 ];
 
 #[test]
@@ -69,7 +69,7 @@ fn the_house_is_as_its_page_says() {
 
 /// Each way round a rule that was ever found: what is added to which file, and what is said of it.
 const WAYS_ROUND: &[(&str, &str, &str)] = &[
-    ("vault/scan.rs", "use crate::agent::Agent as _;", "`vault` (floor 2) imports `agent`"),
+    ("vault/tracker/scan.rs", "use crate::agent::Agent as _;", "`vault` (floor 2) imports `agent`"),
     ("note/fold.rs", "use crate as root; use root::server::Server as _;", "imports `server`"),
     ("note/code.rs", "fn f() { println!(\"{}\", crate::cli::run()) }", "imports `cli`"),
     ("note/text.rs", "mod m { use super::super::super::index::Index as _; }", "imports `index`"),

@@ -10,7 +10,7 @@ use super::{
     tree_order,
 };
 use crate::vault::dir::Meta;
-use crate::vault::scan::on_own_threads;
+use crate::vault::threads::on_own_threads;
 
 /// Up to so many changes are put in their places one by one; more are merged in one go.
 const FEW: usize = 16;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{
     Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, beginning, last, tree_order,
 };
-use crate::vault::scan::on_own_threads;
+use crate::vault::threads::on_own_threads;
 
 /// Fewer gaps than this are not worth laying everything anew.
 const LEAST_GAPS: usize = 1_024;

@@ -16,10 +16,12 @@
 
 mod beginning;
 mod change;
+mod conflicts;
 pub mod entry;
 mod laying;
 pub mod listing;
 mod saved;
+mod seen;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ pub(super) use change::{Difference, Edit};
 pub(super) use entry::NewEntry;
 pub use entry::{Entry, LinkTarget};
 pub use listing::{Listing, Order, Wanted};
+pub use seen::Seen;
 
 use super::dir::{FileId, Kind};
 use crate::note::fold::fold_key;

@@ -199,7 +199,7 @@ impl Folder {
     /// leaves it to the sweep of the next start.
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
-        let aside = to.place.join(crate::vault::save::temp_name());
+        let aside = to.place.join(crate::vault::temp::temp_name());
         replace(&theirs, &ours, &aside)?;
         move_new(&aside, &ours).inspect_err(|_| {
             // Back to where it began; if that fails too, the sweep finds the old version.

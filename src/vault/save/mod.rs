@@ -19,57 +19,31 @@
 //! staged write holds no file open, and writes in one folder share its handle; a file that is opened
 //! again must be the one that was seen.
 //!
-//! In reading order: this page (the stages of a write), `commit` (putting it in place and taking it
-//! back), `moving` (folders and renames), `recovery` (what is kept), `late` (writes into the
-//! displaced).
+//! In reading order: `staged` (a write and its stages), this page (before it, folders and renames).
 
-mod commit;
-mod late;
-mod moving;
-mod recovery;
+mod staged;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-pub(super) use late::LateWrites;
-use late::{LATE, Late};
-pub(super) use moving::{rename_durably, rename_durably_in_both, rename_new};
-use recovery::Rescued;
-pub(super) use recovery::{files_in, sync_folder};
+pub use staged::{Saved, Staged};
 
-use super::dir::{FileId, Folder, Meta, Name};
+use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_stay, rename_new};
 use super::error::VaultError;
-use super::{Revision, Vault};
-use crate::chaos;
+use super::locks::lock;
+use super::read::{Reader, just_emptied};
+use super::revision::{Before, Revision};
+use super::temp::{is_temp_name, temp_name};
+use super::trash::Trash;
 use crate::note::path::VaultPath;
+use staged::hash_of;
 
 /// Saves tried while another program's file is empty, half-way through its own save.
 const PATIENCE: usize = 5;
-
-/// What must be at the path for a write to be right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
-    /// Nothing.
-    Absent,
-    /// A file with exactly this content.
-    Revision(Revision),
-    /// A file with any content, or nothing.
-    Any,
-}
-
-/// A finished save.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Saved {
-    /// The revision of what is there now.
-    pub revision: Revision,
-    /// The revision of what was there; `None` if nothing was.
-    pub before: Option<Revision>,
-    /// Whether the file has other names (hard links) and was therefore rewritten in place.
-    pub in_place: bool,
-}
 
 /// A file that a write is going to replace.
 pub struct OldText {
@@ -93,75 +67,36 @@ impl OldText {
     }
 }
 
-/// The calls that change the vault; whoever has it may write. [`Vault::open`] hands out the only one,
-/// and it cannot be cloned: the journal owns it and makes one change at a time.
+/// The calls that change the vault; whoever has it may write. [`super::Vault::open`] hands out the
+/// only one, and it cannot be cloned: the journal owns it and makes one change at a time.
 pub struct Writer {
-    pub(super) vault: Vault,
+    vault: Reader,
+    trash: Trash,
     /// The folders of staged writes, each opened once.
     folders: Mutex<HashMap<FileId, Weak<Folder>>>,
 }
 
-/// A write that is on the disk beside its target, waiting for [`Writer::commit`].
-pub struct Staged {
-    path: VaultPath,
-    folder: Arc<Folder>,
-    temp: String,
-    revision: Revision,
-    /// The new text, where it is not under the temporary name.
-    content: Vec<u8>,
-    target: Option<Target>,
-    way: Way,
-    state: State,
-    /// The old text in the recovery folder, for the ways that do not keep it in the vault.
-    copy: Option<Rescued>,
-}
+/// Whoever may write may delete.
+impl Deref for Writer {
+    type Target = Trash;
 
-/// What a staged write will replace.
-struct Target {
-    /// Let go once the write is staged, where the names will be exchanged.
-    file: Option<File>,
-    meta: Meta,
-    revision: Revision,
-}
-
-/// How a write gets to its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Nothing is there: a rename that never replaces.
-    New,
-    /// The two names are exchanged.
-    Exchange,
-    /// A rename that replaces, where names cannot be exchanged.
-    Replace,
-    /// The bytes are overwritten: the file has other names, or an owner that a new one could not
-    /// be given to.
-    InPlace,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// The new text lies under the temporary name (or in memory).
-    Staged,
-    /// Names were exchanged and it is not known yet what lies under the temporary one.
-    Exchanged,
-    /// The new text lies at the path; the old one under the temporary name or in the copy.
-    Committed,
-    /// Nothing is left to do.
-    Done,
+    fn deref(&self) -> &Trash {
+        &self.trash
+    }
 }
 
 impl Writer {
-    pub(super) fn new(vault: Vault) -> Self {
-        Self { vault, folders: Mutex::default() }
+    pub(super) fn new(vault: Reader) -> Self {
+        Self { trash: Trash::new(vault.clone()), vault, folders: Mutex::default() }
     }
 
     /// The vault it writes to.
-    pub fn vault(&self) -> &Vault {
+    pub fn vault(&self) -> &Reader {
         &self.vault
     }
 
-    pub(super) fn root(&self) -> &Folder {
-        &self.vault.0.root
+    fn root(&self) -> &Folder {
+        &self.vault.folder
     }
 
     /// Looks at what a write would replace; nothing is changed. `None` if nothing is there.
@@ -184,7 +119,7 @@ impl Writer {
         };
         let target = self.target(path, &folder, name, before)?;
         Ok(target.map(|(file, meta, revision)| OldText {
-            in_place: super::dir::must_stay(&file, &meta),
+            in_place: must_stay(&file, &meta),
             file,
             meta,
             revision,
@@ -209,52 +144,14 @@ impl Writer {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
         let target = self.target(path, &folder, name, before)?;
-        let way = match &target {
-            None => Way::New,
-            Some((file, meta, _)) if super::dir::must_stay(file, meta) => Way::InPlace,
-            Some(_) => Way::Exchange,
-        };
-        let mut staged = Staged {
-            path: path.clone(),
-            folder: self.shared(folder).map_err(failed("open the folder of"))?,
-            temp: temp.to_owned(),
-            revision: Revision::of(content),
-            content: if way == Way::InPlace { content.to_vec() } else { Vec::new() },
-            target: target.map(|(file, meta, revision)| Target {
-                file: Some(file),
-                meta,
-                revision,
-            }),
-            way,
-            state: State::Staged,
-            copy: None,
-        };
-        if way == Way::InPlace {
-            return Ok(staged);
-        }
-        let written = (|| {
-            // What replaces a private note is never readable by others, not even for a moment.
-            let private = staged.target.is_some();
-            let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
-            chaos::step("write a file", || file.write_all(content))?;
-            if let Some(target) = &mut staged.target
-                && let Some(old) = target.file.take()
-            {
-                super::dir::copy_attributes(&old, &file, &target.meta)?;
-            }
-            chaos::step("sync a file", || file.sync_all())
-        })();
-        if let Err(error) = written {
-            staged.discard();
-            return Err(VaultError::io("write", path, error));
-        }
-        Ok(staged)
+        let folder = self.shared(folder).map_err(failed("open the folder of"))?;
+        Staged::write(path, folder, content, target, temp)
     }
 
     /// The handle that other staged writes have of this folder already, or else this one.
     fn shared(&self, folder: Folder) -> io::Result<Arc<Folder>> {
         let id = folder.meta()?.id;
-        let mut folders = super::lock(&self.folders);
+        let mut folders = lock(&self.folders);
         if id != FileId::UNKNOWN
             && let Some(known) = folders.get(&id).and_then(Weak::upgrade)
         {
@@ -302,7 +199,7 @@ impl Writer {
             let hashed = Revision::of_reader(&mut file);
             let revision = hashed.map_err(|error| VaultError::io("read", path, error))?;
             // Most likely the middle of another program's save.
-            if super::just_emptied(&meta) && attempt < PATIENCE {
+            if just_emptied(&meta) && attempt < PATIENCE {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             }
@@ -314,90 +211,245 @@ impl Writer {
         unreachable!("the loop ends by returning")
     }
 
-    /// Ends a committed write: the displaced version goes, watched a while for late writes.
-    pub fn finish(&self, mut staged: Staged) {
-        if (staged.way, staged.state) == (Way::Exchange, State::Committed)
-            && let Some(target) = staged.target.take()
-            && let Ok(temp) = Name::new(&staged.temp)
-            && let Ok(file) = target.open_again(&staged.folder, temp)
-        {
-            let late = Late {
-                path: staged.path.clone(),
-                file,
-                revision: target.revision,
-                until: Instant::now() + LATE,
-            };
-            self.vault.0.late.watch(&self.vault, late);
+    /// As [`Staged::commit`].
+    pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
+        staged.commit(&self.vault)
+    }
+
+    /// As [`Staged::revert`].
+    pub fn revert(&self, staged: Staged) -> Result<(), VaultError> {
+        staged.revert(&self.vault)
+    }
+
+    /// As [`Staged::finish`].
+    pub fn finish(&self, staged: Staged) {
+        staged.finish(&self.vault);
+    }
+
+    /// Makes the folder at `path` and those above it that are missing; gives the ones made,
+    /// outermost first.
+    ///
+    /// # Errors
+    /// [`VaultError::NotAFolder`], as the system says. What was made on the way is gone again.
+    pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(path)?;
+        let mut made = Vec::new();
+        if let Err(error) = self.make_folders(path, &mut made) {
+            for folder in made.iter().rev() {
+                if let Err(error) = self.remove_empty_folder(folder) {
+                    self.vault.warn(format!("the empty folder `{folder}` stays: {error}"));
+                }
+            }
+            return Err(error);
         }
-        if let Some(copy) = staged.copy.take() {
-            copy.remove(&self.vault);
+        for folder in &made {
+            self.vault.recheck(folder);
         }
-        staged.discard();
+        Ok(made)
+    }
+
+    fn make_folders(&self, path: &VaultPath, made: &mut Vec<VaultPath>) -> Result<(), VaultError> {
+        let failed = |action| move |error| VaultError::io(action, path, error);
+        let mut folder = self.root().try_clone().map_err(failed("open the folder of"))?;
+        let mut here = VaultPath::root();
+        for component in path.components() {
+            here = here.join(component).expect("a component is a name");
+            let name = Name::new(component).map_err(failed("make the folder"))?;
+            match folder.create_folder(name) {
+                Ok(()) => {
+                    made.push(here.clone());
+                    folder.sync().map_err(failed("make durable"))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(VaultError::io("make the folder", &here, error)),
+            }
+            folder = folder.open_folder(name).map_err(|error| match folder.stat(name) {
+                Ok(meta) if meta.kind != Kind::Folder => {
+                    VaultError::NotAFolder { path: here.clone(), kind: meta.kind }
+                }
+                _ => VaultError::io("open the folder", &here, error),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Removes a folder that is empty; `false` if it is not.
+    pub fn remove_empty_folder(&self, path: &VaultPath) -> Result<bool, VaultError> {
+        let failed = |error| VaultError::io("remove the folder", path, error);
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        match folder.remove_folder(name) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        }
+        if let Err(error) = folder.sync() {
+            // An error means that nothing was removed.
+            let _ = folder.create_folder(name);
+            return Err(failed(error));
+        }
+        self.vault.forget(path);
+        Ok(true)
+    }
+
+    /// Takes a file away that holds exactly this, for good: what the journal keeps and had made. It
+    /// goes to the hidden name `temp` first and is looked at there, so that no other text is lost.
+    ///
+    /// # Errors
+    /// [`VaultError::Stale`] if it holds something else; it is at its path then. As the system says.
+    pub fn take_away(
+        &self,
+        path: &VaultPath,
+        holds: Revision,
+        temp: &str,
+    ) -> Result<(), VaultError> {
+        self.vault.allowed(path)?;
+        let failed = |error| VaultError::io("remove", path, error);
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        let temp = Name::new(temp).map_err(failed)?;
+        rename_new(&folder, name, &folder, temp).map_err(failed)?;
+        let found = hash_of(&folder, temp).ok();
+        if found != Some(holds) {
+            if rename_new(&folder, temp, &folder, name).is_err() {
+                self.vault.recovery.rescue_entry(&folder, temp, path);
+            }
+            return Err(VaultError::Stale { path: path.clone(), current: found });
+        }
+        folder.remove_file(temp).map_err(failed)?;
+        folder.sync().map_err(failed)?;
+        self.vault.forget(path);
+        Ok(())
+    }
+
+    /// Gives a file or folder another path. Never replaces anything; a change of case alone works
+    /// on every file system.
+    ///
+    /// # Errors
+    /// [`VaultError::AlreadyExists`], [`VaultError::IntoItself`], as the system says. The folder
+    /// that will hold `to` must exist.
+    pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        self.vault.check_root()?;
+        self.vault.allowed(from)?;
+        self.vault.allowed(to)?;
+        self.vault.holds_nothing_protected(from)?;
+        if to != from && to.is_within(from) {
+            return Err(VaultError::IntoItself { from: from.clone() });
+        }
+        let failed = |error| VaultError::io("move", from, error);
+        let (from_folder, from_name) = self.root().open_parent(from).map_err(failed)?;
+        let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
+        let renamed = rename_new(&from_folder, from_name, &to_folder, to_name);
+        if let Err(error) = renamed {
+            let exists = error.kind() == io::ErrorKind::AlreadyExists;
+            if exists && from != to && is_alias(&to_folder, from, to) {
+                // One name to this file system. Most take the new case at once; where one does
+                // not, over a third name.
+                from_folder.rename_replacing(from_name, &to_folder, to_name).map_err(failed)?;
+                if is_alias(&to_folder, from, to) {
+                    let hop = temp_name();
+                    let hop = Name::new(&hop).map_err(failed)?;
+                    from_folder.rename_replacing(from_name, &from_folder, hop).map_err(failed)?;
+                    if let Err(error) = rename_new(&from_folder, hop, &to_folder, to_name) {
+                        let _ = from_folder.rename_replacing(hop, &from_folder, from_name);
+                        return Err(VaultError::io("move", to, error));
+                    }
+                }
+            } else {
+                return Err(match error.kind() {
+                    io::ErrorKind::AlreadyExists => VaultError::AlreadyExists { path: to.clone() },
+                    _ => failed(error),
+                });
+            }
+        }
+        if let Err(error) = to_folder.sync().and_then(|()| from_folder.sync()) {
+            // An error means that nothing was moved.
+            let back = rename_new(&to_folder, to_name, &from_folder, from_name);
+            if back.is_err() && is_alias(&from_folder, to, from) {
+                let _ = to_folder.rename_replacing(to_name, &from_folder, from_name);
+            }
+            return Err(failed(error));
+        }
+        self.vault.renamed(from, to);
+        Ok(())
+    }
+
+    /// Moves what an earlier run left unfinished to the recovery folder, never deletes it: after
+    /// a crash between exchange and check it may be the user's own text. For whoever holds the
+    /// vault alone.
+    pub fn sweep(&self) {
+        for path in self.vault.take_unfinished() {
+            if let Ok((folder, name)) = self.root().open_parent(&path) {
+                self.vault.recovery.rescue_entry(&folder, name, &path);
+            }
+        }
+    }
+
+    /// Removes one of our own hidden files, if it holds exactly this; `false` if it does not. For
+    /// what a crash left and the journal knows.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn remove_unfinished(&self, path: &VaultPath, holds: Revision) -> Result<bool, VaultError> {
+        let failed = |error| VaultError::io("remove", path, error);
+        if !is_temp_name(path.name()) {
+            return Ok(false);
+        }
+        let (folder, name) = self.root().open_parent(path).map_err(failed)?;
+        let found = folder.open_file(name).and_then(|(file, _)| Revision::of_reader(file));
+        if found.map_err(failed)? != holds {
+            return Ok(false);
+        }
+        folder.remove_file(name).map_err(failed)?;
+        self.vault.forget_unfinished(path);
+        Ok(true)
+    }
+
+    /// Gives what lies under one of our own hidden names its path again, never over anything: a
+    /// deletion that a crash cut short had put it aside.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn bring_from_aside(&self, aside: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        let failed = |error| VaultError::io("restore", to, error);
+        self.vault.allowed(to)?;
+        let (folder, name) = self.root().open_parent(aside).map_err(failed)?;
+        let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;
+        rename_new(&folder, name, &to_folder, to_name).map_err(failed)?;
+        to_folder.sync().map_err(failed)?;
+        self.vault.forget_unfinished(aside);
+        self.vault.recheck(to);
+        Ok(())
+    }
+
+    /// The folders that would have to be made for `path` to be one, outermost first.
+    ///
+    /// # Errors
+    /// As the system says: a disk that fails says nothing of what is there, and what is taken for
+    /// there would never be made.
+    pub fn missing_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
+        let (mut here, mut missing) = (VaultPath::root(), Vec::new());
+        for component in path.components() {
+            here = here.join(component).expect("a component is a name");
+            if missing.is_empty() {
+                match self.root().stat_at(&here) {
+                    Ok(_) => continue,
+                    // A file in the place of a folder is told when the folder is to be made.
+                    Err(error) if is_absence(&error) => {}
+                    Err(error) => return Err(VaultError::io("look at", &here, error)),
+                }
+            }
+            missing.push(here.clone());
+        }
+        Ok(missing)
     }
 }
 
-impl Target {
-    /// The file as it was seen, by the name it has now.
-    fn open_again(&self, folder: &Folder, name: Name) -> io::Result<File> {
-        let (file, meta) = folder.open_file(name)?;
-        match meta.id == self.meta.id {
-            true => Ok(file),
-            false => Err(io::Error::from(io::ErrorKind::NotFound)),
-        }
-    }
-}
-
-impl Staged {
-    /// The path this will be written to.
-    pub fn path(&self) -> &VaultPath {
-        &self.path
-    }
-
-    /// Removes the temporary name. Before the commit that is our own text, after it a version
-    /// proved equal to what the caller had read; in between it may be anybody's and stays.
-    fn discard(&mut self) {
-        let ours = match self.state {
-            State::Staged => self.way != Way::InPlace,
-            State::Committed => self.way == Way::Exchange,
-            State::Exchanged | State::Done => false,
-        };
-        if ours && let Ok(temp) = Name::new(&self.temp) {
-            let _ = self.folder.remove_file(temp);
-        }
-        self.state = State::Done;
-    }
-}
-
-impl Drop for Staged {
-    /// A write that was never committed leaves nothing behind.
-    fn drop(&mut self) {
-        if self.state == State::Staged {
-            self.discard();
-        }
-    }
-}
-
-fn hash_of(folder: &Folder, name: Name) -> io::Result<Revision> {
-    Revision::of_reader(folder.open_file(name)?.0)
-}
-
-/// Names of our own unfinished files: hidden from Obsidian, short, known to be temporary by most
-/// sync programs.
-pub fn temp_name() -> String {
-    format!(".~vs-{}.tmp", random_tag())
-}
-
-/// Whether a name is one of [`temp_name`]'s or of the probe's.
-pub(in crate::vault) fn is_temp_name(name: &str) -> bool {
-    name.starts_with(".~vs-") && (name.ends_with(".tmp") || name.starts_with(".~vs-probe-"))
-}
-
-/// Eight hexadecimal digits that no other file has.
-pub(in crate::vault) fn random_tag() -> String {
-    let random = getrandom::u64().unwrap_or_else(|_| {
-        // Without randomness the clock will do: a clash is an error on creation, not a loss.
-        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        clock.map_or(0, |age| u64::from(age.subsec_nanos()))
-    });
-    format!("{:08x}", random as u32)
+/// Whether `to` is found only because this file system takes it for the name `from`. Identity does
+/// not tell: user-space file systems give a file another number at every look.
+fn is_alias(folder: &Folder, from: &VaultPath, to: &VaultPath) -> bool {
+    let one_name = from.parent() == to.parent() && from.fold_key() == to.fold_key();
+    one_name
+        && folder
+            .list()
+            .is_ok_and(|listed| listed.iter().all(|one| one.name.to_str() != Some(to.name())))
 }

@@ -4,9 +4,11 @@
 use std::io::{self, BufRead, Read};
 
 use crate::chaos;
-use crate::vault::Revision;
-use crate::vault::dir::{Folder, Kind, Name, copy_attributes, not_regular};
-use crate::vault::save::{rename_durably, rename_new, temp_name};
+use crate::vault::dir::{
+    Folder, Kind, Name, copy_attributes, not_regular, rename_durably, rename_new,
+};
+use crate::vault::revision::Revision;
+use crate::vault::temp::temp_name;
 
 /// How much of the original a copy has to hold to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

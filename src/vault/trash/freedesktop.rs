@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::numbered;
 use crate::note::path::MAX_NAME_BYTES;
-use crate::vault::dir::{Folder, Name};
-use crate::vault::save::rename_durably;
+use crate::vault::dir::{Folder, Name, rename_durably};
 
 /// Moves `name` out of `folder` into the trash, which remembers that it was at `place`.
 ///
@@ -60,7 +59,7 @@ fn data_folder() -> Option<PathBuf> {
 pub(super) fn find(name: &str, is: &dyn Fn(&Folder, Name) -> bool) -> Option<PathBuf> {
     let files = data_folder()?.join("Trash/files");
     let folder = Folder::open_root(&files).ok()?;
-    super::places::numbered_in(&folder, name, is).map(|found| files.join(found))
+    super::numbered_in(&folder, name, is).map(|found| files.join(found))
 }
 
 /// Removes the description of what was taken out of the trash again.

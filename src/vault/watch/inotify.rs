@@ -18,8 +18,9 @@ use rustix::io::Errno;
 use super::Told;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
+use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
-use crate::vault::{Vault, lock};
+use crate::vault::root::Root;
 
 // Writing is told beside closing: a program may keep a note open for hours.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
@@ -95,7 +96,7 @@ impl Events {
     ///
     /// # Errors
     /// Why there are no events, to be shown to the user.
-    pub fn start(_vault: &Vault) -> Result<Self, String> {
+    pub fn start(_root: &Root) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|error| format!("the system gave no watcher: {error}"))?;
         let (folders, limited, turn) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -113,8 +114,8 @@ impl Events {
     }
 
     /// Watches one folder. Again costs a call: it may have been moved since, and its watch with it.
-    pub fn watch(&self, vault: &Vault, folder: &VaultPath) {
-        let mut place = vault.root().to_owned();
+    pub fn watch(&self, root: &Root, folder: &VaultPath) {
+        let mut place = root.root().to_owned();
         if !folder.is_root() {
             place.push(folder.as_str());
         }
@@ -132,15 +133,15 @@ impl Events {
     }
 
     /// Watches a new folder and all below it, by listing after watching.
-    fn watch_tree(&self, vault: &Vault, folder: &VaultPath) {
-        self.watch(vault, folder);
-        let listed = vault.0.root.open_folder_at(folder).and_then(|folder| folder.list());
+    fn watch_tree(&self, root: &Root, folder: &VaultPath) {
+        self.watch(root, folder);
+        let listed = root.folder.open_folder_at(folder).and_then(|folder| folder.list());
         for one in listed.unwrap_or_default() {
             let name = one.name.to_str().filter(|name| !is_hidden_name(name));
             if let Some(path) = name.and_then(|name| folder.join(name))
                 && one.meta.kind == Kind::Folder
             {
-                self.watch_tree(vault, &path);
+                self.watch_tree(root, &path);
             }
         }
     }
@@ -151,7 +152,7 @@ impl Events {
     }
 
     /// What has been told since the last call. New folders are watched on the way.
-    pub fn drain(&self, vault: &Vault) -> Vec<Told> {
+    pub fn drain(&self, root: &Root) -> Vec<Told> {
         let mut told = Vec::new();
         let mut leaving: Option<Leaving> = None;
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 32 << 10];
@@ -185,7 +186,7 @@ impl Events {
             if flags.contains(ReadFlags::MOVED_FROM) {
                 // A rename within the vault gives both ends next to each other.
                 if let Some(leaving) = leaving.take() {
-                    told.push(self.left(vault, leaving));
+                    told.push(self.left(root, leaving));
                 }
                 if !hidden {
                     let watches = is_folder.then(|| lock(&self.folders).take_tree(&path));
@@ -197,13 +198,13 @@ impl Events {
                 && let Some(leaving) = leaving.take_if(|leaving| leaving.cookie == cookie)
             {
                 if hidden {
-                    told.push(self.left(vault, leaving));
+                    told.push(self.left(root, leaving));
                     continue;
                 }
                 if is_folder {
-                    self.watch_tree(vault, &path);
+                    self.watch_tree(root, &path);
                     // Where two changed places, what has the old name now had it before this event.
-                    self.watch_tree(vault, &leaving.path);
+                    self.watch_tree(root, &leaving.path);
                 }
                 told.push(Told::Renamed(leaving.path, path));
                 continue;
@@ -213,7 +214,7 @@ impl Events {
             }
             match is_folder && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
                 true => {
-                    self.watch_tree(vault, &path);
+                    self.watch_tree(root, &path);
                     told.push(Told::NewFolder(path));
                 }
                 false if told.last() != Some(&Told::Changed(path.clone())) => {
@@ -223,7 +224,7 @@ impl Events {
             }
         }
         if let Some(leaving) = leaving {
-            told.push(self.left(vault, leaving));
+            told.push(self.left(root, leaving));
         }
         if told.contains(&Told::Lost) {
             // A rescan sees all, and watches what came meanwhile.
@@ -234,10 +235,10 @@ impl Events {
 
     /// Something was moved out of the vault or out of sight. Its name may be that of another by now,
     /// which is watched, also where it came before this went: two can change places.
-    fn left(&self, vault: &Vault, leaving: Leaving) -> Told {
+    fn left(&self, root: &Root, leaving: Leaving) -> Told {
         let Leaving { path, watches, .. } = leaving;
         let Some(watches) = watches else { return Told::Changed(path) };
-        self.watch_tree(vault, &path);
+        self.watch_tree(root, &path);
         for watch in watches {
             // What has come back has the watch it had.
             let is_back = lock(&self.folders).by_watch.contains_key(&watch);

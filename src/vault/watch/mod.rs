@@ -10,15 +10,28 @@ mod platform;
 #[cfg(not(target_os = "linux"))]
 #[path = "notify.rs"]
 mod platform;
+mod remembered;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Vault, View, glance, lock};
+use arc_swap::ArcSwap;
+
+use super::catalogue::Counts;
+use super::error::VaultError;
+use super::glance;
+use super::locks::{lock, read};
+use super::recovery::{Late, LateWrites, Recovery};
+use super::settings::Settings;
+use super::tracker::Tracker;
+use super::tracker::absorb::absorb;
+use super::tracker::scan::Walk;
 use crate::note::path::VaultPath;
 use platform::Events;
 
@@ -44,7 +57,7 @@ pub enum Watching {
 
 /// What the operating system told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+enum Told {
     /// Something about this path.
     Changed(VaultPath),
     /// This folder is new or newly named: everything in it may be, too.
@@ -57,7 +70,7 @@ pub(super) enum Told {
 
 /// The state of watching one vault.
 #[derive(Default)]
-pub(super) struct Watch {
+struct Watch {
     /// Where the system tells, from the first look on.
     events: Option<Arc<Events>>,
     /// Who takes in what it tells when nobody asks.
@@ -108,18 +121,201 @@ impl Watch {
     }
 }
 
-impl Vault {
+/// What `status` shows of a vault.
+#[derive(Debug, Clone)]
+pub struct VaultStatus {
+    /// How many of each there are.
+    pub counts: Counts,
+    /// How changes are noticed.
+    pub watching: Watching,
+    /// Milliseconds the last full scan took.
+    pub scan_milliseconds: u64,
+    /// Bytes the catalogue holds.
+    pub catalogue_bytes: usize,
+    /// Folders that could not be listed, with the reason.
+    pub unreadable: Vec<(VaultPath, String)>,
+    /// What went wrong in the background, oldest first, at most fifty.
+    pub warnings: Vec<String>,
+}
+
+/// No full scan has ended yet.
+const NEVER: u64 = u64::MAX;
+
+/// When the catalogue is brought to what is on the disk: at the start, by what the system tells, and
+/// every so often.
+pub struct Watcher {
+    tracker: Tracker,
+    pub(super) recovery: Recovery,
+    late: LateWrites,
+    settings: ArcSwap<Settings>,
+    watch: Mutex<Watch>,
+    /// One full scan at a time.
+    scanning: Mutex<()>,
+    /// Milliseconds of the last full scan.
+    scanned: AtomicU64,
+    /// Whether a scan has ended and none failed since: what is told of since then keeps the catalogue
+    /// true.
+    whole: AtomicBool,
+    /// Our own hidden files that the first scan found: a crash left them.
+    unfinished: Mutex<Vec<VaultPath>>,
+}
+
+/// Whoever notices changes knows what is known.
+impl Deref for Watcher {
+    type Target = Tracker;
+
+    fn deref(&self) -> &Tracker {
+        &self.tracker
+    }
+}
+
+impl Watcher {
+    /// Notices nothing yet.
+    pub(super) fn new(tracker: Tracker, recovery: Recovery, settings: Settings) -> Self {
+        Self {
+            tracker,
+            recovery,
+            late: LateWrites::default(),
+            settings: ArcSwap::from_pointee(settings),
+            watch: Mutex::default(),
+            scanning: Mutex::default(),
+            scanned: AtomicU64::new(NEVER),
+            whole: AtomicBool::new(false),
+            unfinished: Mutex::default(),
+        }
+    }
+
+    /// Bytes of the largest file that is read or edited whole.
+    pub fn max_file_bytes(&self) -> u64 {
+        self.settings.load().max_file_bytes
+    }
+
+    /// Behaves by these settings from the next call on.
+    pub fn set_settings(&self, settings: Settings) {
+        let poll_seconds = settings.poll_seconds;
+        self.settings.store(Arc::new(settings));
+        lock(&self.watch).poll_every(poll_seconds);
+    }
+
+    /// The steward's folder for what was rescued.
+    pub fn recovery_folder(&self) -> PathBuf {
+        self.recovery.folder()
+    }
+
+    /// Notes for `status` what went wrong where nobody was asking.
+    pub fn warn(&self, warning: String) {
+        self.recovery.warn(warning);
+    }
+
+    /// Our own hidden files that the first scan found and nobody has dealt with since.
+    pub(super) fn take_unfinished(&self) -> Vec<VaultPath> {
+        std::mem::take(&mut lock(&self.unfinished))
+    }
+
+    /// One of our own hidden names is no longer there to be swept.
+    pub(super) fn forget_unfinished(&self, path: &VaultPath) {
+        lock(&self.unfinished).retain(|unfinished| unfinished != path);
+    }
+
+    /// Watches a displaced version for late writes.
+    pub(super) fn watch_late(&self, late: Late) {
+        self.late.watch(&self.recovery, late);
+        lock(&self.watch).wake();
+    }
+
+    /// How changes made by others are noticed.
+    pub fn watching(&self) -> Watching {
+        lock(&self.watch).state()
+    }
+
+    /// The facts for `status` and `doctor`.
+    pub fn status(&self) -> VaultStatus {
+        let watching = self.watching();
+        let (counts, catalogue_bytes) = {
+            let catalogue = self.known();
+            (catalogue.counts(), catalogue.memory())
+        };
+        VaultStatus {
+            counts,
+            catalogue_bytes,
+            watching,
+            scan_milliseconds: self.scanned.load(Ordering::Relaxed),
+            unreadable: read(&self.unreadable).clone(),
+            warnings: self.recovery.warnings(),
+        }
+    }
+
+    /// Scans the whole vault and tells of every difference from what was known.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`] if the vault's folder is not the one that was opened; the catalogue
+    /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
+    pub fn rescan(&self) -> Result<(), VaultError> {
+        self.whole.store(false, Ordering::Release);
+        self.check_root()?;
+        self.scan_all(&|_| ())
+    }
+
+    /// [`Self::rescan`], also for the start: then what an earlier run kept is compared with the disk.
+    pub(super) fn scan_all(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
+        let _one = lock(&self.scanning);
+        let started = Instant::now();
+        let first = self.scanned.load(Ordering::Relaxed) == NEVER;
+        let root = VaultPath::root();
+        // What changes while the walk is under way may lie behind it: looked at again at the end.
+        let _until_the_end = self.collect_touched();
+        let saved = if first { remembered::load(self.recovery.state()) } else { None };
+        let loaded = started.elapsed();
+        // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
+        let events = self.events();
+        let watch = |folder: &VaultPath| {
+            if let Some(events) = &events {
+                events.watch(self, folder);
+            }
+        };
+        let walk = Walk { watch: Some(&watch), known: saved.as_ref(), progress, ..self.walk() };
+        let mut found =
+            walk.below(&root).map_err(|source| VaultError::io("list", &root, source))?;
+        let walked = started.elapsed();
+        if self.stopping.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let vanished = std::mem::take(&mut found.vanished);
+        if first {
+            *lock(&self.unfinished) = std::mem::take(&mut found.unfinished);
+        }
+        let touched = self.take_walk(found, first.then_some(saved), || {
+            let took = started.elapsed();
+            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            self.scanned.store(milliseconds, Ordering::Relaxed);
+            tracing::debug!(?loaded, ?walked, ?took, "scanned");
+        });
+        for path in touched {
+            self.recheck(&path);
+        }
+        vanished.iter().for_each(|folder| self.look_through(folder));
+        self.whole.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Where what was at `path` went by the renames that were noticed after `mark`, whatever is
+    /// there now. Of the last thousand, and of those since the vault was opened.
+    pub fn renamed_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
+        self.settle();
+        lock(&self.renames).now_since(path, mark)
+    }
+
     /// Asks the system to tell of changes: each folder from when a walk comes to it, so that a scan has
     /// to follow. Whether it was not asked before.
     pub(super) fn listen(&self) -> bool {
-        let mut watch = lock(&self.0.watch);
+        let mut watch = lock(&self.watch);
         let listens = watch.events.is_some() || watch.state != Watching::Off;
-        if listens || self.0.stopping.load(Ordering::Relaxed) {
+        if listens || self.stopping.load(Ordering::Relaxed) {
             return false;
         }
         // Until the scan: no folder is watched yet.
-        self.0.whole.store(false, Ordering::Release);
-        let seconds = self.0.settings.load().poll_seconds;
+        self.whole.store(false, Ordering::Release);
+        let seconds = self.settings.load().poll_seconds;
         watch.poll_seconds = seconds;
         let polling = |reason: String| Watching::Polling { seconds, reason };
         match self.remote_file_system() {
@@ -134,21 +330,21 @@ impl Vault {
         true
     }
 
-    /// Starts noticing changes, on a thread that [`Vault::stop`] ends. What changed since the first
+    /// Starts noticing changes, on a thread that [`Self::stop`] ends. What changed since the first
     /// scan is taken in before it returns, or is told already where the system was asked before that
-    /// scan ([`Vault::open_watched`]). A second call does nothing.
-    pub fn watch(&self) {
+    /// scan ([`super::Vault::open_watched`]). A second call does nothing.
+    pub fn watch(self: &Arc<Self>) {
         let is_news = self.listen();
-        let mut watch = lock(&self.0.watch);
-        if watch.running.is_some() || self.0.stopping.load(Ordering::Relaxed) {
+        let mut watch = lock(&self.watch);
+        if watch.running.is_some() || self.stopping.load(Ordering::Relaxed) {
             return;
         }
         let stop = Arc::new(platform::Stop::new());
         let thread = std::thread::Builder::new().name("vault-watch".to_owned()).spawn({
             // Not a handle that keeps the vault alive: the thread ends with it.
-            let (vault, events) = (Arc::downgrade(&self.0), watch.events.clone());
+            let (watcher, events) = (Arc::downgrade(self), watch.events.clone());
             let stop = stop.clone();
-            move || run(&vault, events.as_deref(), &stop)
+            move || run(&watcher, events.as_deref(), &stop)
         });
         watch.running = Some(Running { stop, thread: thread.ok() });
         drop(watch);
@@ -157,26 +353,45 @@ impl Vault {
             self.warn(format!("the vault could not be scanned: {error}"));
         }
         // For a start after one that was cut short.
-        if !self.remembers() {
+        if !remembered::is_kept(self.recovery.state()) {
             self.remember();
         }
     }
 
+    /// Keeps the catalogue for the next start.
+    fn remember(&self) {
+        let bytes = self.known().to_bytes();
+        let _one = lock(&self.scanning);
+        remembered::keep(self.recovery.state(), &bytes);
+    }
+
+    /// Stops watching and finishes what runs in the background.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        let watcher = lock(&self.watch).stop();
+        if let Some(thread) = watcher {
+            let _ = thread.join();
+            // Only who was told of every change knows what the next start would find.
+            self.remember();
+        }
+        self.late.finish(&self.recovery);
+    }
+
     /// What the system tells by, where it does.
-    pub(super) fn events(&self) -> Option<Arc<Events>> {
-        let watch = match self.0.watch.try_lock() {
+    fn events(&self) -> Option<Arc<Events>> {
+        let watch = match self.watch.try_lock() {
             Ok(watch) => watch,
             // Whoever has it may be setting thousands of watches.
             Err(_) if glance::would_wait() => return None,
-            Err(_) => lock(&self.0.watch),
+            Err(_) => lock(&self.watch),
         };
         watch.events.clone()
     }
 
-    /// Whether the system tells of every change: what [`Vault::settle`] has taken in is then true.
+    /// Whether the system tells of every change: what [`Self::settle`] has taken in is then true.
     pub fn is_told_of_changes(&self) -> bool {
         let told = self.events().is_some_and(|events| events.limited().is_none());
-        told && self.0.whole.load(Ordering::Acquire)
+        told && self.whole.load(Ordering::Acquire)
     }
 
     /// Takes in what the system has told so far, so that an answer made now is true of the disk as
@@ -196,10 +411,10 @@ impl Vault {
     /// Whether there is nothing to be taken in, and nobody is at it: found out without waiting.
     fn is_settled(&self) -> bool {
         // Whoever asks has the catalogue read next.
-        if self.0.catalogue.try_read().is_err() {
+        if self.catalogue.try_read().is_err() {
             return false;
         }
-        let Ok(watch) = self.0.watch.try_lock() else { return false };
+        let Ok(watch) = self.watch.try_lock() else { return false };
         let Some(events) = &watch.events else { return true };
         events.turn.try_lock().is_ok() && events.has_none()
     }
@@ -213,7 +428,7 @@ impl Vault {
                 continue;
             }
             // What was told before comes before.
-            self.absorb(&std::mem::take(&mut changed));
+            absorb(self, &std::mem::take(&mut changed));
             match told {
                 Told::Changed(_) => {}
                 Told::NewFolder(path) => self.look_through(&path),
@@ -225,22 +440,7 @@ impl Vault {
                 }
             }
         }
-        self.absorb(&changed);
-    }
-
-    /// Looks at a folder with all below it once more, as at a new one after it is watched: what was
-    /// put into it before is not told.
-    pub(super) fn refresh_tree(&self, path: &VaultPath) {
-        self.refresh_folder(path);
-        let below: Vec<VaultPath> = self
-            .catalogue()
-            .within(path)
-            .filter(|entry| entry.kind == super::Kind::Folder)
-            .map(|entry| entry.path().to_path())
-            .collect();
-        below.iter().for_each(|folder| {
-            self.refresh_folder(folder);
-        });
+        absorb(self, &changed);
     }
 }
 
@@ -250,9 +450,9 @@ const MOMENT: Duration = Duration::from_millis(2);
 /// How soon the thread looks again while displaced versions are watched for late writes.
 const TICK: Duration = Duration::from_secs(1);
 
-fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &platform::Stop) {
-    let period = |vault: &super::Inner| {
-        let settings = vault.settings.load();
+fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) {
+    let period = |watcher: &Watcher| {
+        let settings = watcher.settings.load();
         match events {
             Some(events) if events.limited().is_none() => {
                 let rescans = Duration::from_secs(u64::from(settings.rescan_minutes) * 60);
@@ -264,11 +464,11 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
     let mut last = Instant::now();
     let mut gone = false;
     loop {
-        let Some(inner) = vault.upgrade() else { return };
-        let watching_late = !inner.late.is_empty();
-        let until = period(&inner).map(|period| period.saturating_sub(last.elapsed()));
+        let Some(held) = watcher.upgrade() else { return };
+        let watching_late = !held.late.is_empty();
+        let until = period(&held).map(|period| period.saturating_sub(last.elapsed()));
         // The wait may be long, and must not keep the vault alive.
-        drop(inner);
+        drop(held);
         let limit = if watching_late { Some(until.unwrap_or(TICK).min(TICK)) } else { until };
         platform::wait(events, stop, limit);
         if !stop.stopped() {
@@ -276,20 +476,19 @@ fn run(vault: &std::sync::Weak<super::Inner>, events: Option<&Events>, stop: &pl
             // waiting for this thread, which would be at it just then and hold it up.
             platform::wait(None, stop, Some(MOMENT));
         }
-        let Some(inner) = vault.upgrade() else { return };
-        let vault = Vault(inner, View::default());
+        let Some(held) = watcher.upgrade() else { return };
         if stop.stopped() {
             return;
         }
         if let Some(events) = events {
-            vault.take(events);
+            held.take(events);
         }
-        vault.0.late.check(&vault, Instant::now());
-        if period(&vault.0).is_some_and(|period| last.elapsed() >= period) {
+        held.late.check(&held.recovery, Instant::now());
+        if period(&held).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();
-            match vault.rescan() {
+            match held.rescan() {
                 Ok(()) => gone = false,
-                Err(error) if !std::mem::replace(&mut gone, true) => vault.warn(error.to_string()),
+                Err(error) if !std::mem::replace(&mut gone, true) => held.warn(error.to_string()),
                 Err(_) => {}
             }
         }

@@ -13,8 +13,9 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use super::Told;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
+use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden;
-use crate::vault::{Vault, lock};
+use crate::vault::root::Root;
 
 /// A recursive watch of the vault's root.
 pub(in crate::vault) struct Events {
@@ -29,13 +30,13 @@ impl Events {
     ///
     /// # Errors
     /// Why there are no events, to be shown to the user.
-    pub fn start(vault: &Vault) -> Result<Self, String> {
+    pub fn start(root: &Root) -> Result<Self, String> {
         let refused = |error: notify::Error| format!("the system gave no watcher: {error}");
         let (sender, receiver) = mpsc::channel();
         let mut watcher = notify::recommended_watcher(sender).map_err(refused)?;
-        watcher.watch(vault.root(), RecursiveMode::Recursive).map_err(refused)?;
+        watcher.watch(root.root(), RecursiveMode::Recursive).map_err(refused)?;
         Ok(Self {
-            root: vault.root().to_owned(),
+            root: root.root().to_owned(),
             told: Mutex::new(receiver),
             turn: Mutex::default(),
             _watcher: watcher,
@@ -53,7 +54,7 @@ impl Events {
     }
 
     /// Folders are watched with their root: none is new to it.
-    pub fn watch(&self, _vault: &Vault, _folder: &VaultPath) {}
+    pub fn watch(&self, _root: &Root, _folder: &VaultPath) {}
 
     /// Whether nothing has been told since the last call. The crate's channel does not say.
     pub fn has_none(&self) -> bool {
@@ -61,13 +62,13 @@ impl Events {
     }
 
     /// What has been told since the last call.
-    pub fn drain(&self, vault: &Vault) -> Vec<Told> {
+    pub fn drain(&self, root: &Root) -> Vec<Told> {
         let mut told = Vec::new();
         for event in lock(&self.told).try_iter() {
             match event {
                 // A rescan request comes without a path; it must be looked for in every event.
                 Ok(event) if event.need_rescan() => told.push(Told::Lost),
-                Ok(event) => self.sort(vault, &event, &mut told),
+                Ok(event) => self.sort(root, &event, &mut told),
                 Err(_) => told.push(Told::Lost),
             }
         }
@@ -77,7 +78,7 @@ impl Events {
         told
     }
 
-    fn sort(&self, vault: &Vault, event: &notify::Event, told: &mut Vec<Told>) {
+    fn sort(&self, root: &Root, event: &notify::Event, told: &mut Vec<Told>) {
         let paths: Vec<VaultPath> =
             event.paths.iter().filter_map(|path| self.relative(path)).collect();
         if event.paths.iter().any(|path| *path == self.root) && event.kind.is_remove() {
@@ -90,7 +91,7 @@ impl Events {
                 told.push(Told::Renamed(from.clone(), to.clone()));
             }
             (_, paths) => told.extend(paths.iter().map(|path| {
-                match vault.0.root.stat_at(path).map(|meta| meta.kind) {
+                match root.folder.stat_at(path).map(|meta| meta.kind) {
                     Ok(Kind::Folder) => Told::NewFolder(path.clone()),
                     _ => Told::Changed(path.clone()),
                 }

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use tempfile::TempDir;
 
 use super::{Told, Watching};
-use crate::vault::{Settings, Vault, lock};
+use crate::vault::locks::lock;
+use crate::vault::{Settings, Vault};
 
 /// A vault that the system tells of, without the thread that takes in what it tells.
 fn listening(folder: &TempDir) -> Vault {
@@ -52,7 +53,7 @@ fn what_the_system_lost_is_told_as_lost() {
 fn a_scan_that_is_given_up_collects_nothing_any_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let vault = listening(&folder);
-    vault.0.stopping.store(true, Ordering::Relaxed);
+    vault.stopping.store(true, Ordering::Relaxed);
     vault.scan_all(&|_| ()).expect("given up");
-    assert_eq!(*lock(&vault.0.touched), None);
+    assert_eq!(*lock(&vault.touched), None);
 }

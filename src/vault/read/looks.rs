@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::dir::{Folder, Kind, Meta, Name};
-use super::{Vault, VaultError};
+use super::Reader;
 use crate::note::path::VaultPath;
+use crate::vault::dir::{Folder, Kind, Meta, Name};
+use crate::vault::error::VaultError;
 
 /// Folders held open at most.
 const HELD: usize = 64;
@@ -17,24 +18,20 @@ const READABLE: u32 = 0o444;
 
 /// Looks at files of a vault, with the folders open that were looked into. For as long as one answer
 /// takes: a folder that is moved away meanwhile is still the one that was opened.
-#[derive(Debug)]
 pub struct Looks<'v> {
-    vault: &'v Vault,
+    vault: &'v Reader,
     folders: HashMap<VaultPath, Folder>,
 }
 
-impl Vault {
-    /// Looks at many files.
-    pub fn looks(&self) -> Looks<'_> {
-        Looks { vault: self, folders: HashMap::new() }
+impl<'v> Looks<'v> {
+    pub(super) fn new(vault: &'v Reader) -> Self {
+        Self { vault, folders: HashMap::new() }
     }
-}
 
-impl Looks<'_> {
-    /// What is at a resolved path now, if [`Vault::open_file`] would open it.
+    /// What is at a resolved path now, if [`Reader::open_file`] would open it.
     ///
     /// # Errors
-    /// As [`Vault::open_file`].
+    /// As [`Reader::open_file`].
     pub fn look(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
         match self.plain(path) {
             Some(meta) => Ok(meta),
@@ -45,11 +42,11 @@ impl Looks<'_> {
 
     /// What is at `path`, if it is a file with one name that everybody may read.
     fn plain(&mut self, path: &VaultPath) -> Option<Meta> {
-        if self.vault.allowed(path).is_err() || !self.vault.1.shows(path) {
+        if self.vault.allowed(path).is_err() || !self.vault.view().shows(path) {
             return None;
         }
         let folder = match path.as_str().rsplit_once('/') {
-            None => &self.vault.0.root,
+            None => &self.vault.folder,
             Some((parent, _)) => self.folder(parent)?,
         };
         let meta = folder.stat(Name::new(path.name()).ok()?).ok()?;
@@ -63,7 +60,7 @@ impl Looks<'_> {
                 self.folders.clear();
             }
             let path = VaultPath::from_disk(path)?;
-            let folder = self.vault.0.root.open_folder_at(&path).ok()?;
+            let folder = self.vault.folder.open_folder_at(&path).ok()?;
             self.folders.insert(path, folder);
         }
         self.folders.get(path)
@@ -73,9 +70,21 @@ impl Looks<'_> {
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
 
     use super::*;
-    use crate::vault::Settings;
+    use crate::vault::recovery::Recovery;
+    use crate::vault::root::Root;
+    use crate::vault::settings::Settings;
+    use crate::vault::tracker::Tracker;
+    use crate::vault::watch::Watcher;
+
+    fn reader(place: &Path, state: &Path) -> Reader {
+        let tracker = Tracker::new(Root::open(place, state).expect("the vault opens"));
+        let watcher = Watcher::new(tracker, Recovery::new(state), Settings::default());
+        watcher.scan_all(&|_| ()).expect("the vault is scanned");
+        Reader::new(watcher)
+    }
 
     #[test]
     fn a_look_is_what_opening_the_file_says() {
@@ -91,8 +100,7 @@ mod tests {
         std::os::unix::fs::symlink("b.md", at("f/l.md")).expect("linked");
         let private = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(at("f/private.md"), private).expect("set");
-        let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
-        let (vault, _) = vault.expect("the vault opens");
+        let vault = reader(root.path(), state.path());
         let mut looks = vault.looks();
         for path in [
             "a.md",
@@ -128,8 +136,7 @@ mod tests {
             std::fs::create_dir(place.parent().expect("in a folder")).expect("made");
             std::fs::write(place, file).expect("written");
         }
-        let vault = Vault::open(root.path(), state.path(), Settings::default(), &|_| ());
-        let (vault, _) = vault.expect("the vault opens");
+        let vault = reader(root.path(), state.path());
         let mut looks = vault.looks();
         for file in &files {
             let path = VaultPath::from_disk(file).expect("a sound path");

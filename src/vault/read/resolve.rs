@@ -10,29 +10,23 @@
 //! The catalogue answers; the disk confirms. Where the catalogue knows nothing, the folders on the
 //! way are listed before "not found" is said.
 
-use super::catalogue::LinkTarget;
-use super::catalogue::{Catalogue, Entry};
-use super::dir::{Kind, Meta};
-use super::error::VaultError;
-use super::protect::{is_hidden, is_hidden_name};
-use super::real::{Last, real};
-use super::{FileContent, Vault, View, glance, suggest};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::pick::{Picked, Want, pick};
+use super::suggest;
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
-
-/// What kind of thing a caller can use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// A file; a folder of the same name does not count while there is one.
-    File,
-    /// A folder.
-    Folder,
-    /// Whatever is there.
-    Any,
-    /// Whatever is there, a link in the last place not followed: to delete, move or describe it.
-    Entry,
-}
+use crate::vault::catalogue::{LinkTarget, Seen};
+use crate::vault::dir::{Kind, Meta};
+use crate::vault::error::VaultError;
+use crate::vault::glance;
+use crate::vault::locks::lock;
+use crate::vault::protect::is_hidden;
+use crate::vault::root::{Last, real};
+use crate::vault::view::View;
+use crate::vault::watch::Watcher;
 
 /// Something that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +50,43 @@ pub enum Place {
 /// Times the catalogue is brought up to date for one question.
 const REFRESHES: usize = 70;
 
-impl Vault {
+/// Finds what callers mean, and shows no more than they may see. Clones share the vault.
+#[derive(Clone)]
+pub struct Resolver {
+    watcher: Arc<Watcher>,
+    view: View,
+}
+
+/// Whoever finds something knows how it is known. Shared: watching goes on in a thread.
+impl Deref for Resolver {
+    type Target = Arc<Watcher>;
+
+    fn deref(&self) -> &Arc<Watcher> {
+        &self.watcher
+    }
+}
+
+impl Resolver {
+    /// Finds things in the whole vault.
+    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
+        Self { watcher, view: View::default() }
+    }
+
+    /// The same with what `view` leaves out unseen.
+    pub(super) fn seen_through(&self, view: View) -> Self {
+        Self { watcher: Arc::clone(&self.watcher), view }
+    }
+
+    /// What can be seen of it.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Everything known to be in the vault. Hold it shortly: changes wait for it.
+    pub fn catalogue(&self) -> Seen<'_> {
+        Seen::new(self.known(), &self.view)
+    }
+
     /// Takes a text as a path of this vault, whatever is there.
     ///
     /// # Errors
@@ -107,35 +137,8 @@ impl Vault {
         })
     }
 
-    /// Finds the file that `asked` names and reads it: what [`Self::resolve`] and [`Self::read`] do, with
-    /// one look at the disk where the catalogue knows the file.
-    ///
-    /// # Errors
-    /// Theirs.
-    pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
-        let path = self.parse(asked)?;
-        self.check_root()?;
-        self.settle();
-        if glance::is_broken() {
-            return Err(VaultError::NotFound { path, near: Vec::new() });
-        }
-        // Opened, it says itself that it is a file, and which. Whatever else comes of that is found
-        // out step by step.
-        if let Some(known) = self.known_file(&path)
-            && let Ok(content) = self.read(&known)
-        {
-            return Ok((known, content));
-        }
-        if glance::is_broken() {
-            return Err(VaultError::NotFound { path, near: Vec::new() });
-        }
-        let Found { path, .. } = self.resolve(asked, Want::File)?;
-        let content = self.read(&path)?;
-        Ok((path, content))
-    }
-
     /// The file that the catalogue knows by this name.
-    fn known_file(&self, asked: &VaultPath) -> Option<VaultPath> {
+    pub(super) fn known_file(&self, asked: &VaultPath) -> Option<VaultPath> {
         if asked.is_root() || is_hidden(asked) {
             return None;
         }
@@ -160,7 +163,7 @@ impl Vault {
         if self.view().shows(&path) && self.is_placeholder(&path) {
             return VaultError::NotDownloaded { path };
         }
-        let mut near = suggest::near(self, &path, want == Want::Folder);
+        let mut near = suggest::near(self, &self.view, &path, want == Want::Folder);
         if let Some(now) = self.renamed_to(&path) {
             near.retain(|near| *near != now);
             near.insert(0, now);
@@ -173,7 +176,7 @@ impl Vault {
         let Some(parent) = path.parent() else { return false };
         ["", ".md"].iter().any(|extension| {
             let placeholder = parent.join(&format!(".{}{extension}.icloud", path.name()));
-            placeholder.is_some_and(|path| self.0.root.stat_at(&path).is_ok())
+            placeholder.is_some_and(|path| self.folder.stat_at(&path).is_ok())
         })
     }
 
@@ -253,7 +256,7 @@ impl Vault {
                 },
             );
         }
-        let Some(meta) = self.refresh(path) else { return Ok(None) };
+        let Some(meta) = self.recheck(path) else { return Ok(None) };
         let found = Found { path: path.clone(), meta };
         match (want, meta.kind) {
             (Want::File, Kind::File) | (Want::Folder, Kind::Folder) => Ok(Some(found)),
@@ -267,7 +270,7 @@ impl Vault {
 
     /// The real place of the link at `path`.
     fn follow(&self, asked: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
-        let (target, _) = real(&self.0.root, path, Last::Follow).map_err(|error| match error {
+        let (target, _) = real(&self.folder, path, Last::Follow).map_err(|error| match error {
             VaultError::LinkOutside { link, target, .. } => {
                 VaultError::LinkOutside { path: asked.clone(), link, target }
             }
@@ -336,7 +339,7 @@ impl Vault {
         let known = self.known_above(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
         let deepest = known.filter(|entry| entry.kind == Kind::Folder).last();
         let known = deepest.map_or_else(VaultPath::root, |entry| entry.path);
-        self.refresh_folder(&known)
+        self.recheck_folder(&known)
     }
 
     /// Finds where `asked` would be written.
@@ -406,94 +409,19 @@ impl Vault {
         })
     }
 
-    /// What is at a listed path now, a final link not followed; the catalogue learns of it.
-    pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
-        self.refresh(path)
+    /// Where a thing is now that was renamed lately, if it is there and may be seen.
+    fn renamed_to(&self, path: &VaultPath) -> Option<VaultPath> {
+        self.settle();
+        let now = lock(&self.renames).now(path)?;
+        (self.view().shows(&now) && self.stat(&now).is_ok()).then_some(now)
     }
 
-    /// Lists a folder; the catalogue learns what has come to it, changed or gone.
-    pub fn recheck_folder(&self, path: &VaultPath) {
-        self.refresh_folder(path);
-    }
-}
-
-/// What the catalogue answered, kept for after it is let go.
-struct Picked {
-    path: VaultPath,
-    kind: Kind,
-    unnameable: bool,
-}
-
-impl Picked {
-    fn of(entry: &Entry<'_>) -> Self {
-        Self { path: entry.path().to_path(), kind: entry.kind, unnameable: entry.unnameable }
-    }
-}
-
-/// The catalogue's best answer to `asked`: an entry that suits `want`, else one of another kind.
-fn pick(
-    catalogue: &Catalogue,
-    asked: &VaultPath,
-    want: Want,
-    view: &View,
-) -> Result<Option<Picked>, VaultError> {
-    let suits = |entry: &Entry<'_>| match want {
-        Want::File => matches!(entry.kind, Kind::File | Kind::Link),
-        Want::Folder => matches!(entry.kind, Kind::Folder) || leads_on(entry),
-        Want::Any | Want::Entry => true,
-    };
-    let key = asked.fold_key();
-    let plain = catalogue.folded(&key);
-    let with_extension = match want {
-        Want::Folder => Vec::new(),
-        _ => catalogue.folded(&format!("{key}.md")),
-    };
-    let notes = format!("{asked}.md", asked = asked.as_str());
-    let tries = [
-        (&plain, asked.as_str(), true),
-        (&with_extension, notes.as_str(), true),
-        (&plain, asked.as_str(), false),
-        (&with_extension, notes.as_str(), false),
-    ];
-    for suitable in [true, false] {
-        for (candidates, spelt, exact) in tries {
-            let fits = |entry: &&Entry<'_>| {
-                view.shows(entry.path())
-                    && (!suitable || suits(entry))
-                    && (!exact || fold::normal(entry.path().as_str()) == spelt)
-            };
-            let fitting: Vec<Entry<'_>> = candidates.iter().filter(fits).copied().collect();
-            match prefer_exact(&fitting, spelt)[..] {
-                [] => {}
-                [one] => return Ok(Some(Picked::of(&one))),
-                ref several => {
-                    let candidates = several.iter().map(|entry| entry.path().to_path()).collect();
-                    return Err(VaultError::Ambiguous { path: asked.clone(), candidates });
-                }
-            }
+    /// The error for a file that was read and is not there any more.
+    pub fn gone_since(&self, path: &VaultPath) -> VaultError {
+        let path = path.clone();
+        match self.renamed_to(&path) {
+            Some(now) => VaultError::Renamed { path, now },
+            None => VaultError::Stale { path, current: None },
         }
     }
-    Ok(None)
-}
-
-fn leads_on(entry: &Entry<'_>) -> bool {
-    matches!(entry.target, Some(LinkTarget::Inside(_) | LinkTarget::Outside))
-}
-
-/// Those of the candidates whose components, from the left, are most exactly as asked.
-fn prefer_exact<'a>(candidates: &[Entry<'a>], spelt: &str) -> Vec<Entry<'a>> {
-    if candidates.len() < 2 {
-        return candidates.to_vec();
-    }
-    let exactness = |entry: &Entry<'_>| -> Vec<bool> {
-        let components = entry.path().components().zip(spelt.split('/'));
-        components.map(|(real, asked)| fold::normal(real) == asked).collect()
-    };
-    let best = candidates.iter().map(exactness).max();
-    candidates.iter().filter(|entry| Some(exactness(entry)) == best).copied().collect()
-}
-
-/// Whether a listing shows this name at all.
-pub(super) fn is_listed(name: &str) -> bool {
-    !is_hidden_name(name)
 }

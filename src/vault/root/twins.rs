@@ -5,13 +5,14 @@
 //! a vault whose notes all have two names would else walk `.git` for each of them.
 
 use std::collections::HashSet;
-use std::sync::PoisonError;
+use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence};
-use super::error::VaultError;
-use super::{Vault, lock};
 use crate::note::path::VaultPath;
+use crate::vault::dir::{FileId, Folder, Kind, Meta, Name, is_absence};
+use crate::vault::error::VaultError;
+use crate::vault::locks::{lock, read, write};
+use crate::vault::protect::Protection;
 
 /// How long the gathered identities are believed.
 const BELIEVED: Duration = Duration::from_secs(5);
@@ -19,9 +20,13 @@ const BELIEVED: Duration = Duration::from_secs(5);
 /// Entries of protected folders looked at. Beyond that nobody can say, and hard links are refused.
 const MOST: usize = 200_000;
 
-/// Identities of protected files with several names, and when they were gathered.
+/// Protected folders, and identities of files in them with several names.
 #[derive(Default)]
-pub(super) struct Twins(Option<(Instant, Gathered)>);
+pub(super) struct Twins {
+    /// Protected folders that the last scan met, at any depth.
+    folders: RwLock<Vec<VaultPath>>,
+    gathered: Mutex<Option<(Instant, Gathered)>>,
+}
 
 #[derive(Default)]
 struct Gathered {
@@ -29,24 +34,30 @@ struct Gathered {
     looked_at: usize,
 }
 
-impl Vault {
+impl Twins {
+    /// Takes in the protected folders that a scan has met.
+    pub fn met(&self, folders: Vec<VaultPath>) {
+        *write(&self.folders) = folders;
+    }
+
     /// Refuses another name of a protected file.
-    pub(super) fn not_a_protected_twin(
+    pub fn refuse(
         &self,
+        root: &Folder,
+        protection: &Protection,
         path: &VaultPath,
         meta: &Meta,
     ) -> Result<(), VaultError> {
-        let mut twins = lock(&self.0.twins);
-        if twins.0.as_ref().is_none_or(|(when, _)| when.elapsed() > BELIEVED) {
-            twins.0 = Some((Instant::now(), self.gather()));
+        let mut gathered = lock(&self.gathered);
+        if gathered.as_ref().is_none_or(|(when, _)| when.elapsed() > BELIEVED) {
+            *gathered = Some((Instant::now(), self.gather(root, protection)));
         }
-        let gathered = twins.0.as_ref().map(|(_, gathered)| gathered);
         let refused = |reason: &str| VaultError::Protected {
             path: path.to_string(),
             folder: path.name().to_owned(),
             reason: reason.to_owned(),
         };
-        match gathered {
+        match gathered.as_ref().map(|(_, gathered)| gathered) {
             Some(gathered) if gathered.ids.contains(&meta.id) => {
                 Err(refused("it is another name of a file in a protected folder"))
             }
@@ -57,23 +68,22 @@ impl Vault {
         }
     }
 
-    fn gather(&self) -> Gathered {
+    fn gather(&self, root: &Folder, protection: &Protection) -> Gathered {
         let mut gathered = Gathered::default();
-        for folder in self.protected_folders() {
-            walk(&self.0.root, &folder, &mut gathered);
+        for folder in self.protected_folders(root, protection) {
+            walk(root, &folder, &mut gathered);
         }
         gathered
     }
 
     /// Protected folders that the last scan met, at any depth, and those at the root now.
-    fn protected_folders(&self) -> Vec<VaultPath> {
-        let known = self.0.protected_folders.read().unwrap_or_else(PoisonError::into_inner);
-        let mut folders = known.clone();
-        for listed in self.0.root.list().unwrap_or_default() {
+    fn protected_folders(&self, root: &Folder, protection: &Protection) -> Vec<VaultPath> {
+        let mut folders = read(&self.folders).clone();
+        for listed in root.list().unwrap_or_default() {
             let path = listed.name.to_str().and_then(|name| VaultPath::root().join(name));
             if let Some(path) = path
                 && listed.meta.kind == Kind::Folder
-                && self.0.protection.check(&path).is_some()
+                && protection.check(&path).is_some()
                 && !folders.contains(&path)
             {
                 folders.push(path);
@@ -83,10 +93,10 @@ impl Vault {
     }
 
     /// Refuses to delete or move a folder that would take a protected one along.
-    pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
-        let known = self.0.protected_folders.read().unwrap_or_else(PoisonError::into_inner);
+    pub fn refuse_above(&self, root: &Folder, path: &VaultPath) -> Result<(), VaultError> {
+        let known = read(&self.folders);
         // Some may be gone since; of what cannot be looked at it is not known.
-        let may_be_there = |folder: &&VaultPath| match self.0.root.stat_at(folder) {
+        let may_be_there = |folder: &&VaultPath| match root.stat_at(folder) {
             Ok(_) => true,
             Err(error) => !is_absence(&error),
         };

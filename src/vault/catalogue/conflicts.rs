@@ -1,9 +1,10 @@
 //! Conflict copies of sync programs among the vault's files; see [`crate::note::conflict`].
 
-use super::{Catalogue, Entry, Kind, Vault};
+use super::{Catalogue, Entry};
 use crate::note::conflict;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
+use crate::vault::dir::Kind;
 
 impl Catalogue {
     /// The file that the one at `path` is a conflict copy of, by its name; it may be gone.
@@ -48,13 +49,5 @@ impl Catalogue {
     /// Every conflict copy with the file it is a copy of, by path.
     pub fn conflicts(&self) -> impl Iterator<Item = (PathRef<'_>, VaultPath)> {
         self.files().filter_map(|path| Some((path, self.conflict_of(path)?)))
-    }
-}
-
-impl Vault {
-    /// Every conflict copy of the vault with the file it is a copy of, by path.
-    pub fn conflicts(&self) -> Vec<(VaultPath, VaultPath)> {
-        let catalogue = self.catalogue();
-        catalogue.conflicts().map(|(path, original)| (path.to_path(), original)).collect()
     }
 }

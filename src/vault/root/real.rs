@@ -5,23 +5,22 @@
 
 use std::io;
 
-use super::dir::{Folder, Kind, Meta, Name};
-use super::error::VaultError;
-use super::scan::link_target;
 use crate::note::path::VaultPath;
+use crate::vault::dir::{Folder, Kind, Meta, Name};
+use crate::vault::error::VaultError;
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
 
 /// Whether a link in the last place is itself wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Last {
+pub(in crate::vault) enum Last {
     Follow,
     Keep,
 }
 
 /// The real place of `path` and what is there. `asked` is named in errors.
-pub(super) fn real(
+pub(in crate::vault) fn real(
     root: &Folder,
     asked: &VaultPath,
     last: Last,
@@ -96,4 +95,22 @@ fn link_in_way_code() -> i32 {
 fn link_in_way_code() -> i32 {
     // ERROR_STOPPED_ON_SYMLINK
     681
+}
+
+/// Where a link that lies in `folder` leads, if its text stays in the vault.
+pub(in crate::vault) fn link_target(folder: &VaultPath, target: &str) -> Option<VaultPath> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut components: Vec<&str> = folder.components().collect();
+    for component in target.split('/') {
+        match component {
+            "" | "." => {}
+            ".." => {
+                components.pop()?;
+            }
+            name => components.push(name),
+        }
+    }
+    VaultPath::from_disk(&components.join("/"))
 }

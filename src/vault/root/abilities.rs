@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::dir::{Folder, Name};
+use crate::vault::dir::{Folder, Name};
+use crate::vault::temp::random_tag;
 
 /// Abilities that change how changes are made, or what names are safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub(super) fn probe(root: &Folder) -> Abilities {
 }
 
 fn try_all(root: &Folder, found: &mut Abilities, made: &mut Vec<String>) -> io::Result<()> {
-    let tag = super::save::random_tag();
+    let tag = random_tag();
     // The last letter of each is what the probes of case and form look at.
     let names = [format!(".~vs-probe-{tag}-\u{e9}a"), format!(".~vs-probe-{tag}-b")];
     for name in &names {

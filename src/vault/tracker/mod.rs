@@ -1,19 +1,25 @@
 //! Telling the catalogue what the disk says, and everyone who listens what has changed.
+//!
+//! A [`Tracker`] takes in what it is told to look at. When to look is for `watch` to say.
+
+pub(super) mod absorb;
+mod renames;
+pub(super) mod scan;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError, RwLock};
-use std::time::Instant;
+use std::ops::Deref;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name, is_absence};
-use super::error::VaultError;
 use super::glance;
+use super::locks::{lock, read, write};
 use super::protect::{is_hidden, is_hidden_name};
-use super::remembered;
-use super::scan::{self, Scan, Walk};
-use super::{Vault, lock};
+use super::root::Root;
 use crate::note::path::{MAX_DEPTH, VaultPath};
+use renames::Renames;
+use scan::{Scan, Walk};
 
 /// What happened to a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,96 +48,116 @@ pub struct VaultChange {
     pub entry: Kind,
 }
 
-/// No full scan has ended yet.
-pub(super) const NEVER: u64 = u64::MAX;
+type Sink = Box<dyn Fn(&VaultChange) + Send + Sync>;
 
-pub(super) type Sink = Box<dyn Fn(&VaultChange) + Send + Sync>;
+/// The catalogue of a vault, and who hears of its changes.
+pub struct Tracker {
+    root: Root,
+    pub(super) catalogue: RwLock<Catalogue>,
+    /// Folders that could not be listed, with the reason.
+    pub(super) unreadable: RwLock<Vec<(VaultPath, String)>>,
+    sinks: RwLock<Vec<Sink>>,
+    pub(super) renames: Mutex<Renames>,
+    /// Held while the catalogue changes and its changes are told, so that all hear them in order.
+    changing: Mutex<()>,
+    /// Set when everything is to end: a scan under way gives up.
+    pub(super) stopping: AtomicBool,
+    /// While a full scan runs: what else was looked at or changed meanwhile.
+    pub(super) touched: Mutex<Option<Vec<VaultPath>>>,
+}
 
-impl Vault {
-    /// Calls `sink` for each change noticed from now on, in order, on the thread that noticed.
-    /// It must be quick and must not ask the vault for changes itself.
-    pub fn subscribe(&self, sink: Box<dyn Fn(&VaultChange) + Send + Sync>) {
-        self.0.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+/// Whoever knows of changes knows the folder.
+impl Deref for Tracker {
+    type Target = Root;
+
+    fn deref(&self) -> &Root {
+        &self.root
+    }
+}
+
+impl Tracker {
+    /// Knows nothing yet.
+    pub(super) fn new(root: Root) -> Self {
+        Self {
+            root,
+            catalogue: RwLock::default(),
+            unreadable: RwLock::default(),
+            sinks: RwLock::default(),
+            renames: Mutex::default(),
+            changing: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            touched: Mutex::default(),
+        }
     }
 
-    pub(super) fn emit(&self, changes: &[VaultChange]) {
-        let sinks = self.0.sinks.read().unwrap_or_else(PoisonError::into_inner);
+    /// Everything known to be in the vault. Hold it shortly: changes wait for it.
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, Catalogue> {
+        read(&self.catalogue)
+    }
+
+    /// The folders that the last scan could not list: of what is in them nothing newer is known.
+    pub fn unlisted_folders(&self) -> Vec<VaultPath> {
+        read(&self.unreadable).iter().map(|(folder, _)| folder.clone()).collect()
+    }
+
+    /// A walk that gives up when everything is to end.
+    pub(super) fn walk(&self) -> Walk<'_> {
+        Walk::new(&self.folder, &self.stopping)
+    }
+
+    /// How many renames were noticed since the vault was opened: a mark for
+    /// [`Watcher::renamed_since`](super::watch::Watcher::renamed_since).
+    pub fn renames(&self) -> u64 {
+        lock(&self.renames).count()
+    }
+
+    /// Calls `sink` for each change noticed from now on, in order, on the thread that noticed.
+    /// It must be quick and must not ask the vault for changes itself.
+    pub fn subscribe(&self, sink: Sink) {
+        write(&self.sinks).push(sink);
+    }
+
+    fn emit(&self, changes: &[VaultChange]) {
+        let sinks = read(&self.sinks);
         for change in changes {
             if let ChangeKind::Renamed { from } = &change.kind {
-                lock(&self.0.renames).note(from, &change.path);
+                lock(&self.renames).note(from, &change.path);
             }
             sinks.iter().for_each(|sink| sink(change));
         }
     }
 
-    pub(super) fn edit_catalogue<T>(&self, edit: impl FnOnce(&mut Catalogue) -> T) -> T {
-        edit(&mut self.0.catalogue.write().unwrap_or_else(PoisonError::into_inner))
+    fn edit<T>(&self, edit: impl FnOnce(&mut Catalogue) -> T) -> T {
+        edit(&mut write(&self.catalogue))
     }
 
-    /// Scans the whole vault and tells of every difference from what was known.
-    ///
-    /// # Errors
-    /// [`VaultError::Gone`] if the vault's folder is not the one that was opened; the catalogue
-    /// then stays as it was, so that nobody takes an unmounted vault for an empty one.
-    pub fn rescan(&self) -> Result<(), VaultError> {
-        self.0.whole.store(false, Ordering::Release);
-        self.check_root()?;
-        self.scan_all(&|_| ())
+    /// Collects what is looked at or changed from now on, until the scan that begins is over.
+    pub(super) fn collect_touched(&self) -> Touched<'_> {
+        Touched::collect(&self.touched)
     }
 
-    /// [`Self::rescan`], also for the start: then what an earlier run kept is compared with the disk.
-    pub(super) fn scan_all(&self, progress: &(dyn Fn(usize) + Sync)) -> Result<(), VaultError> {
-        let _one = lock(&self.0.scanning);
-        let started = Instant::now();
-        let first = self.0.scanned.load(Ordering::Relaxed) == NEVER;
-        let root = VaultPath::root();
-        // What changes while the walk is under way may lie behind it: looked at again at the end.
-        let _until_the_end = Touched::collect(&self.0.touched);
-        let saved = if first { remembered::load(&self.0.state) } else { None };
-        let loaded = started.elapsed();
-        // Before its folder is listed, so that nothing falls between the two: see `Walk::watch`.
-        let events = self.events();
-        let watch = |folder: &VaultPath| {
-            if let Some(events) = &events {
-                events.watch(self, folder);
-            }
-        };
-        let walk = Walk {
-            watch: Some(&watch),
-            known: saved.as_ref(),
-            progress,
-            ..Walk::new(&self.0.root, &self.0.stopping)
-        };
-        let found = walk.below(&root).map_err(|source| VaultError::io("list", &root, source))?;
-        let walked = started.elapsed();
-        if self.0.stopping.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let turn = lock(&self.0.changing);
-        let vanished = found.vanished.clone();
+    /// Takes in what a walk over the whole vault has found, the first one with the catalogue that an
+    /// earlier run kept; gives what was looked at meanwhile. `taken` is called before it is told.
+    pub(super) fn take_walk(
+        &self,
+        found: Scan,
+        first: Option<Option<Catalogue>>,
+        taken: impl FnOnce(),
+    ) -> Vec<VaultPath> {
+        let _turn = lock(&self.changing);
         let changes = match first {
-            true => self.take_first(found, saved),
-            false => self.take_scan(found),
+            Some(saved) => self.take_first(found, saved),
+            None => self.take_scan(found),
         };
-        let touched = lock(&self.0.touched).take().unwrap_or_default();
-        let took = started.elapsed();
-        let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.0.scanned.store(milliseconds, Ordering::Relaxed);
+        let touched = lock(&self.touched).take().unwrap_or_default();
+        taken();
         self.emit(&changes);
-        drop(turn);
-        tracing::debug!(?loaded, ?walked, ?took, "scanned");
-        for path in touched {
-            self.refresh(&path);
-        }
-        vanished.iter().for_each(|folder| self.look_through(folder));
-        self.0.whole.store(true, Ordering::Release);
-        Ok(())
+        touched
     }
 
     /// Makes the catalogue of the first scan and of what there was before.
     fn take_first(&self, scan: Scan, saved: Option<Catalogue>) -> Vec<VaultChange> {
-        let Scan { entries, met, unreadable, unfinished, hidden, .. } = scan;
-        *lock(&self.0.unfinished) = unfinished;
+        let Scan { entries, met, unreadable, hidden, .. } = scan;
         self.note_folders(hidden, unreadable);
         let catalogue = match saved {
             None => Catalogue::build(entries),
@@ -141,7 +167,7 @@ impl Vault {
                 saved
             }
         };
-        self.edit_catalogue(|before| *before = catalogue);
+        self.edit(|before| *before = catalogue);
         Vec::new()
     }
 
@@ -150,24 +176,23 @@ impl Vault {
         let Scan { mut entries, unreadable, hidden, .. } = scan;
         // A folder that cannot be listed for a moment is not empty: what was known of it stays.
         for (folder, _) in &unreadable {
-            entries.extend(self.catalogue().within(folder).map(Entry::to_new));
+            entries.extend(self.known().within(folder).map(Entry::to_new));
         }
         self.note_folders(hidden, unreadable);
-        let difference = self.catalogue().difference(&[], entries);
+        let difference = self.known().difference(&[], entries);
         let changes = self.changes(&difference);
-        self.edit_catalogue(|catalogue| catalogue.apply(difference.edits()));
+        self.edit(|catalogue| catalogue.apply(difference.edits()));
         changes
     }
 
     fn note_folders(&self, hidden: Vec<VaultPath>, unreadable: Vec<(VaultPath, String)>) {
-        let protected = hidden.into_iter().filter(|path| self.0.protection.check(path).is_some());
-        *write(&self.0.protected_folders) = protected.collect();
-        *write(&self.0.unreadable) = unreadable;
+        self.met(hidden);
+        *write(&self.unreadable) = unreadable;
     }
 
     /// What a difference tells.
     fn changes(&self, difference: &Difference) -> Vec<VaultChange> {
-        let catalogue = self.catalogue();
+        let catalogue = self.known();
         let gone = difference.gone.iter().map(|entry| change(ChangeKind::Removed, entry));
         let come =
             difference.put.iter().filter_map(|entry| match catalogue.get(entry.path.as_str()) {
@@ -180,12 +205,12 @@ impl Vault {
 
     /// Looks at `path` and tells the catalogue; gives what is there, links not followed. A new
     /// folder is scanned.
-    pub(super) fn refresh(&self, path: &VaultPath) -> Option<Meta> {
+    pub fn recheck(&self, path: &VaultPath) -> Option<Meta> {
         if path.is_root() || is_hidden(path) {
             return None;
         }
         if glance::is_on() {
-            let meta = self.0.root.stat_cached(path).ok();
+            let meta = self.folder.stat_cached(path).ok();
             match meta {
                 Some(meta) => self.saw(path, &meta),
                 None => {
@@ -194,7 +219,7 @@ impl Vault {
             }
             return meta;
         }
-        match self.0.root.stat_at(path) {
+        match self.folder.stat_at(path) {
             Ok(meta) => {
                 self.saw(path, &meta);
                 Some(meta)
@@ -208,15 +233,15 @@ impl Vault {
         }
     }
 
-    /// As [`Self::refresh`], where the system told of a change. One that kept the size and put the time
+    /// As [`Self::recheck`], where the system told of a change. One that kept the size and put the time
     /// back is a change too: of a file that claims an older time, what was told is believed.
-    pub(super) fn refresh_told(&self, path: &VaultPath) {
+    fn recheck_told(&self, path: &VaultPath) {
         let state =
             |entry: Entry<'_>| (entry.kind == Kind::File).then_some((entry.size, entry.modified));
-        let known = self.catalogue().get(path.as_str()).and_then(state);
-        let Some(meta) = self.refresh(path).filter(|meta| meta.kind == Kind::File) else { return };
+        let known = self.known().get(path.as_str()).and_then(state);
+        let Some(meta) = self.recheck(path).filter(|meta| meta.kind == Kind::File) else { return };
         if known == Some((meta.size, meta.modified)) && meta.is_set_back() {
-            let _turn = lock(&self.0.changing);
+            let _turn = lock(&self.changing);
             self.emit(&[VaultChange {
                 kind: ChangeKind::Modified,
                 path: path.clone(),
@@ -228,7 +253,7 @@ impl Vault {
 
     /// Takes in that `path` is in this state.
     pub(super) fn saw(&self, path: &VaultPath, meta: &Meta) {
-        let agrees = self.catalogue().get(path.as_str()).is_some_and(|entry| entry.agrees(meta));
+        let agrees = self.known().get(path.as_str()).is_some_and(|entry| entry.agrees(meta));
         if !agrees && !glance::would_wait() {
             self.take_in(path);
         }
@@ -236,7 +261,7 @@ impl Vault {
 
     /// Takes in that nothing is at `path` any more.
     pub(super) fn forget(&self, path: &VaultPath) {
-        if self.catalogue().get(path.as_str()).is_some() {
+        if self.known().get(path.as_str()).is_some() {
             self.take_in(path);
         }
         self.touch(path);
@@ -245,15 +270,15 @@ impl Vault {
     /// Brings the catalogue up to date about `path`. Looks again in its turn: what was seen before
     /// may be older than what another has taken in meanwhile.
     fn take_in(&self, path: &VaultPath) {
-        let _turn = lock(&self.0.changing);
-        match self.0.root.stat_at(path) {
+        let _turn = lock(&self.changing);
+        match self.folder.stat_at(path) {
             Ok(meta) => {
                 let spelt = self.real_spelling(path, &meta);
                 self.put(spelt.as_ref().unwrap_or(path), &meta);
             }
             Err(error) if is_absence(&error) => {
                 let edits = vec![Edit::Remove(path.clone())];
-                let gone = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+                let gone = self.edit(|catalogue| catalogue.apply(edits));
                 let gone: Vec<_> =
                     gone.iter().map(|entry| change(ChangeKind::Removed, entry)).collect();
                 self.emit(&gone);
@@ -263,8 +288,8 @@ impl Vault {
         self.touch(path);
     }
 
-    pub(super) fn touch(&self, path: &VaultPath) {
-        if let Some(touched) = lock(&self.0.touched).as_mut() {
+    fn touch(&self, path: &VaultPath) {
+        if let Some(touched) = lock(&self.touched).as_mut() {
             touched.push(path.clone());
         }
     }
@@ -277,8 +302,7 @@ impl Vault {
             return;
         }
         let Some(entry) = self.entry(path, meta) else { return };
-        let known =
-            self.catalogue().get(path.as_str()).map(|known| (known.kind, known.agrees(meta)));
+        let known = self.known().get(path.as_str()).map(|known| (known.kind, known.agrees(meta)));
         let was_unlisted = meta.kind == Kind::Folder && self.is_unlisted(path);
         let kind = match known {
             Some((_, true)) if !was_unlisted => return,
@@ -300,7 +324,7 @@ impl Vault {
         }
         let come: Vec<_> = below.iter().map(|entry| change(ChangeKind::Created, entry)).collect();
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        let taken = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        let taken = self.edit(|catalogue| catalogue.apply(edits));
         changes.extend(gone_below(path, &taken));
         changes.push(VaultChange { kind, path: path.clone(), entry: meta.kind });
         changes.extend(come);
@@ -313,7 +337,7 @@ impl Vault {
         if meta.kind != Kind::Link {
             return (!is_hidden_name(path.name())).then(|| NewEntry::new(path.clone(), meta));
         }
-        let folder = self.0.root.open_folder_at(&parent).ok()?;
+        let folder = self.folder.open_folder_at(&parent).ok()?;
         scan::entry(&folder, &parent, path.name().as_ref(), meta)
     }
 
@@ -322,7 +346,7 @@ impl Vault {
         let mut missing = Vec::new();
         let mut above = path.parent();
         while let Some(folder) = above.filter(|folder| !folder.is_root()) {
-            if self.catalogue().get(folder.as_str()).is_some() {
+            if self.known().get(folder.as_str()).is_some() {
                 break;
             }
             above = folder.parent();
@@ -330,10 +354,10 @@ impl Vault {
         }
         let mut changes = Vec::new();
         for folder in missing.into_iter().rev() {
-            if let Ok(meta) = self.0.root.stat_at(&folder) {
+            if let Ok(meta) = self.folder.stat_at(&folder) {
                 let entry = NewEntry::new(folder, &meta);
                 changes.push(change(ChangeKind::Created, &entry));
-                self.edit_catalogue(|catalogue| catalogue.apply(vec![Edit::Put(entry)]));
+                self.edit(|catalogue| catalogue.apply(vec![Edit::Put(entry)]));
             }
         }
         changes
@@ -343,12 +367,12 @@ impl Vault {
     /// itself says counts.
     fn real_spelling(&self, path: &VaultPath, meta: &Meta) -> Option<VaultPath> {
         let key = path.fold_key();
-        let twin = self.catalogue().folded(&key).iter().any(|entry| entry.id == meta.id);
+        let twin = self.known().folded(&key).iter().any(|entry| entry.id == meta.id);
         if !twin {
             return None;
         }
         let parent = path.parent()?;
-        let folder = self.0.root.open_folder_at(&parent).ok()?;
+        let folder = self.folder.open_folder_at(&parent).ok()?;
         // Where another case does not lead here, this is the name. A folder of many notes is not listed
         // for each change of one.
         if let Some(other) = other_case(path.name())
@@ -367,17 +391,17 @@ impl Vault {
     }
 
     /// Lists one folder and takes in what has come, changed or gone in it; whether anything had.
-    pub(super) fn refresh_folder(&self, path: &VaultPath) -> bool {
-        let Ok(listed) = self.0.root.open_folder_at(path).and_then(|folder| folder.list()) else {
-            return self.refresh(path).is_none() && !path.is_root();
+    pub fn recheck_folder(&self, path: &VaultPath) -> bool {
+        let Ok(listed) = self.folder.open_folder_at(path).and_then(|folder| folder.list()) else {
+            return self.recheck(path).is_none() && !path.is_root();
         };
         let mut on_disk: HashMap<VaultPath, Meta> = listed
             .iter()
             .filter_map(|one| Some((path.join(one.name.to_str()?)?, one.meta)))
-            .filter(|(path, _)| super::resolve::is_listed(path.name()))
+            .filter(|(path, _)| !is_hidden_name(path.name()))
             .collect();
         let mut gone = Vec::new();
-        for entry in self.catalogue().within(path) {
+        for entry in self.known().within(path) {
             if entry.path().parent() != Some(path.borrowed()) || entry.unnameable {
                 continue;
             }
@@ -403,7 +427,7 @@ impl Vault {
             self.look_through(from);
         } else if let Some(folder) = from.parent() {
             // A file system that ignores case finds the new name by the old one; its list does not.
-            self.refresh_folder(&folder);
+            self.recheck_folder(&folder);
         }
         if !is_taken_in {
             // Told of before, or one end out of sight: what is there now counts. A folder that went to
@@ -415,15 +439,14 @@ impl Vault {
     }
 
     fn is_unlisted(&self, folder: &VaultPath) -> bool {
-        let unreadable = self.0.unreadable.read().unwrap_or_else(PoisonError::into_inner);
-        unreadable.iter().any(|(unlisted, _)| unlisted == folder)
+        read(&self.unreadable).iter().any(|(unlisted, _)| unlisted == folder)
     }
 
     /// All below a folder of which nothing is known yet. What cannot be listed is noted, and listed when it
     /// is looked at again.
     fn list_below(&self, path: &VaultPath) -> Vec<NewEntry> {
-        let found = Walk::new(&self.0.root, &self.0.stopping).below(path);
-        let mut unreadable = write(&self.0.unreadable);
+        let found = self.walk().below(path);
+        let mut unreadable = write(&self.unreadable);
         unreadable.retain(|(folder, _)| folder != path && !folder.is_within(path));
         match found {
             Ok(scan) => {
@@ -439,15 +462,30 @@ impl Vault {
 
     /// Looks at `path` and, if it is a folder, at all below it.
     pub(super) fn look_through(&self, path: &VaultPath) {
-        if self.refresh(path).is_some_and(|meta| meta.kind == Kind::Folder) {
-            self.refresh_tree(path);
+        if self.recheck(path).is_some_and(|meta| meta.kind == Kind::Folder) {
+            self.recheck_tree(path);
         }
+    }
+
+    /// Looks at a folder with all below it once more, as at a new one after it is watched: what was
+    /// put into it before is not told.
+    fn recheck_tree(&self, path: &VaultPath) {
+        self.recheck_folder(path);
+        let below: Vec<VaultPath> = self
+            .known()
+            .within(path)
+            .filter(|entry| entry.kind == Kind::Folder)
+            .map(|entry| entry.path().to_path())
+            .collect();
+        below.iter().for_each(|folder| {
+            self.recheck_folder(folder);
+        });
     }
 
     /// Takes in that what the catalogue knew as `from` is at `to`; whether it is.
     fn rename_known(&self, from: &VaultPath, to: &VaultPath) -> bool {
-        let _turn = lock(&self.0.changing);
-        let id = |path: &VaultPath| self.catalogue().get(path.as_str()).map(|entry| entry.id);
+        let _turn = lock(&self.changing);
+        let id = |path: &VaultPath| self.known().get(path.as_str()).map(|entry| entry.id);
         let (Some(moved), replaced) = (id(from), id(to)) else { return false };
         let Some(meta) = self.look(to).filter(|_| !is_hidden(to)) else { return false };
         // Known to be there, and not as what had the old name: it was looked at since, or is back.
@@ -455,7 +493,7 @@ impl Vault {
             return false;
         }
         let below = match meta.kind {
-            Kind::Folder => match Walk::new(&self.0.root, &self.0.stopping).below(to) {
+            Kind::Folder => match self.walk().below(to) {
                 Ok(scan) => Some(scan),
                 // Not taken for empty: it is looked at by itself.
                 Err(_) => return false,
@@ -467,7 +505,7 @@ impl Vault {
         let mut edits = vec![Edit::Remove(from.clone()), Edit::Remove(to.clone())];
         let below = below.into_iter().flat_map(|scan| scan.entries);
         edits.extend(std::iter::once(entry).chain(below).map(Edit::Put));
-        let mut taken = self.edit_catalogue(|catalogue| catalogue.apply(edits));
+        let mut taken = self.edit(|catalogue| catalogue.apply(edits));
         taken.retain(|entry| !entry.path.is_within(from));
         changes.extend(gone_below(to, &taken));
         let kind = ChangeKind::Renamed { from: from.clone() };
@@ -477,13 +515,13 @@ impl Vault {
     }
 
     fn look(&self, path: &VaultPath) -> Option<Meta> {
-        let (folder, name) = self.0.root.open_parent(path).ok()?;
+        let (folder, name) = self.folder.open_parent(path).ok()?;
         folder.stat(Name::new(name.as_str()).ok()?).ok()
     }
 }
 
 /// Collects what is looked at while a scan is under way, and no longer, however that ends.
-struct Touched<'a>(&'a Mutex<Option<Vec<VaultPath>>>);
+pub(super) struct Touched<'a>(&'a Mutex<Option<Vec<VaultPath>>>);
 
 impl<'a> Touched<'a> {
     fn collect(touched: &'a Mutex<Option<Vec<VaultPath>>>) -> Self {
@@ -514,10 +552,6 @@ fn gone_below(path: &VaultPath, taken: &[NewEntry]) -> impl Iterator<Item = Vaul
     below.map(|entry| change(ChangeKind::Removed, entry))
 }
 
-pub(super) fn change(kind: ChangeKind, entry: &NewEntry) -> VaultChange {
+fn change(kind: ChangeKind, entry: &NewEntry) -> VaultChange {
     VaultChange { kind, path: entry.path.clone(), entry: entry.kind }
-}
-
-fn write<T>(guarded: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    guarded.write().unwrap_or_else(PoisonError::into_inner)
 }

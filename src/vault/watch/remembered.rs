@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::catalogue::Catalogue;
-use super::{Vault, lock};
+use crate::vault::catalogue::Catalogue;
 
 /// The file in the state folder.
 const FILE: &str = "catalogue";
@@ -30,20 +29,16 @@ pub(super) fn load(state: &Path) -> Option<Catalogue> {
     catalogue
 }
 
-impl Vault {
-    /// Keeps the catalogue for the next start. Nothing depends on it.
-    pub(super) fn remember(&self) {
-        let bytes = self.catalogue().to_bytes();
-        let _one = lock(&self.0.scanning);
-        if let Err(error) = write(&self.0.state, &bytes) {
-            tracing::warn!("the catalogue could not be kept for the next start: {error}");
-        }
+/// Keeps the catalogue, as bytes, for the next start. Nothing depends on it.
+pub(super) fn keep(state: &Path, bytes: &[u8]) {
+    if let Err(error) = write(state, bytes) {
+        tracing::warn!("the catalogue could not be kept for the next start: {error}");
     }
+}
 
-    /// Whether a catalogue is kept for the next start.
-    pub(super) fn remembers(&self) -> bool {
-        self.0.state.join(FILE).exists()
-    }
+/// Whether a catalogue is kept for the next start.
+pub(super) fn is_kept(state: &Path) -> bool {
+    state.join(FILE).exists()
 }
 
 fn write(state: &Path, bytes: &[u8]) -> io::Result<()> {

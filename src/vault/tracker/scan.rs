@@ -2,35 +2,23 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex};
 
-use rayon::{Scope, ThreadPool};
+use rayon::Scope;
 
-use super::catalogue::{Catalogue, LinkTarget, NewEntry};
-use super::dir::{Folder, Kind, Meta, Name, is_absence};
-use super::protect::is_hidden_name;
-use super::save::is_temp_name;
 use crate::note::fold::fold_key;
 use crate::note::path::{MAX_DEPTH, VaultPath};
-
-/// Threads of this room's own, as many as there are cores. Whoever holds a turn or the catalogue
-/// may wait for them, since nothing that runs on them waits for either; those of the common pool do,
-/// where other rooms read notes on them.
-static POOL: LazyLock<ThreadPool> = LazyLock::new(|| {
-    let pool = rayon::ThreadPoolBuilder::new().thread_name(|_| "vault-walk".to_owned()).build();
-    pool.expect("a system that runs a program gives it threads")
-});
-
-/// Runs work on this room's own threads: see there. It must take no turn and no lock of the vault, but
-/// for that of the watched folders, which nobody holds while waiting for anything.
-pub(super) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    POOL.install(work)
-}
+use crate::vault::catalogue::{Catalogue, LinkTarget, NewEntry};
+use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
+use crate::vault::protect::is_hidden_name;
+use crate::vault::root::link_target;
+use crate::vault::temp::is_temp_name;
+use crate::vault::threads::on_own_threads;
 
 /// What a walk found.
 #[derive(Default)]
-pub(super) struct Scan {
+pub(in crate::vault) struct Scan {
     /// What was found; without what is just as it is known, where something was.
     pub entries: Vec<NewEntry>,
     /// The rows of what is just as it is known.
@@ -48,7 +36,7 @@ pub(super) struct Scan {
 }
 
 /// A walk over a folder and all below it.
-pub(super) struct Walk<'a> {
+pub(in crate::vault) struct Walk<'a> {
     /// The vault's root. Every folder is opened anew from here: a queue of open handles would run out
     /// of descriptors.
     pub root: &'a Folder,
@@ -57,7 +45,7 @@ pub(super) struct Walk<'a> {
     /// Watches each folder before it is listed, so that whatever comes to it afterwards is told, and
     /// one walk is enough: what was there before is listed, what comes later is an event, and what
     /// happens in between is both, which costs a look.
-    pub watch: Option<Watcher<'a>>,
+    pub watch: Option<WatchFolder<'a>>,
     /// What is known already: what is just so is not put together anew.
     pub known: Option<&'a Catalogue>,
     /// Hears the number of entries seen so far, from any thread.
@@ -65,7 +53,7 @@ pub(super) struct Walk<'a> {
 }
 
 /// Watches one folder, on the thread that is about to list it.
-pub(super) type Watcher<'a> = &'a (dyn Fn(&VaultPath) + Sync);
+pub(in crate::vault) type WatchFolder<'a> = &'a (dyn Fn(&VaultPath) + Sync);
 
 impl<'a> Walk<'a> {
     /// A walk that only looks.
@@ -215,7 +203,7 @@ fn note_hidden(found: &mut Scan, path: &VaultPath, name: &OsStr, meta: &Meta) {
 }
 
 /// The catalogue's entry for one listed name; `None` for what is invisible in a vault.
-pub(super) fn entry(
+pub(in crate::vault) fn entry(
     folder: &Folder,
     path: &VaultPath,
     listed: &OsStr,
@@ -236,24 +224,6 @@ pub(super) fn entry(
         entry.target = Some(Box::new(inside.map_or(LinkTarget::Outside, LinkTarget::Inside)));
     }
     Some(entry)
-}
-
-/// Where a link that lies in `folder` leads, if its text stays in the vault.
-pub(super) fn link_target(folder: &VaultPath, target: &str) -> Option<VaultPath> {
-    if target.starts_with('/') {
-        return None;
-    }
-    let mut components: Vec<&str> = folder.components().collect();
-    for component in target.split('/') {
-        match component {
-            "" | "." => {}
-            ".." => {
-                components.pop()?;
-            }
-            name => components.push(name),
-        }
-    }
-    VaultPath::from_disk(&components.join("/"))
 }
 
 /// A name that is not UTF-8, with the odd bytes written out.

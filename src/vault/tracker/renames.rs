@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::{Vault, VaultError, lock};
 use crate::note::path::VaultPath;
 
 /// Renames that are remembered.
@@ -10,7 +9,7 @@ const REMEMBERED: usize = 1_000;
 
 /// The last renames, oldest first.
 #[derive(Default)]
-pub(super) struct Renames {
+pub(in crate::vault) struct Renames {
     last: VecDeque<(VaultPath, VaultPath)>,
     /// How many there have been since the start, those that are forgotten among them.
     all: u64,
@@ -26,13 +25,18 @@ impl Renames {
         self.all += 1;
     }
 
+    /// How many there have been since the start.
+    pub fn count(&self) -> u64 {
+        self.all
+    }
+
     /// Where what was at `path` went, through renames of it and of the folders above it.
-    fn now(&self, path: &VaultPath) -> Option<VaultPath> {
+    pub fn now(&self, path: &VaultPath) -> Option<VaultPath> {
         self.now_since(path, 0)
     }
 
     /// The same by those renames alone that came after the first `mark` of all.
-    fn now_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
+    pub fn now_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         let mut now = path.clone();
         let forgotten = self.all - self.last.len() as u64;
         let before = usize::try_from(mark.saturating_sub(forgotten)).unwrap_or(usize::MAX);
@@ -44,36 +48,6 @@ impl Renames {
             };
         }
         Some(now).filter(|now| now != path)
-    }
-}
-
-impl Vault {
-    /// Where a thing is now that was renamed lately, if it is there and may be seen.
-    pub(super) fn renamed_to(&self, path: &VaultPath) -> Option<VaultPath> {
-        self.settle();
-        let now = lock(&self.0.renames).now(path)?;
-        (self.view().shows(&now) && self.stat(&now).is_ok()).then_some(now)
-    }
-
-    /// How many renames were noticed since the vault was opened: a mark for [`Self::renamed_since`].
-    pub fn renames(&self) -> u64 {
-        lock(&self.0.renames).all
-    }
-
-    /// Where what was at `path` went by the renames that were noticed after `mark`, whatever is
-    /// there now. Of the last thousand, and of those since the vault was opened.
-    pub fn renamed_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
-        self.settle();
-        lock(&self.0.renames).now_since(path, mark)
-    }
-
-    /// The error for a file that was read and is not there any more.
-    pub fn gone_since(&self, path: &VaultPath) -> VaultError {
-        let path = path.clone();
-        match self.renamed_to(&path) {
-            Some(now) => VaultError::Renamed { path, now },
-            None => VaultError::Stale { path, current: None },
-        }
     }
 }
 

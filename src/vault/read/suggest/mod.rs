@@ -9,8 +9,11 @@ mod likeness;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use super::{Entry, Kind, Vault};
 use crate::note::path::{PathRef, VaultPath};
+use crate::vault::catalogue::Entry;
+use crate::vault::dir::Kind;
+use crate::vault::tracker::Tracker;
+use crate::vault::view::View;
 use likeness::Likeness;
 
 /// How many are shown.
@@ -39,15 +42,20 @@ const PIECE: usize = 4_096;
 
 /// The nearest paths to `asked`, best first, none if nothing is near. `folders_only` when only a
 /// folder could be meant.
-pub(super) fn near(vault: &Vault, asked: &VaultPath, folders_only: bool) -> Vec<VaultPath> {
+pub(super) fn near(
+    tracker: &Tracker,
+    view: &View,
+    asked: &VaultPath,
+    folders_only: bool,
+) -> Vec<VaultPath> {
     let mut search = Search::of(&asked.fold_key());
     let is_meant = |entry: &Entry<'_>| {
         !entry.unnameable
             && (!folders_only || entry.kind == Kind::Folder)
-            && vault.view().shows(entry.path())
+            && view.shows(entry.path())
     };
     for start in (0..).step_by(PIECE) {
-        let catalogue = vault.catalogue();
+        let catalogue = tracker.known();
         let Some(piece) = catalogue.piece(start, PIECE) else { break };
         for entry in piece.iter().filter(|entry| is_meant(entry)) {
             search.look_at(entry.path(), entry.key());

@@ -1,0 +1,66 @@
+//! The catalogue as a caller may see it.
+
+use std::ops::Deref;
+use std::sync::RwLockReadGuard;
+
+use super::{Catalogue, Entry, Listing, Order, Wanted};
+use crate::note::path::VaultPath;
+use crate::vault::view::View;
+
+/// The catalogue with what a view leaves out left out of every listing. What takes the
+/// [`Catalogue`] itself sees all of it: what resolves links has to.
+pub struct Seen<'v> {
+    catalogue: RwLockReadGuard<'v, Catalogue>,
+    view: &'v View,
+}
+
+impl<'v> Seen<'v> {
+    pub(in crate::vault) fn new(catalogue: RwLockReadGuard<'v, Catalogue>, view: &'v View) -> Self {
+        Self { catalogue, view }
+    }
+
+    /// As [`Catalogue::get`].
+    pub fn get(&self, path: &str) -> Option<Entry<'_>> {
+        self.catalogue.get(path).filter(|entry| self.view.shows(entry.path()))
+    }
+
+    /// As [`Catalogue::folded`].
+    pub fn folded(&self, key: &str) -> Vec<Entry<'_>> {
+        let mut found = self.catalogue.folded(key);
+        found.retain(|entry| self.view.shows(entry.path()));
+        found
+    }
+
+    /// As [`Catalogue::named`].
+    pub fn named(&self, name_key: &str) -> Vec<Entry<'_>> {
+        let mut found = self.catalogue.named(name_key);
+        found.retain(|entry| self.view.shows(entry.path()));
+        found
+    }
+
+    /// As [`Catalogue::recent`].
+    pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
+        self.catalogue.recent().filter(|entry| self.view.shows(entry.path()))
+    }
+
+    /// As [`Catalogue::within`].
+    pub fn within<'a>(
+        &'a self,
+        folder: &VaultPath,
+    ) -> impl DoubleEndedIterator<Item = Entry<'a>> + use<'a, 'v> {
+        self.catalogue.within(folder).filter(|entry| self.view.shows(entry.path()))
+    }
+
+    /// The first `limit` of what is wanted, in order, and how much there is.
+    pub fn list(&self, wanted: &Wanted<'_>, order: Order, limit: usize) -> Listing<'_> {
+        self.catalogue.list(wanted, order, limit, self.view)
+    }
+}
+
+impl Deref for Seen<'_> {
+    type Target = Catalogue;
+
+    fn deref(&self) -> &Catalogue {
+        &self.catalogue
+    }
+}

@@ -1,0 +1,16 @@
+//! Locks that a panic elsewhere never makes unusable: each guards values that are whole between two
+//! statements.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn read<T>(guarded: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    guarded.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn write<T>(guarded: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    guarded.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,247 @@
+//! The vault's folder: its handle, its place on this machine, and what in it is out of reach.
+//!
+//! A [`Root`] knows neither the catalogue nor who asks. Paths that it takes are resolved already.
+
+mod abilities;
+mod real;
+mod twins;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use abilities::Abilities;
+pub(super) use real::{Last, link_target, real};
+
+use super::dir::{FileId, Folder, Kind, Meta, Name, files_in, must_stay};
+use super::error::VaultError;
+use super::obsidian;
+use super::protect::Protection;
+use crate::note::path::VaultPath;
+use twins::Twins;
+
+/// The folder of a vault.
+pub struct Root {
+    place: PathBuf,
+    name: String,
+    /// The handle of the vault's folder.
+    pub(super) folder: Folder,
+    id: FileId,
+    protection: Protection,
+    twins: Twins,
+    abilities: OnceLock<Abilities>,
+}
+
+impl Root {
+    /// Opens the folder at `place`; `state` is the steward's own folder, which may lie in it.
+    ///
+    /// # Errors
+    /// [`VaultError::Io`] if the folder cannot be opened.
+    pub(super) fn open(place: &Path, state: &Path) -> Result<Self, VaultError> {
+        let failed = |source| VaultError::Io {
+            action: "open the vault at",
+            path: place.display().to_string(),
+            source,
+        };
+        let place = place.canonicalize().map_err(failed)?;
+        let folder = Folder::open_root(&place).map_err(failed)?;
+        let id = folder.meta().map_err(failed)?.id;
+        let inside = state.canonicalize().ok();
+        let inside = inside.as_deref().and_then(|state| state.strip_prefix(&place).ok()?.to_str());
+        let state_inside = inside.and_then(|path| VaultPath::from_disk(&path.replace('\\', "/")));
+        let protection = Protection::new(
+            &obsidian::config_folders(&place),
+            state_inside.filter(|path| !path.is_root()),
+        );
+        let name = place.file_name().unwrap_or(place.as_os_str()).to_string_lossy().into_owned();
+        let (twins, abilities) = (Twins::default(), OnceLock::new());
+        Ok(Self { place, name, folder, id, protection, twins, abilities })
+    }
+
+    /// Where the vault lies on this machine, links in that path resolved.
+    pub fn root(&self) -> &Path {
+        &self.place
+    }
+
+    /// Where a path of the vault lies on this machine.
+    pub(super) fn place_of(&self, path: &VaultPath) -> PathBuf {
+        path.components().fold(self.place.clone(), |at, name| at.join(name))
+    }
+
+    /// The vault's name: that of its folder, as in Obsidian.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the vault's file system can do; probed at the first call, with two short-lived hidden
+    /// files in the vault's root.
+    pub fn abilities(&self) -> Abilities {
+        *self.abilities.get_or_init(|| abilities::probe(&self.folder))
+    }
+
+    /// What this file system is, where events cannot be relied on.
+    pub fn remote_file_system(&self) -> Option<&'static str> {
+        self.folder.remote_file_system()
+    }
+
+    /// Says whether the vault's folder is still the one that was opened.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`] if it was moved, removed or unmounted, or another is in its place.
+    pub fn check_root(&self) -> Result<(), VaultError> {
+        match Folder::root_meta(&self.place) {
+            Ok(meta) if meta.id == self.id => Ok(()),
+            _ => Err(VaultError::Gone { root: self.place.clone() }),
+        }
+    }
+
+    /// Says whether the vault's disk still answers. One that is gone refuses every look, which must
+    /// not be taken for files that are not there.
+    ///
+    /// # Errors
+    /// [`VaultError::Gone`], or as the system says.
+    pub fn check_disk(&self) -> Result<(), VaultError> {
+        self.check_root()?;
+        let root = VaultPath::root();
+        self.folder.sync().map_err(|error| VaultError::io("look at", &root, error))
+    }
+
+    /// What is at a resolved path now.
+    pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
+        self.folder.stat_at(path).map_err(|error| VaultError::io("look at", path, error))
+    }
+
+    /// Opens the regular file at a resolved path that is allowed; not another name of a protected one.
+    pub(super) fn open_allowed(&self, path: &VaultPath) -> Result<(File, Meta), VaultError> {
+        let opened = self.folder.open_file_at(path);
+        let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
+        if meta.names > 1 {
+            self.not_a_protected_twin(path, &meta)?;
+        }
+        Ok((file, meta))
+    }
+
+    /// What it means that the file at `path` was not opened.
+    pub(super) fn not_opened(&self, path: &VaultPath, error: io::Error) -> VaultError {
+        match self.folder.stat_at(path).map(|meta| meta.kind) {
+            Ok(kind) if kind != Kind::File => VaultError::NotAFile { path: path.clone(), kind },
+            _ => VaultError::io("open", path, error),
+        }
+    }
+
+    /// Every regular file below a folder, hidden ones included, with its path below the folder;
+    /// names that are not UTF-8 are left out. Links are not followed.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn files_below(&self, folder: &VaultPath) -> Result<Vec<(VaultPath, Meta)>, VaultError> {
+        self.allowed(folder)?;
+        let failed = |error| VaultError::io("list", folder, error);
+        self.folder.open_folder_at(folder).and_then(files_in).map_err(failed)
+    }
+
+    /// Refuses what no tool may touch. `path` is free of links.
+    pub(super) fn allowed(&self, path: &VaultPath) -> Result<(), VaultError> {
+        match self.protection.check(path) {
+            Some(found) => Err(VaultError::Protected {
+                path: path.to_string(),
+                folder: found.folder,
+                reason: found.reason,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses another name of a protected file.
+    pub(super) fn not_a_protected_twin(
+        &self,
+        path: &VaultPath,
+        meta: &Meta,
+    ) -> Result<(), VaultError> {
+        self.twins.refuse(&self.folder, &self.protection, path, meta)
+    }
+
+    /// Refuses to delete or move a folder that would take a protected one along.
+    pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
+        self.twins.refuse_above(&self.folder, path)
+    }
+
+    /// Takes in the hidden folders that a scan has met.
+    pub(super) fn met(&self, mut hidden: Vec<VaultPath>) {
+        hidden.retain(|path| self.protection.check(path).is_some());
+        self.twins.met(hidden);
+    }
+
+    // Asked before anything is done: what is planned is then refused as a whole, and a dry run says what
+    // the change itself would. The answers hold for the moment; whoever changes something meets the
+    // system's own word all the same.
+
+    /// Whether the file at a resolved path may get another content, as far as it can be told without
+    /// writing: by its mode, by the system's word on the file and, where it would be replaced by another
+    /// of its name, by that on its folder.
+    ///
+    /// # Errors
+    /// What a write would fail with: [`VaultError::ReadOnly`], as the system says.
+    pub fn may_write(&self, path: &VaultPath) -> Result<(), VaultError> {
+        self.allowed(path)?;
+        let failed = |error| VaultError::io("write", path, error);
+        let (folder, name) = self.folder.open_parent(path).map_err(failed)?;
+        let opened = folder.open_file(name);
+        let (file, meta) = opened.map_err(|error| self.not_opened(path, error))?;
+        if !meta.writable_bits() {
+            return Err(VaultError::ReadOnly { path: path.clone() });
+        }
+        folder.may_write(name).map_err(failed)?;
+        match must_stay(&file, &meta) {
+            true => Ok(()),
+            false => folder.may_change().map_err(failed),
+        }
+    }
+
+    /// Whether what is at `from` may get the path `to`, as far as it can be told without moving it.
+    ///
+    /// # Errors
+    /// What the move would fail with: [`VaultError::OtherDisk`], as the system says.
+    pub fn may_move(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
+        self.allowed(from)?;
+        self.allowed(to)?;
+        self.holds_nothing_protected(from)?;
+        let failed = |error| VaultError::io("move", from, error);
+        let (old, name) = self.folder.open_parent(from).map_err(failed)?;
+        old.may_change().map_err(failed)?;
+        let new = self.nearest_folder(to).map_err(failed)?;
+        new.may_change().map_err(|error| VaultError::io("make", to, error))?;
+        let ids = [old.meta().map_err(failed)?.id, new.meta().map_err(failed)?.id];
+        if !ids.contains(&FileId::UNKNOWN) && ids[0].device != ids[1].device {
+            return Err(VaultError::OtherDisk { action: "move", path: from.clone() });
+        }
+        match from.parent() == to.parent() {
+            true => Ok(()),
+            false => may_leave(&old, name).map_err(failed),
+        }
+    }
+
+    /// The folder that will hold `path`, or of those above it the innermost that is there.
+    fn nearest_folder(&self, path: &VaultPath) -> io::Result<Folder> {
+        let mut above = path.parent();
+        loop {
+            let here = above.unwrap_or_else(VaultPath::root);
+            match self.folder.open_folder_at(&here) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !here.is_root() => {
+                    above = here.parent();
+                }
+                opened => return opened,
+            }
+        }
+    }
+}
+
+/// Whether what has this name may go to another folder: a folder has to be written to for that, since it
+/// holds a name of the one it lies in.
+fn may_leave(folder: &Folder, name: Name) -> io::Result<()> {
+    match folder.stat(name)?.kind {
+        Kind::Folder => folder.open_folder(name)?.may_change(),
+        Kind::File | Kind::Link | Kind::Other => Ok(()),
+    }
+}
