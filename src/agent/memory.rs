@@ -76,7 +76,7 @@ impl Memory for StoredMemory {
             None => unheard_of()?,
         };
         let body = json(&envelope)?;
-        let received = self.0.store().receive(&NewMessage {
+        let received = self.0.store().inbox.receive(&NewMessage {
             source: SOURCE,
             message: &name,
             text: &said.text,
@@ -88,7 +88,7 @@ impl Memory for StoredMemory {
             Received::Known(row) => {
                 if row.state == InboxState::SetAside {
                     // It was refused, and is sent again: from now on it counts.
-                    self.0.store().settle_message(row.id, InboxState::New, None, "")?;
+                    self.0.store().inbox.settle(row.id, InboxState::New, None, "")?;
                 }
                 Receipt::Known(row.id, row.turn)
             }
@@ -144,8 +144,8 @@ impl Memory for StoredMemory {
 
     fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError> {
         // Nobody hears it meanwhile: messages find their place one after another.
-        if self.0.store().heard_in(received)?.is_none() {
-            self.0.store().settle_message(received, InboxState::SetAside, None, why)?;
+        if self.0.store().inbox.heard_in(received)?.is_none() {
+            self.0.store().inbox.settle(received, InboxState::SetAside, None, why)?;
         }
         Ok(())
     }
@@ -249,7 +249,7 @@ impl Memory for StoredMemory {
     }
 
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
-        let Some(found) = self.0.store().turn(turn)? else {
+        let Some(found) = self.0.store().conversations.turns.get(turn)? else {
             // Its conversation was deleted meanwhile, and the number with it.
             let message = format!("the turn {turn} was deleted");
             return Err(MemoryError::Broken { message, hint: None });
@@ -269,10 +269,10 @@ impl Memory for StoredMemory {
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
         self.0.trim()?;
-        let turns = self.0.store().running_turns()?;
+        let turns = self.0.store().conversations.turns.running()?;
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
-            for row in self.0.store().messages(Some(SOURCE), state, LEFT)? {
+            for row in self.0.store().inbox.list(Some(SOURCE), state, LEFT)? {
                 let envelope: Option<Envelope> =
                     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
                 let said = Said {

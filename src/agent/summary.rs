@@ -95,7 +95,9 @@ impl Summaries {
     /// What the store says. What a model says is none: it is asked again.
     pub async fn round(&mut self) -> Result<(), ConversationError> {
         self.blocking(|conversations| conversations.end_idle()).await?;
-        let untitled = self.blocking(|conversations| Ok(conversations.store().untitled(KNOWN)?));
+        let untitled = self.blocking(|conversations| {
+            Ok(conversations.store().conversations.endings.untitled(KNOWN)?)
+        });
         let mut untitled = untitled.await?;
         let now = self.conversations.clock().running();
         // Those that wait for their time keep no other from its turn.
@@ -112,7 +114,7 @@ impl Summaries {
         let id = wanted.conversation;
         let read = self.blocking(move |conversations| {
             let ended = conversations.get(id)?.ended;
-            Ok((ended, conversations.store().readable_history(id)?))
+            Ok((ended, conversations.store().conversations.branches.readable_history(id)?))
         });
         let (ended, history) = match read.await {
             Ok(read) => read,
@@ -170,7 +172,11 @@ impl Summaries {
                 self.failed.insert(wanted.conversation, (times + 1, due));
                 let id = wanted.conversation;
                 self.blocking(move |conversations| {
-                    Ok(conversations.store().count_title_try(id, ended, false)?)
+                    Ok(conversations
+                        .store()
+                        .conversations
+                        .endings
+                        .count_title_try(id, ended, false)?)
                 })
                 .await
             }
@@ -188,7 +194,12 @@ impl Summaries {
         titled: Titled,
     ) -> Result<(), ConversationError> {
         self.blocking(move |conversations| {
-            if conversations.store().title_conversation(id, ended, &titled, TitleOrigin::Model)? {
+            if conversations.store().conversations.endings.title(
+                id,
+                ended,
+                &titled,
+                TitleOrigin::Model,
+            )? {
                 conversations.tell(&ConversationEvent::Titled(conversations.get(id)?));
             }
             Ok(())
@@ -205,7 +216,12 @@ impl Summaries {
         self.blocking(move |conversations| {
             let item = NewItem { kind: ItemKind::Note, text, body: None };
             let time = conversations.wall();
-            if let Some(number) = conversations.store().keep_note(id, ended, Some(&item), time)? {
+            if let Some(number) = conversations.store().conversations.endings.keep_note(
+                id,
+                ended,
+                Some(&item),
+                time,
+            )? {
                 conversations.tell(&ConversationEvent::Noted(id, number));
             }
             Ok(())
@@ -292,8 +308,8 @@ fn give_up(
     ended: i64,
 ) -> Result<(), ConversationError> {
     let id = wanted.conversation;
-    conversations.store().count_title_try(id, ended, true)?;
-    conversations.store().keep_note(id, ended, None, conversations.wall())?;
+    conversations.store().conversations.endings.count_title_try(id, ended, true)?;
+    conversations.store().conversations.endings.keep_note(id, ended, None, conversations.wall())?;
     Ok(())
 }
 

@@ -5,40 +5,40 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::note::path::VaultPath;
 use crate::policy::Effect;
-use crate::store::audit::ApprovalRow;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
+use crate::store::audit::{ApprovalRow, Approvals};
 
 #[derive(Debug)]
 pub(super) struct Agreements {
-    store: Store,
+    approvals: Approvals,
     /// One change at a time.
     turn: Mutex<()>,
 }
 
 impl Agreements {
-    pub fn new(store: Store) -> Self {
-        Self { store, turn: Mutex::default() }
+    pub fn new(approvals: Approvals) -> Self {
+        Self { approvals, turn: Mutex::default() }
     }
 
     pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        self.store.approvals()
+        self.approvals.list()
     }
 
     pub fn add(&self, tool: &str, folder: &VaultPath, by: &str) -> Result<(), StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let now = chrono::Utc::now().timestamp_millis();
-        self.store.approve(tool, folder.as_str(), by, now)
+        self.approvals.add(tool, folder.as_str(), by, now)
     }
 
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.store.revoke(id)
+        self.approvals.revoke(id)
     }
 
     /// Whether all of this was agreed to. Read anew each time, so that what is taken back counts at
     /// once; where it cannot be read nothing was agreed to.
     pub fn cover(&self, tool: &str, effects: &[Effect]) -> bool {
-        let Ok(rows) = self.store.approvals() else { return false };
+        let Ok(rows) = self.approvals.list() else { return false };
         let folders: Vec<VaultPath> = rows
             .iter()
             .filter(|row| row.tool == tool)

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use super::call::Request;
 use super::judge::Seen;
 use crate::policy::Settings;
-use crate::store::audit::AuditRow;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
+use crate::store::audit::{self, AuditRow};
 use crate::tools::{Answer, Facts, ToolError};
 
 /// How long a row waits for others.
@@ -39,7 +39,7 @@ pub struct Audit {
 
 #[derive(Debug)]
 struct Shared {
-    store: Store,
+    rows: audit::Audit,
     kept: Mutex<Kept>,
     queue: Mutex<Queue>,
     wake: Condvar,
@@ -67,10 +67,10 @@ struct Queue {
 }
 
 impl Audit {
-    /// An audit in `store`. Touches nothing yet.
-    pub(super) fn new(store: Store, settings: &Settings) -> Self {
+    /// The audit that is kept as `rows`. Touches nothing yet.
+    pub(super) fn new(rows: audit::Audit, settings: &Settings) -> Self {
         let shared = Shared {
-            store,
+            rows,
             kept: Mutex::new(Kept::of(settings)),
             queue: Mutex::default(),
             wake: Condvar::new(),
@@ -128,7 +128,7 @@ impl Audit {
     /// Takes a row; one that has a number takes the place of the question it was.
     pub(super) fn record(&self, row: AuditRow) {
         if row.id > 0 {
-            if let Err(error) = self.shared.store.settle(&row) {
+            if let Err(error) = self.shared.rows.settle(&row) {
                 tracing::error!(%error, "the audit could not be written");
             }
             return;
@@ -147,7 +147,7 @@ impl Audit {
 
     /// Writes down that a person is asked, before they are; the row with its number.
     pub(super) fn asked(&self, row: AuditRow) -> Result<AuditRow, StoreError> {
-        let id = self.shared.store.audit(std::slice::from_ref(&row))?;
+        let id = self.shared.rows.write(std::slice::from_ref(&row))?;
         Ok(AuditRow { id, ..row })
     }
 }
@@ -171,7 +171,7 @@ impl Shared {
         let Kept { days, calls } = *self.kept();
         let age = chrono::TimeDelta::days(i64::from(days));
         let oldest = (chrono::Utc::now() - age).timestamp_millis();
-        if let Err(error) = self.store.trim_audit(oldest, calls) {
+        if let Err(error) = self.rows.trim(oldest, calls) {
             tracing::warn!(%error, "the audit could not be trimmed");
         }
     }
@@ -182,7 +182,7 @@ impl Shared {
         if rows.is_empty() {
             return;
         }
-        if let Err(error) = self.store.audit(&rows) {
+        if let Err(error) = self.rows.write(&rows) {
             tracing::error!(%error, rows = rows.len(), "the audit could not be written");
         }
     }

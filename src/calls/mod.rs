@@ -69,8 +69,8 @@ impl Calls {
     pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
         Self(Arc::new(Inner {
             hooks,
-            audit: Audit::new(store.clone(), &settings),
-            agreements: Agreements::new(store.clone()),
+            audit: Audit::new(store.audit.clone(), &settings),
+            agreements: Agreements::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
             tool_settings: ArcSwap::from_pointee(context.settings.clone()),
             context,
@@ -111,7 +111,7 @@ impl Calls {
     /// # Errors
     /// [`StoreError`].
     pub fn begin(&self) -> Result<(), StoreError> {
-        self.0.store.refuse_unanswered("the steward ended before anyone answered")?;
+        self.0.store.audit.refuse_unanswered("the steward ended before anyone answered")?;
         self.0.audit.run();
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Calls {
     /// Writes what is left of the audit, and closes its connection to the store.
     pub fn end(&self) {
         self.0.audit.end();
-        self.0.store.end();
+        self.0.store.database.end();
     }
 
     /// The mode that holds, and whether a person set it while the steward ran.
@@ -127,7 +127,7 @@ impl Calls {
     /// # Errors
     /// [`StoreError`]: what was set cannot be read, so nothing may be changed.
     pub fn mode(&self) -> Result<(Mode, bool), StoreError> {
-        let set = self.0.store.setting(MODE)?.and_then(|word| Mode::parse(&word));
+        let set = self.0.store.settings.get(MODE)?.and_then(|word| Mode::parse(&word));
         Ok(match set {
             Some(mode) => (mode, true),
             None => (self.0.policy.settings().mode, false),
@@ -140,7 +140,7 @@ impl Calls {
     /// [`StoreError`]: it is as it was.
     pub fn set_mode(&self, mode: Option<Mode>) -> Result<(), StoreError> {
         tracing::info!(mode = mode.map_or("as in the settings", Mode::word), "the mode was set");
-        self.0.store.keep_setting(MODE, mode.map(Mode::word))
+        self.0.store.settings.set(MODE, mode.map(Mode::word))
     }
 
     /// What a person agreed to for good.
@@ -165,7 +165,7 @@ impl Calls {
     /// [`StoreError`].
     pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
-        self.0.store.audited(wanted)
+        self.0.store.audit.rows(wanted)
     }
 
     /// Calls a tool, on a thread that may block.

@@ -274,7 +274,7 @@ impl Backend for VaultBackend {
     }
 
     fn memory(&self) -> MemoryState {
-        memory::of(self.calls.context(), self.talk.conversations().store())
+        memory::of(self.calls.context(), &self.talk.conversations().store().database)
     }
 
     fn vault(&self) -> VaultState {
@@ -304,7 +304,7 @@ impl Backend for VaultBackend {
                 .chain(unreadable.take(20))
                 .chain(status.warnings)
                 .chain(self.calls.hooks().complaints())
-                .chain(self.calls.context().journal.store().found_later())
+                .chain(self.calls.context().journal.store().database.found_later())
                 .collect(),
         }
     }

@@ -25,13 +25,13 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
     let rows = if let Some(id) = params.id {
         vec![one(store, id)?]
     } else if params.all {
-        let mut rows = store.last_messages(VOICE, limit).map_err(failed)?;
+        let mut rows = store.inbox.last(VOICE, limit).map_err(failed)?;
         rows.reverse();
         rows
     } else {
         let mut rows = Vec::new();
         for state in WAITING {
-            rows.extend(store.messages(Some(VOICE), state, limit).map_err(failed)?);
+            rows.extend(store.inbox.list(Some(VOICE), state, limit).map_err(failed)?);
         }
         rows.sort_by_key(|row| row.id);
         let more = rows.len().saturating_sub(limit as usize);
@@ -67,7 +67,7 @@ fn moved(
     reason: &str,
 ) -> Result<InboxResult, ErrorObject> {
     let row = one(store, id)?;
-    if !store.move_message(row.id, only, to, reason).map_err(failed)? {
+    if !store.inbox.move_to(row.id, only, to, reason).map_err(failed)? {
         let (text, hint) = match one(store, id)?.state {
             InboxState::Done => ("is done", "say it again, if it is to be done again"),
             InboxState::Answered => ("is done", "its answer waits to be shown"),
@@ -86,7 +86,7 @@ fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
         ErrorObject::new(Kind::NotFound, text).hint("`steward inbox list --all` names them")
     };
     let number = i64::try_from(id).map_err(|_| unknown())?;
-    match store.message(number) {
+    match store.inbox.get(number) {
         Ok(row) if row.source == VOICE => Ok(row),
         Ok(_) | Err(StoreError::Unknown { .. }) => Err(unknown()),
         Err(error) => Err(failed(error)),
@@ -98,7 +98,7 @@ fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
 /// # Errors
 /// [`StoreError`].
 pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError> {
-    let turn = row.turn.map(|turn| store.turn(turn)).transpose()?.flatten();
+    let turn = row.turn.map(|turn| store.conversations.turns.get(turn)).transpose()?.flatten();
     let how = how(row);
     let time = chrono::DateTime::from_timestamp_millis(row.received).unwrap_or_default();
     let time = time.with_timezone(&chrono::Local);

@@ -1,19 +1,19 @@
 //! Where the daemon's memory goes, part by part.
 
 use crate::protocol::status::MemoryState;
-use crate::store::Store;
+use crate::store::Database;
 use crate::tools::Context;
 
 /// Bytes held now, in parts that add up to all of it. What each part says of itself leaves the
 /// allocator's own losses out; these are in `other`.
-pub fn of(context: &Context, store: &Store) -> MemoryState {
+pub fn of(context: &Context, database: &Database) -> MemoryState {
     let text = context.index.text.memory();
     let parts = MemoryState {
         catalogue: context.vault.catalogue().memory() as u64,
         links: context.index.links.summary().bytes as u64,
         text_index: (text.signatures + text.notes) as u64,
         resident_text: text.resident as u64,
-        store: store.cache_bytes(),
+        store: database.cache_bytes(),
         ..MemoryState::default()
     };
     match Resident::now() {

@@ -200,8 +200,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     text.stop();
     calls.end();
     // The last of the store's connections: the next start finds that this one ended in peace.
-    kept.end();
-    calls.context().journal.store().end();
+    kept.database.end();
+    calls.context().journal.store().database.end();
     // Work that took longer than that is still at it, so the vault stays ours until the process is
     // gone.
     std::mem::forget(lock);
@@ -444,7 +444,7 @@ async fn look_at_fresh(fresh: Arc<Fresh>, vault: Vault, journal: Journal) {
 async fn look_after(journal: Journal, conversations: Conversations) {
     tokio::time::sleep(ROOM).await;
     let store = conversations.store().clone();
-    if tokio::task::spawn_blocking(move || store.make_room()).await.is_err() {
+    if tokio::task::spawn_blocking(move || store.database.make_room()).await.is_err() {
         return;
     }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
@@ -460,7 +460,7 @@ async fn look_after(journal: Journal, conversations: Conversations) {
         }
         let store = conversations.store().clone();
         let old = conversations.clock().wall().timestamp_millis() - RECEIPTS;
-        match tokio::task::spawn_blocking(move || store.trim_inbox(old)).await {
+        match tokio::task::spawn_blocking(move || store.inbox.trim(old)).await {
             Ok(Ok(messages)) => tracing::debug!(messages, "receipts were let go"),
             Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked after"),
             Err(_) => return,

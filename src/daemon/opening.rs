@@ -106,13 +106,13 @@ pub(super) fn open_both(
     let (opened, prepared) = std::thread::scope(|scope| {
         let opening = std::thread::Builder::new()
             .name("store".to_owned())
-            .spawn_scoped(scope, || store.prepare());
+            .spawn_scoped(scope, || store.database.prepare());
         let opened = Vault::open_watched(root, state, config.vault.clone(), progress);
         let prepared = match opening.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             // Without a thread to spare it is done here.
-            Err(_) => store.prepare(),
+            Err(_) => store.database.prepare(),
         };
         (opened, prepared)
     });

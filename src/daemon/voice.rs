@@ -118,7 +118,7 @@ impl Voice {
         let Some((_, smarthole)) = self.doors.get() else { return SmartHoleState::default() };
         let store = self.conversations.store();
         // What cannot be counted now is said by everything else that needs the store.
-        let count = |state| store.count_messages(VOICE, state).unwrap_or(0);
+        let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
         let standing = smarthole.standing();
         SmartHoleState {
             state: match standing.state {
@@ -142,7 +142,7 @@ impl Voice {
     pub fn tell_of(&self, number: i64) {
         let Some((events, _)) = self.doors.get() else { return };
         let store = self.conversations.store();
-        let message = store.message(number).and_then(|row| inbox::message(store, &row));
+        let message = store.inbox.get(number).and_then(|row| inbox::message(store, &row));
         match message {
             Ok(message) => events.publish(Event::Inbox(message)),
             Err(error) => tracing::warn!(%error, "nobody could be told of a message"),
@@ -168,7 +168,7 @@ impl Voice {
         self.stopping.store(true, Ordering::Release);
         let number = lock(&self.at_work).as_ref().map(|at_work| at_work.number);
         if let Some(number) = number
-            && let Err(error) = self.conversations.store().release_message(number)
+            && let Err(error) = self.conversations.store().inbox.release(number)
         {
             tracing::warn!(%error, "a message was not given back");
         }
@@ -230,7 +230,7 @@ impl Voice {
     /// Brings message after message to the agent, until it is stopped.
     pub async fn run(self: Arc<Self>) {
         let begun = Arc::clone(&self);
-        let given_back = blocking(move || begun.conversations.store().give_back_messages(VOICE));
+        let given_back = blocking(move || begun.conversations.store().inbox.give_back(VOICE));
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
@@ -238,7 +238,7 @@ impl Voice {
         let answered = Arc::clone(&self);
         let left = blocking(move || {
             let store = answered.conversations.store();
-            store.messages(Some(VOICE), InboxState::Answered, SHOWN)
+            store.inbox.list(Some(VOICE), InboxState::Answered, SHOWN)
         });
         let left = left.await.unwrap_or_else(|error| {
             tracing::error!(%error, "answers of an earlier run are shown after the next start");
@@ -294,9 +294,9 @@ impl Voice {
     fn take(&self) -> Result<Option<InboxRow>, StoreError> {
         let store = self.conversations.store();
         if self.agent.has_model() {
-            return store.take_message(VOICE);
+            return store.inbox.take(VOICE);
         }
-        for row in store.messages(Some(VOICE), InboxState::New, TOLD)? {
+        for row in store.inbox.list(Some(VOICE), InboxState::New, TOLD)? {
             if lock(&self.waiting_for_model).insert(row.id) {
                 let text = "No language model is chosen yet, so I kept your message; I go on with \
                             it once there is one.";
@@ -315,7 +315,7 @@ impl Voice {
                 // Begun without knowing that, it might be done twice.
                 tracing::error!(%error, message = row.id, "an earlier attempt cannot be looked at");
                 let (store, number) = (self.conversations.store().clone(), row.id);
-                if let Err(error) = blocking(move || store.release_message(number)).await {
+                if let Err(error) = blocking(move || store.inbox.release(number)).await {
                     tracing::error!(%error, message = row.id, "a message is not given back");
                 }
                 return self.pause(STORE_PAUSE).await;
@@ -360,7 +360,7 @@ impl Voice {
     async fn turn_before(&self, row: &InboxRow) -> Result<Before, MemoryError> {
         let Some(turn) = row.turn else { return Ok(Before::Nothing) };
         let store = self.conversations.store().clone();
-        if blocking(move || store.turn(turn)).await?.is_none() {
+        if blocking(move || store.conversations.turns.get(turn)).await?.is_none() {
             // Its conversation was deleted meanwhile.
             return Ok(Before::Nothing);
         }
@@ -409,7 +409,7 @@ impl Voice {
         if row.turn.is_some() {
             // What was heard in a conversation that is gone is heard anew.
             let (store, number) = (self.conversations.store().clone(), row.id);
-            let forgotten = blocking(move || store.forget_lost_turn(number)).await;
+            let forgotten = blocking(move || store.inbox.forget_lost_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
         Ok(Box::pin(self.agent.say_kept(said, row.id).await?))
@@ -464,7 +464,7 @@ impl Voice {
     async fn settle(self: &Arc<Self>, number: i64, state: InboxState, reason: &str) {
         let (voice, reason) = (Arc::clone(self), reason.to_owned());
         let settled = blocking(move || {
-            voice.conversations.store().settle_message(number, state, None, &reason)?;
+            voice.conversations.store().inbox.settle(number, state, None, &reason)?;
             voice.tell_of(number);
             Ok(())
         });
@@ -508,7 +508,7 @@ impl Inbox for Voice {
     fn keep(&self, heard: &Heard) -> Result<(), String> {
         let store = self.conversations.store();
         let body = serde_json::to_string(&heard.how).map_err(|error| error.to_string())?;
-        let received = store.receive(&NewMessage {
+        let received = store.inbox.receive(&NewMessage {
             source: VOICE,
             message: &heard.id,
             text: &heard.text,
@@ -545,7 +545,7 @@ impl Inbox for Voice {
 
     fn has(&self, id: &str, text: Option<&str>) -> bool {
         // What cannot even be looked up cannot be worked on either.
-        self.conversations.store().has_message(VOICE, id, text).unwrap_or(false)
+        self.conversations.store().inbox.has(VOICE, id, text).unwrap_or(false)
     }
 }
 

@@ -39,7 +39,7 @@ impl Journal {
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
         let _alone = self.alone();
         self.ready()?;
-        let mut texts = Texts::new(self.store().blobs());
+        let mut texts = Texts::new(&self.store().blobs);
         let steps = plan::steps(self, set, &mut texts)?;
         self.check_limits(&steps, origin)?;
         texts.finish(&steps)?;
@@ -58,15 +58,15 @@ impl Journal {
 
     /// Whether anything can be recorded; ends what an earlier failure left open in the store.
     pub(super) fn ready(&self) -> Result<(), JournalError> {
-        self.store().check()?;
+        self.store().database.check()?;
         let mut unrecorded = lock(&self.0.unrecorded);
         while let Some(operation) = unrecorded.last() {
-            self.store().take_back(*operation, now())?;
+            self.store().journal.operations.take_back(*operation, now())?;
             unrecorded.pop();
         }
         drop(unrecorded);
         // What failed and could be taken back in part only, or was ended by a panic.
-        if self.store().has_unfinished()? {
+        if self.store().journal.operations.has_unfinished()? {
             // On a disk that is gone another attempt would only give up.
             self.vault().check_root()?;
             let mut recovered = Recovered::default();
@@ -92,7 +92,7 @@ impl Journal {
             },
             began: now(),
         };
-        let intent = self.store().intend(&set, &rows)?;
+        let intent = self.store().journal.operations.intend(&set, &rows)?;
         let change_set = ChangeSetId(intent.set.cast_unsigned());
         let writer = self.writer();
         let mut done = Vec::new();
@@ -116,7 +116,7 @@ impl Journal {
             .zip(rows.iter().zip(&ends))
             .map(|(step, (row, ended))| StepResult {
                 step: *step,
-                detail: detail_after(&row.detail, ended),
+                detail: detail_after(&row.row.detail, ended),
                 drop: ended.nothing,
             })
             .collect();
@@ -124,9 +124,9 @@ impl Journal {
             let mut steps = job.steps.iter().zip(&ends);
             steps.any(|(act, ended)| act.undoes == Some(step) && !ended.nothing)
         };
-        let recorded = self
-            .marks(job.undone, &acted, intent.set)
-            .and_then(|marks| self.store().finish(intent.operation, &results, &marks, now()));
+        let recorded = self.marks(job.undone, &acted, intent.set).and_then(|marks| {
+            self.store().journal.operations.finish(intent.operation, &results, &marks, now())
+        });
         if let Err(error) = recorded {
             let left = take_back(writer, done);
             self.end_taking_back(intent.operation, &left);
@@ -168,7 +168,7 @@ impl Journal {
                 if !acted {
                     break;
                 }
-                let Some(row) = self.store().step(step)? else { break };
+                let Some(row) = self.store().journal.changes.step(step)? else { break };
                 let Some(next) = row.undoes else { break };
                 by = if by.is_some() { None } else { Some(row.set) };
                 step = next;
@@ -186,6 +186,8 @@ impl Journal {
         }
         let step = self
             .store()
+            .journal
+            .operations
             .unfinished_steps(operation)
             .and_then(|rows| rows.into_iter().nth(at).map(Recorded::read).transpose());
         let mut left = Vec::new();
@@ -210,7 +212,7 @@ impl Journal {
             );
         } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
-        } else if let Err(error) = self.store().take_back(operation, now()) {
+        } else if let Err(error) = self.store().journal.operations.take_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");
             lock(&self.0.unrecorded).push(operation);
         }
@@ -235,7 +237,7 @@ impl Journal {
         }
         let mut gone = 0;
         if let Some(turn) = &origin.turn {
-            let before = self.store().notes_of_turn(turn)?;
+            let before = self.store().journal.changes.notes_of_turn(turn)?;
             (deleted, moved) = (deleted + before.0, moved + before.1);
             gone = before.0;
         }

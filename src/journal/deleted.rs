@@ -86,7 +86,7 @@ impl Journal {
         let writer = self.writer();
         let mut lying = writer.trashed();
         let mut found: Vec<Deleted> = Vec::new();
-        for row in self.store().deletions()? {
+        for row in self.store().journal.changes.deletions()? {
             // One that is damaged hides no other.
             let step = match row.and_then(Recorded::read) {
                 Ok(step) => step,

@@ -121,7 +121,7 @@ impl Journal {
         let path = deletion.path.clone();
         let mut steps = vec![deletion];
         // Of several deletions of one text at one path only the newest is listed, for all of them.
-        for row in self.store().deletions()? {
+        for row in self.store().journal.changes.deletions()? {
             let Ok(step) = row.and_then(Recorded::read) else { continue };
             let (first, row) = (&steps[0].row, &step.row);
             let same =
@@ -133,7 +133,14 @@ impl Journal {
         let mut texts: BTreeSet<BlobHash> = BTreeSet::new();
         for step in &steps {
             texts.extend(step.row.before);
-            texts.extend(self.store().files(step.row.id)?.into_iter().filter_map(|file| file.1));
+            texts.extend(
+                self.store()
+                    .journal
+                    .changes
+                    .files(step.row.id)?
+                    .into_iter()
+                    .filter_map(|file| file.1),
+            );
         }
         // First the rows, then the texts: a row never promises what is not there.
         let emptied = |step: &Recorded| StepResult {
@@ -141,20 +148,23 @@ impl Journal {
             detail: Detail { emptied: true, ..step.detail.clone() }.json(),
             drop: false,
         };
-        self.store().let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
+        self.store()
+            .journal
+            .retention
+            .let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
         let mut needed: BTreeMap<BlobHash, i64> = BTreeMap::new();
-        for (step, text) in self.store().named_texts()? {
+        for (step, text) in self.store().journal.retention.named_texts()? {
             needed.entry(text).or_insert(step);
         }
         let mut by = None;
         for text in texts {
             match needed.get(&text) {
                 Some(step) => by = by.or(Some(*step)),
-                None => self.store().blobs().remove(text).map_err(StoreError::from)?,
+                None => self.store().blobs.remove(text).map_err(StoreError::from)?,
             }
         }
         let Some(step) = by else { return Ok(None) };
-        let change = self.store().step(step)?.map(|row| {
+        let change = self.store().journal.changes.step(step)?.map(|row| {
             let set = ChangeSetId(row.set.cast_unsigned());
             format!("change `{}` has", ChangeId { set, number: row.number })
         });

@@ -61,9 +61,15 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn verify(&self) -> Result<Verified, JournalError> {
-        let blobs = self.store().blobs();
-        let named: BTreeSet<BlobHash> =
-            self.store().named_texts()?.into_iter().map(|(_, text)| text).collect();
+        let blobs = &self.store().blobs;
+        let named: BTreeSet<BlobHash> = self
+            .store()
+            .journal
+            .retention
+            .named_texts()?
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
         let mut verified = Verified::default();
         let mut there = BTreeSet::new();
         for stored in blobs.list().map_err(StoreError::from)? {
@@ -106,22 +112,23 @@ impl Journal {
             self.ready()?;
         }
         let limits = self.limits(asked)?;
-        let outlived: BTreeSet<i64> = self.store().outlived(now(), limits)?.into_iter().collect();
+        let outlived: BTreeSet<i64> =
+            self.store().journal.retention.outlived(now(), limits)?.into_iter().collect();
         let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
-        for (step, text) in self.store().named_texts()? {
+        for (step, text) in self.store().journal.retention.named_texts()? {
             let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };
             side.insert(text);
         }
         let mut freed = Freed { changes: outlived.len(), ..Freed::default() };
         if !dry_run && !outlived.is_empty() {
             // First the rows, then the texts: a row never promises what is not there.
-            self.store().let_go(&outlived.into_iter().collect::<Vec<_>>())?;
+            self.store().journal.retention.let_go(&outlived.into_iter().collect::<Vec<_>>())?;
         }
-        let blobs = self.store().blobs();
-        let moved_aside = self.store().has_moved_aside()?;
+        let blobs = &self.store().blobs;
+        let moved_aside = self.store().database.has_moved_aside()?;
         let unnamed_before = match limits.days {
             0 => None,
-            days => self.store().unnamed_before(days)?.map(|time| {
+            days => self.store().journal.retention.unnamed_before(days)?.map(|time| {
                 time.min(now().saturating_sub(i64::from(days).saturating_mul(86_400_000)))
             }),
         };
@@ -148,7 +155,7 @@ impl Journal {
     /// The limits that texts go by now.
     fn limits(&self, asked: Asked) -> Result<Limits, StoreError> {
         let limits = self.settings().limits();
-        let held = self.store().limits_of_days(HELD)?;
+        let held = self.store().journal.retention.limits_of_days(HELD)?;
         let most = match held.len() {
             HELD => held.into_iter().fold(limits, Limits::most),
             // Nobody knows what held before.
@@ -169,8 +176,8 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn daily(&self) -> Result<Freed, JournalError> {
-        self.store().back_up()?;
-        self.store().count_day(now(), self.settings().limits())?;
+        self.store().database.back_up()?;
+        self.store().journal.retention.count_day(now(), self.settings().limits())?;
         self.free(false, Asked::Daily)
     }
 }

@@ -162,11 +162,11 @@ impl Journal {
             before: query.before.map(|before| before.0.cast_signed()),
             limit: if query.limit == 0 { usize::MAX } else { query.limit },
         };
-        let sets = self.store().sets(&wanted)?;
+        let sets = self.store().journal.changes.sets(&wanted)?;
         let mut listed = Vec::with_capacity(sets.len());
         for set in sets {
             let one = set.and_then(|set| {
-                let steps = self.store().each_step(set.id)?;
+                let steps = self.store().journal.changes.each_step(set.id)?;
                 list(set, steps)
             });
             match one {
@@ -185,7 +185,9 @@ impl Journal {
         let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
         while names.len() < NAMES {
-            let Some(step) = self.store().last_move_to(&name, before)? else { break };
+            let Some(step) = self.store().journal.changes.last_move_to(&name, before)? else {
+                break;
+            };
             let to = step.other.as_deref().unwrap_or_default();
             let rest = name.strip_prefix(to).unwrap_or_default();
             (name, before) = (format!("{}{rest}", step.path), step.id);
@@ -207,7 +209,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn change_set_of_turn(&self, turn: &str) -> Result<Option<ListedSet>, JournalError> {
-        match self.store().set_of_turn(turn)? {
+        match self.store().journal.changes.set_of_turn(turn)? {
             Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
             None => Ok(None),
         }
@@ -219,8 +221,8 @@ impl Journal {
         set: i64,
         operation: Option<i64>,
     ) -> Result<Option<ListedSet>, StoreError> {
-        let Some(row) = self.store().set(set)? else { return Ok(None) };
-        let mut steps = self.store().each_step(set)?;
+        let Some(row) = self.store().journal.changes.set(set)? else { return Ok(None) };
+        let mut steps = self.store().journal.changes.each_step(set)?;
         steps.retain(|step| match step {
             Ok(step) => operation.is_none_or(|operation| step.operation == operation),
             Err(_) => operation.is_none(),
@@ -233,7 +235,7 @@ impl Journal {
     /// # Errors
     /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
     pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
-        let steps = self.store().steps(change.set.0.cast_signed())?;
+        let steps = self.store().journal.changes.steps(change.set.0.cast_signed())?;
         let mut own = steps.into_iter().filter(|step| step.number == change.number).peekable();
         if own.peek().is_none() {
             return Err(UndoError::Unknown(Target::Change(change)));
@@ -256,7 +258,7 @@ impl Journal {
         if !recorded.row.texts_kept {
             return Ok(Difference::NotKept);
         }
-        let blobs = self.store().blobs();
+        let blobs = &self.store().blobs;
         let path = &recorded.path;
         let unkept = |error: crate::store::BlobError| UndoError::NotKept {
             path: path.clone(),

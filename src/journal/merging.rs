@@ -73,7 +73,7 @@ impl Undoing<'_> {
         after: BlobHash,
         now: &[u8],
     ) -> Result<TakenOut, UndoError> {
-        let (blobs, limit) = (self.journal.store().blobs(), self.journal.vault().max_file_bytes());
+        let (blobs, limit) = (&self.journal.store().blobs, self.journal.vault().max_file_bytes());
         let is_small = |text| blobs.length(text).is_ok_and(|length| length <= limit);
         if !step.row.texts_kept || !is_small(before) || !is_small(after) {
             return Ok(TakenOut::Not(None));
@@ -182,7 +182,11 @@ impl Undoing<'_> {
             ));
             return Ok(text);
         }
-        let rows = self.journal.store().later_steps(WRITE, step.path.as_str(), step.row.id)?;
+        let rows = self.journal.store().journal.changes.later_steps(
+            WRITE,
+            step.path.as_str(),
+            step.row.id,
+        )?;
         // Where somebody else has written after them, to undo those would not help.
         let is_ours = rows.last().is_some_and(|row| row.after == now.as_deref().map(BlobHash::of));
         let by = rows.first().filter(|_| is_ours).map(|row| ChangeSetId(row.set.cast_unsigned()));

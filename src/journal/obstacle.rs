@@ -57,7 +57,7 @@ impl Undoing<'_> {
         after: BlobHash,
         now: Option<Vec<u8>>,
     ) -> String {
-        let then = self.journal.store().blobs().get(after);
+        let then = self.journal.store().blobs.get(after);
         match (then, now) {
             (Ok(then), Some(now)) => match difference(&then, &now, path) {
                 Difference::Text(diff) => diff,
@@ -84,7 +84,7 @@ impl Undoing<'_> {
         if !step.row.texts_kept {
             return Err(unkept("its time is over".to_owned()));
         }
-        self.journal.store().blobs().get(text).map_err(|error| unkept(error.to_string()))
+        self.journal.store().blobs.get(text).map_err(|error| unkept(error.to_string()))
     }
 
     /// The first change after a step that did `kind` to its thing.
@@ -93,7 +93,8 @@ impl Undoing<'_> {
             Deed::Move { to, .. } => to,
             _ => &step.path,
         };
-        let rows = self.journal.store().later_steps(kind, at.as_str(), step.row.id)?;
+        let rows =
+            self.journal.store().journal.changes.later_steps(kind, at.as_str(), step.row.id)?;
         Ok(rows
             .first()
             .map(|row| ChangeId { set: ChangeSetId(row.set.cast_unsigned()), number: row.number }))
@@ -106,8 +107,14 @@ impl Undoing<'_> {
             _ => (step.path.clone(), None),
         };
         let (mut after, mut moved) = (step.row.id, false);
-        while let Some(row) =
-            self.journal.store().later_steps(MOVE, at.as_str(), after)?.into_iter().next()
+        while let Some(row) = self
+            .journal
+            .store()
+            .journal
+            .changes
+            .later_steps(MOVE, at.as_str(), after)?
+            .into_iter()
+            .next()
         {
             let to = row.other.as_deref().unwrap_or_default();
             let rest = at.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
@@ -214,7 +221,9 @@ impl Journal {
             (Kind::File, None) if copied => thing.size == meta.size,
             (Kind::File, None) => thing.is(meta) && thing.is_unchanged(meta.size, meta.modified),
             (Kind::Folder, _) => {
-                let Ok(had) = self.store().files(step.row.id) else { return thing.is(meta) };
+                let Ok(had) = self.store().journal.changes.files(step.row.id) else {
+                    return thing.is(meta);
+                };
                 let has = writer.files_in_trashed(place).unwrap_or_default();
                 let named: HashSet<&str> = has.iter().map(String::as_str).collect();
                 if copied || thing.is(meta) {

@@ -35,7 +35,7 @@ impl<'a> Undoing<'a> {
             journal,
             force,
             picture: Picture::new(journal),
-            texts: Texts::new(journal.store().blobs()),
+            texts: Texts::new(&journal.store().blobs),
             steps: Vec::new(),
             names: Vec::new(),
             merged: Vec::new(),
@@ -164,7 +164,7 @@ impl<'a> Undoing<'a> {
         text: Option<BlobHash>,
     ) -> Result<(), UndoError> {
         let meta = self.picture.meta(path);
-        let size = |text| self.journal.store().blobs().length(text).unwrap_or(0);
+        let size = |text| self.journal.store().blobs.length(text).unwrap_or(0);
         let thing = match (&meta, text) {
             (Some(meta), _) => Thing::of(meta),
             (None, text) => Thing::written(text.map_or(0, size)),
@@ -254,7 +254,7 @@ impl<'a> Undoing<'a> {
         if path.name() != wanted.name() {
             self.notes.push(format!("`{wanted}` is taken, so it comes back as `{path}`"));
         }
-        let files = self.journal.store().files(step.row.id)?;
+        let files = self.journal.store().journal.changes.files(step.row.id)?;
         let id = Some(step.row.id);
         if let Some(from) = self.journal.find_deleted(step, thing) {
             self.make_parent(&path);

@@ -203,7 +203,7 @@ fn keep_old(
             reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
             texts.keep(bytes)?
         }
-        false => journal.store().blobs().put_reader(reader).map_err(StoreError::from)?.0,
+        false => journal.store().blobs.put_reader(reader).map_err(StoreError::from)?.0,
     };
     match super::step::revision(hash) == revision {
         true => Ok(hash),

@@ -59,7 +59,7 @@ impl Text {
     pub fn load(&self, journal: &Journal) -> Option<Vec<u8>> {
         match self {
             Self::Here(bytes) => Some(bytes.clone()),
-            Self::Kept(hash) => journal.store().blobs().get(*hash).ok(),
+            Self::Kept(hash) => journal.store().blobs.get(*hash).ok(),
             Self::Trashed(trashed) => journal.writer().read_trashed(trashed),
         }
     }

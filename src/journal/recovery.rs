@@ -31,7 +31,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`] if the store cannot be used.
     pub fn recover(&self) -> Result<Recovered, JournalError> {
-        self.recover_prepared(self.store().prepare())
+        self.recover_prepared(self.store().database.prepare())
     }
 
     /// The second half of [`Self::recover`], with what came of making the store sound: that needs no
@@ -46,13 +46,13 @@ impl Journal {
         let _alone = self.alone();
         let mut recovered = Recovered { warnings: prepared?.warnings, ..Recovered::default() };
         lock(&self.0.unrecorded).clear();
-        self.store().blobs().sweep();
+        self.store().blobs.sweep();
         self.recover_unfinished(&mut recovered)?;
         // A crash after the last record leaves the displaced versions of that one operation.
-        let last = self
-            .store()
-            .last_applied()
-            .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
+        let last =
+            self.store().journal.changes.last_applied().and_then(|rows| {
+                rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>()
+            });
         match last {
             Ok(last) => {
                 let rollback = Rollback { journal: self, left: &mut recovered.left };
@@ -73,7 +73,7 @@ impl Journal {
 
     /// Newest first: a later one may rest on an earlier. The caller holds [`Self::alone`].
     pub(super) fn recover_unfinished(&self, recovered: &mut Recovered) -> Result<(), JournalError> {
-        for (operation, rows) in self.store().unfinished()?.into_iter().rev() {
+        for (operation, rows) in self.store().journal.operations.unfinished()?.into_iter().rev() {
             let steps = rows.and_then(|rows| {
                 rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>()
             });
@@ -81,7 +81,7 @@ impl Journal {
                 Ok(steps) => steps,
                 Err(error) => {
                     recovered.left.push(format!("operation {operation} is left alone: {error}"));
-                    self.store().take_back(operation, now())?;
+                    self.store().journal.operations.take_back(operation, now())?;
                     continue;
                 }
             };
@@ -110,7 +110,7 @@ impl Journal {
             let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
             let set = steps.first().map_or(0, |step| step.row.set);
             let marks = self.marks(&undone, &|_| true, set)?;
-            self.store().finish(operation, &results, &marks, now())?;
+            self.store().journal.operations.finish(operation, &results, &marks, now())?;
             steps.iter().for_each(|step| rollback.clear_temp(step));
             recovered.completed += 1;
             return Ok(());
@@ -120,7 +120,7 @@ impl Journal {
         }
         // A disk that went away meanwhile has everything still to be done.
         self.vault().check_disk()?;
-        self.store().take_back(operation, now())?;
+        self.store().journal.operations.take_back(operation, now())?;
         recovered.taken_back += 1;
         Ok(())
     }

@@ -282,7 +282,7 @@ impl Rollback<'_> {
     fn fill(&mut self, step: &Recorded) -> Result<(), VaultError> {
         // What cannot be copied from there may be among the kept texts.
         let _ = self.writer().fill_from_kept(&step.path, &step.keeping());
-        let files = match self.journal.store().files(step.row.id) {
+        let files = match self.journal.store().journal.changes.files(step.row.id) {
             Ok(files) => files,
             Err(error) => {
                 self.left.push(format!("`{}` may lack files: {error}", step.path));
@@ -346,7 +346,7 @@ impl Rollback<'_> {
             let Some(content) = self.bytes(&temp) else { continue };
             // A kept text may be damaged by now: then this is the last good copy of it.
             if before == Some(BlobHash::of(&content))
-                && self.journal.store().blobs().put(&[&content]).is_err()
+                && self.journal.store().blobs.put(&[&content]).is_err()
             {
                 continue;
             }
@@ -367,7 +367,7 @@ impl Rollback<'_> {
         if hash == after || Some(hash) == before {
             return true;
         }
-        let blobs = self.journal.store().blobs();
+        let blobs = &self.journal.store().blobs;
         let begins = |text| blobs.get(text).is_ok_and(|whole| whole.starts_with(content));
         begins(after) || before.is_some_and(begins)
     }
@@ -390,7 +390,7 @@ impl Rollback<'_> {
     }
 
     fn text(&mut self, path: &VaultPath, text: BlobHash) -> Option<Vec<u8>> {
-        match self.journal.store().blobs().get(text) {
+        match self.journal.store().blobs.get(text) {
             Ok(bytes) => Some(bytes),
             Err(error) => {
                 self.left.push(format!("`{path}` is left as it is: {error}"));

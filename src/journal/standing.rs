@@ -132,7 +132,7 @@ impl Rollback<'_> {
         if !step.detail.in_place {
             return false;
         }
-        let text = |text| self.journal.store().blobs().get(text).ok();
+        let text = |text| self.journal.store().blobs.get(text).ok();
         let texts = (self.bytes(now), before.and_then(text), text(after));
         matches!(texts, (Some(torn), Some(before), Some(after)) if is_mixed(&torn, &before, &after))
     }

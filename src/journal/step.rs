@@ -191,66 +191,47 @@ impl Detail {
 impl Step {
     /// The step as the row that records its intent.
     pub fn row(&self) -> NewStep {
-        let mut row = NewStep {
-            change: self.change,
-            kind: "",
-            path: String::new(),
-            other: None,
-            before: None,
-            after: None,
-            notes: 0,
-            detail: String::new(),
-            undoes: self.undoes,
-            files: Vec::new(),
-        };
+        let mut row = StepRow { undoes: self.undoes, ..StepRow::default() };
+        let mut files = Vec::new();
         let mut detail = Detail::default();
-        let path = match &self.act {
-            Act::Folder { path } => {
-                row.kind = FOLDER;
-                path
-            }
-            Act::RemoveFolder { path } => {
-                row.kind = REMOVE_FOLDER;
-                path
-            }
+        let (kind, path) = match &self.act {
+            Act::Folder { path } => (FOLDER, path),
+            Act::RemoveFolder { path } => (REMOVE_FOLDER, path),
             Act::Write { path, old, content, temp } => {
-                row.kind = WRITE;
                 row.before = old.map(|old| old.text);
                 row.after = Some(BlobHash::of(content));
                 detail.temp = Some(temp.clone());
                 detail.in_place = old.is_some_and(|old| old.in_place);
-                path
+                (WRITE, path)
             }
             Act::Move { from, to, thing, text, counted } => {
-                row.kind = MOVE;
                 row.other = Some(to.as_str().to_owned());
                 row.after = *text;
                 row.notes = *counted;
                 detail.thing = Some(*thing);
-                from
+                (MOVE, from)
             }
             Act::Delete(deletion) => {
-                row.kind = DELETE;
                 row.before = deletion.text;
                 row.notes = deletion.counted;
-                row.files.clone_from(&deletion.files);
+                files.clone_from(&deletion.files);
                 detail.thing = Some(deletion.thing);
                 detail.temp = Some(deletion.keeping.aside.clone());
                 detail.keeping = Some(deletion.keeping.folder.clone());
-                &deletion.path
+                (DELETE, &deletion.path)
             }
             Act::Restore { from, to, thing, text, temp } => {
-                row.kind = RESTORE;
                 detail.temp = Some(temp.clone());
                 row.after = *text;
                 detail.thing = Some(*thing);
                 detail.place = Some(Place::of(from));
-                to
+                (RESTORE, to)
             }
         };
+        row.kind = kind.to_owned();
         row.path = path.as_str().to_owned();
         row.detail = detail.json();
-        row
+        NewStep { change: self.change, row, files }
     }
 }
 

@@ -57,7 +57,7 @@ impl Journal {
         let _alone = self.alone();
         self.ready()?;
         let set = target.set();
-        let mut rows = self.store().steps(set.0.cast_signed())?;
+        let mut rows = self.store().journal.changes.steps(set.0.cast_signed())?;
         if let Target::Change(change) = target {
             rows.retain(|row| row.number == change.number);
         }
@@ -121,7 +121,7 @@ impl Journal {
     /// it was done last: a folder that went to the trash a second time lies elsewhere there, and
     /// holds what it held by then.
     fn as_last_done(&self, row: StepRow) -> Result<Vec<StepRow>, StoreError> {
-        let again = self.store().done_again(row.id)?;
+        let again = self.store().journal.changes.done_again(row.id)?;
         if again.is_empty() {
             return Ok(vec![row]);
         }

@@ -65,7 +65,9 @@ impl Undoing<'_> {
     fn moved_on(&self, step: &Recorded) -> Result<(VaultPath, StepRow), UndoError> {
         let (mut at, mut last) = (step.path.clone(), step.row.clone());
         let store = self.journal.store();
-        while let Some(row) = store.later_steps(MOVE, at.as_str(), last.id)?.into_iter().next() {
+        while let Some(row) =
+            store.journal.changes.later_steps(MOVE, at.as_str(), last.id)?.into_iter().next()
+        {
             let Some(next) = row.other.as_deref().and_then(|to| {
                 let rest = at.as_str().strip_prefix(row.path.as_str())?;
                 VaultPath::from_disk(&format!("{to}{rest}"))
@@ -80,7 +82,8 @@ impl Undoing<'_> {
     /// Whether the journal itself has deleted what a step wrote, and nobody took that back.
     fn is_deleted(&self, step: &Recorded) -> Result<bool, UndoError> {
         let (at, last) = self.moved_on(step)?;
-        let rows = self.journal.store().later_steps(DELETE, at.as_str(), last.id)?;
+        let rows =
+            self.journal.store().journal.changes.later_steps(DELETE, at.as_str(), last.id)?;
         Ok(rows.iter().any(|row| row.undone_by.is_none()))
     }
 

@@ -2,7 +2,9 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{Store, StoreError};
+use super::database::Database;
+use super::error::StoreError;
+use super::query::all;
 
 /// One call and what was decided on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,7 +76,7 @@ pub struct ApprovalRow {
 const COLUMNS: &str = "id, time, caller, scope, conversation, tool, paths, decision, layer, \
                        reason, answered_by, outcome, microseconds, bytes, change_set";
 
-fn read(row: &Row) -> rusqlite::Result<AuditRow> {
+fn read(row: &Row) -> Result<AuditRow, StoreError> {
     Ok(AuditRow {
         id: row.get(0)?,
         time: row.get(1)?,
@@ -119,16 +121,18 @@ fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     Ok(change.last_insert_rowid())
 }
 
-impl Store {
+/// The rows of the audit.
+#[derive(Debug, Clone)]
+pub struct Audit(pub(super) Database);
+
+impl Audit {
     /// Writes rows of the audit in one step; the number of the last.
     ///
     /// # Errors
     /// [`StoreError`]: none is written then.
-    pub fn audit(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
-        self.with_own(|database| {
-            database.change("write the audit", |change| {
-                rows.iter().try_fold(0, |_, row| insert(change, row))
-            })
+    pub fn write(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
+        self.0.change("write the audit", |change| {
+            rows.iter().try_fold(0, |_, row| insert(change, row))
         })
     }
 
@@ -137,12 +141,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn settle(&self, row: &AuditRow) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("settle a question", |change| {
-                change
-                    .execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
-                insert(change, row).map(|_| ())
-            })
+        self.0.change("settle a question", |change| {
+            change.execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
+            insert(change, row).map(|_| ())
         })
     }
 
@@ -152,21 +153,19 @@ impl Store {
     /// [`StoreError`].
     pub fn refuse_unanswered(&self, reason: &str) -> Result<usize, StoreError> {
         // Usually there is none, and who only reads waits for nobody.
-        let waits = self.with(|database| {
+        let waits = self.0.read(|connection| {
             let query = "SELECT EXISTS (SELECT 1 FROM audit WHERE decision = 'asked')";
-            Ok(database.read().query_row(query, [], |row| row.get::<_, bool>(0))?)
+            Ok(connection.query_row(query, [], |row| row.get::<_, bool>(0))?)
         })?;
         if !waits {
             return Ok(0);
         }
-        self.with_own(|database| {
-            database.change("refuse the unanswered", |change| {
-                Ok(change.execute(
-                    "UPDATE audit SET decision = 'refused', reason = ?1, outcome = 'denied'
-                     WHERE decision = 'asked'",
-                    [reason],
-                )?)
-            })
+        self.0.change("refuse the unanswered", |change| {
+            Ok(change.execute(
+                "UPDATE audit SET decision = 'refused', reason = ?1, outcome = 'denied'
+                 WHERE decision = 'asked'",
+                [reason],
+            )?)
         })
     }
 
@@ -174,8 +173,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
-        self.with(|database| {
+    pub fn rows(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
+        self.0.read(|connection| {
             let order = if wanted.after.is_some() { "ASC" } else { "DESC" };
             let query = format!(
                 "SELECT {COLUMNS} FROM audit
@@ -184,7 +183,6 @@ impl Store {
                    AND (?5 IS NULL OR id > ?5)
                  ORDER BY id {order} LIMIT ?6"
             );
-            let mut statement = database.read().prepare(&query)?;
             let given = params![
                 wanted.tool,
                 wanted.caller,
@@ -193,8 +191,7 @@ impl Store {
                 wanted.after,
                 wanted.limit
             ];
-            let rows = statement.query_map(given, read)?;
-            let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+            let mut rows = all(connection, &query, given, read)?;
             if wanted.after.is_none() {
                 rows.reverse();
             }
@@ -206,29 +203,32 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn trim_audit(&self, time: i64, most: u32) -> Result<usize, StoreError> {
-        self.with_own(|database| {
-            database.change("trim the audit", |change| {
-                let old = change.execute("DELETE FROM audit WHERE time < ?1", [time])?;
-                let beyond = change.execute(
-                    "DELETE FROM audit WHERE id <= (
-                         SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?1)",
-                    [most],
-                )?;
-                Ok(old + beyond)
-            })
+    pub fn trim(&self, time: i64, most: u32) -> Result<usize, StoreError> {
+        self.0.change("trim the audit", |change| {
+            let old = change.execute("DELETE FROM audit WHERE time < ?1", [time])?;
+            let beyond = change.execute(
+                "DELETE FROM audit WHERE id <= (
+                     SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+                [most],
+            )?;
+            Ok(old + beyond)
         })
     }
+}
 
-    /// What a person agreed to for good, oldest first.
+/// What a person agreed to for good.
+#[derive(Debug, Clone)]
+pub struct Approvals(pub(super) Database);
+
+impl Approvals {
+    /// All of it, oldest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn approvals(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        self.with(|database| {
+    pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
+        self.0.read(|connection| {
             let query = "SELECT id, tool, folder, agreed_by, time FROM approval ORDER BY id";
-            let mut statement = database.read().prepare(query)?;
-            let rows = statement.query_map([], |row| {
+            all(connection, query, [], |row| {
                 Ok(ApprovalRow {
                     id: row.get(0)?,
                     tool: row.get(1)?,
@@ -236,8 +236,7 @@ impl Store {
                     agreed_by: row.get(3)?,
                     time: row.get(4)?,
                 })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 
@@ -245,22 +244,20 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn approve(
+    pub fn add(
         &self,
         tool: &str,
         folder: &str,
         agreed_by: &str,
         time: i64,
     ) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("keep an approval", |change| {
-                change.execute(
-                    "INSERT OR IGNORE INTO approval (tool, folder, agreed_by, time)
-                     VALUES (?1, ?2, ?3, ?4)",
-                    params![tool, folder, agreed_by, time],
-                )?;
-                Ok(())
-            })
+        self.0.change("keep an approval", |change| {
+            change.execute(
+                "INSERT OR IGNORE INTO approval (tool, folder, agreed_by, time)
+                 VALUES (?1, ?2, ?3, ?4)",
+                params![tool, folder, agreed_by, time],
+            )?;
+            Ok(())
         })
     }
 
@@ -269,21 +266,25 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
-        self.with_own(|database| {
-            database.change("revoke an approval", |change| {
-                Ok(change.execute("DELETE FROM approval WHERE id = ?1", [id])? > 0)
-            })
+        self.0.change("revoke an approval", |change| {
+            Ok(change.execute("DELETE FROM approval WHERE id = ?1", [id])? > 0)
         })
     }
+}
 
+/// What a person set while the steward ran.
+#[derive(Debug, Clone)]
+pub struct SetValues(pub(super) Database);
+
+impl SetValues {
     /// What a person set under this name.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.with(|database| {
+    pub fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.0.read(|connection| {
             let query = "SELECT value FROM setting WHERE name = ?1";
-            Ok(database.read().query_row(query, [name], |row| row.get(0)).optional()?)
+            Ok(connection.query_row(query, [name], |row| row.get(0)).optional()?)
         })
     }
 
@@ -291,24 +292,23 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn keep_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("keep a setting", |change| {
-                match value {
-                    Some(value) => change.execute(
-                        "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)",
-                        params![name, value],
-                    )?,
-                    None => change.execute("DELETE FROM setting WHERE name = ?1", [name])?,
-                };
-                Ok(())
-            })
+    pub fn set(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        self.0.change("keep a setting", |change| {
+            match value {
+                Some(value) => change.execute(
+                    "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)",
+                    params![name, value],
+                )?,
+                None => change.execute("DELETE FROM setting WHERE name = ?1", [name])?,
+            };
+            Ok(())
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Store;
     use super::*;
 
     fn row(time: i64, tool: &str, decision: &str) -> AuditRow {
@@ -317,7 +317,7 @@ mod tests {
 
     fn times(store: &Store, wanted: AuditWanted) -> Vec<i64> {
         let limit = if wanted.limit == 0 { 100 } else { wanted.limit };
-        let rows = store.audited(&AuditWanted { limit, ..wanted }).unwrap();
+        let rows = store.audit.rows(&AuditWanted { limit, ..wanted }).unwrap();
         rows.into_iter().map(|row| row.time).collect()
     }
 
@@ -327,7 +327,7 @@ mod tests {
         let store = Store::at(folder.path());
         let rows: Vec<AuditRow> =
             (1..=6).map(|n| row(n, if n % 2 == 0 { "move" } else { "undo" }, "allowed")).collect();
-        let last = store.audit(&rows).unwrap();
+        let last = store.audit.write(&rows).unwrap();
         let all = AuditWanted::default;
         assert_eq!(times(&store, all()), [1, 2, 3, 4, 5, 6]);
         assert_eq!(times(&store, AuditWanted { limit: 2, ..all() }), [5, 6], "the newest");
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(times(&store, AuditWanted { since: Some(5), ..all() }), [5, 6]);
         let after = Some(last - 3);
         assert_eq!(times(&store, AuditWanted { after, limit: 2, ..all() }), [4, 5], "in order");
-        assert_eq!(store.trim_audit(3, 3).unwrap(), 3);
+        assert_eq!(store.audit.trim(3, 3).unwrap(), 3);
         assert_eq!(times(&store, all()), [4, 5, 6]);
     }
 
@@ -345,10 +345,10 @@ mod tests {
         let store = Store::at(folder.path());
         let adding = store.another_to_add();
         let rows: Vec<AuditRow> = (0..20_000).map(|n| row(n, "undo", "allowed")).collect();
-        adding.audit(&rows).unwrap();
-        assert_eq!(adding.cache_bytes(), 256 << 10);
-        store.check().unwrap();
-        assert!(store.cache_bytes() > 1 << 20, "of a database that is larger than that");
+        adding.audit.write(&rows).unwrap();
+        assert_eq!(adding.database.cache_bytes(), 256 << 10);
+        store.database.check().unwrap();
+        assert!(store.database.cache_bytes() > 1 << 20, "of a database that is larger than that");
         assert_eq!(times(&adding, AuditWanted { limit: 1, ..AuditWanted::default() }), [19_999]);
     }
 
@@ -356,11 +356,11 @@ mod tests {
     fn what_was_asked_is_settled_or_counts_as_refused() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
-        let first = store.audit(&[row(1, "move", "asked")]).unwrap();
-        store.audit(&[row(2, "move", "asked")]).unwrap();
-        store.settle(&AuditRow { id: first, ..row(1, "move", "allowed") }).unwrap();
-        assert_eq!(store.refuse_unanswered("gone").unwrap(), 1);
-        let rows = store.audited(&AuditWanted { limit: 9, ..AuditWanted::default() }).unwrap();
+        let first = store.audit.write(&[row(1, "move", "asked")]).unwrap();
+        store.audit.write(&[row(2, "move", "asked")]).unwrap();
+        store.audit.settle(&AuditRow { id: first, ..row(1, "move", "allowed") }).unwrap();
+        assert_eq!(store.audit.refuse_unanswered("gone").unwrap(), 1);
+        let rows = store.audit.rows(&AuditWanted { limit: 9, ..AuditWanted::default() }).unwrap();
         let said: Vec<_> = rows.iter().map(|row| (row.time, row.decision.as_str())).collect();
         assert_eq!(said, [(2, "refused"), (1, "allowed")]);
     }
@@ -369,15 +369,15 @@ mod tests {
     fn agreements_and_settings_are_kept_and_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
-        store.approve("move", "Inbox", "chat", 1).unwrap();
-        store.approve("move", "Inbox", "chat", 2).unwrap();
-        let kept = store.approvals().unwrap();
+        store.approvals.add("move", "Inbox", "chat", 1).unwrap();
+        store.approvals.add("move", "Inbox", "chat", 2).unwrap();
+        let kept = store.approvals.list().unwrap();
         assert_eq!((kept.len(), kept[0].folder.as_str()), (1, "Inbox"));
-        assert!(store.revoke(kept[0].id).unwrap());
-        assert!(!store.revoke(kept[0].id).unwrap());
-        store.keep_setting("mode", Some("ask")).unwrap();
-        assert_eq!(Store::at(folder.path()).setting("mode").unwrap().as_deref(), Some("ask"));
-        store.keep_setting("mode", None).unwrap();
-        assert_eq!(store.setting("mode").unwrap(), None);
+        assert!(store.approvals.revoke(kept[0].id).unwrap());
+        assert!(!store.approvals.revoke(kept[0].id).unwrap());
+        store.settings.set("mode", Some("ask")).unwrap();
+        assert_eq!(Store::at(folder.path()).settings.get("mode").unwrap().as_deref(), Some("ask"));
+        store.settings.set("mode", None).unwrap();
+        assert_eq!(store.settings.get("mode").unwrap(), None);
     }
 }

@@ -1,480 +1,460 @@
-//! `state.db`: opened with every safety on, its format made or brought up to date by hand.
+//! The connection that all parts of the store share: opened at the first use, looked after from the
+//! start of a run to its end.
 
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction};
 
-use super::{DATABASE, StoreError, head};
-use crate::chaos;
+use super::error::StoreError;
+use super::file::{DATABASE, DatabaseFile};
+use super::repair::{self, Prepared};
+use super::sound;
 
-/// `VSJ1`: says that a database is the steward's journal.
-const APPLICATION: i32 = 0x5653_4a31;
+/// How a warning begins where no daily copy could be made.
+const NOT_COPIED: &str = "the daily copy of the journal failed";
 
-/// Before this one a database in WAL mode could be damaged by a checkpoint at the wrong moment.
-const OLDEST_SQLITE: i32 = 3_051_003;
+/// The database of one vault. Clones share one connection.
+#[derive(Debug, Clone)]
+pub struct Database(Arc<Inner>);
 
-/// Pages of the log after which what it holds is put into the database, and it is begun anew; and the
-/// bytes of so many, each with its head.
-const LOG_PAGES: u32 = 1_000;
-const LOG_BYTES: u64 = 32 + LOG_PAGES as u64 * (24 + 4_096);
-
-/// How long another process's write is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Kilobytes of pages that a connection keeps which only adds rows.
-const FEW_KILOBYTES: i64 = 256;
-
-/// The steps of the ladder: the format `n` is what the first `n` of them make.
-const LADDER: &[&str] = &[
-    include_str!("format_1.sql"),
-    include_str!("format_2.sql"),
-    include_str!("format_3.sql"),
-    include_str!("format_4.sql"),
-    include_str!("format_5.sql"),
-];
-
-/// The newest format this program knows.
-pub(super) const KNOWN: i64 = LADDER.len() as i64;
-
-/// The one connection that writes.
 #[derive(Debug)]
-pub(super) struct Database {
-    connection: Connection,
-    place: PathBuf,
-    /// Which files were opened: the database and its log.
-    ids: [Option<FileId>; 2],
+struct Inner {
+    folder: PathBuf,
+    /// Opened at the first use: who only reads notes waits for no database.
+    database: Mutex<Option<DatabaseFile>>,
+    /// Whether its connection is for who adds rows and reads hardly any.
+    only_adds: bool,
+    soundness: Arc<Soundness>,
+}
+
+/// What is known of the database, by all that [`Database::another`] gave.
+#[derive(Debug, Default)]
+struct Soundness {
+    /// Whether it was looked through in this run, and nothing was found since.
+    is_sound: AtomicBool,
+    /// Ends when the look through the database has, which a start after a clean end leaves for later.
+    look: Mutex<Option<Receiver<()>>>,
+    /// What that look found, one sentence each.
+    found: Mutex<Vec<String>>,
+    /// Whether it found what could not be repaired: nothing is written from then on.
+    is_beyond_repair: AtomicBool,
+    /// All connections there are. Before the database is moved aside each has to be closed: one that is
+    /// closed later takes away the log by its name, which is another's then.
+    all: Mutex<Vec<Weak<Inner>>>,
 }
 
 impl Database {
-    /// Bytes of pages that are kept in memory, at most.
-    pub fn cache_bytes(&self) -> Result<u64, rusqlite::Error> {
-        let number =
-            |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let page = number("page_size")?;
-        // Below zero it counts kilobytes, else pages.
-        let most = match number("cache_size")? {
-            kilobytes @ ..0 => kilobytes.saturating_neg().saturating_mul(1024),
-            pages => pages.saturating_mul(page),
+    /// The database in this state folder. Touches nothing yet.
+    pub(super) fn at(folder: &Path) -> Self {
+        Self::with_connection(folder.to_owned(), false, Arc::default())
+    }
+
+    /// The same database with a connection of its own; `only_adds` is for who adds rows and reads
+    /// hardly any.
+    pub(super) fn another(&self, only_adds: bool) -> Self {
+        Self::with_connection(self.0.folder.clone(), only_adds, Arc::clone(&self.0.soundness))
+    }
+
+    fn with_connection(folder: PathBuf, only_adds: bool, soundness: Arc<Soundness>) -> Self {
+        let inner = Arc::new(Inner { folder, database: Mutex::default(), only_adds, soundness });
+        let mut all = inner.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(&inner));
+        drop(all);
+        Self(inner)
+    }
+
+    /// Has `work` done while no connection is open and none can be opened here: those that there are
+    /// wait, and no other is made meanwhile.
+    fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let listed = self.0.soundness.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<Arc<Inner>> = listed.iter().filter_map(Weak::upgrade).collect();
+        let mut open: Vec<_> = all.iter().map(|one| database(one)).collect();
+        open.iter_mut().for_each(|one| **one = None);
+        work()
+    }
+
+    /// The state folder.
+    pub fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
+    /// Makes it sound, for whoever holds the vault alone: a damaged database is moved aside
+    /// and the last good copy takes its place, and once a day a copy is made.
+    ///
+    /// After a clean end, from which on nobody has written to it, the database is looked through in the
+    /// background: who reads is served at once, who writes waits until it is known to be sound, so that
+    /// nothing is ever written to a damaged one. What that finds is told by [`Self::found_later`].
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] with nothing touched; [`StoreError`] where it cannot be used.
+    pub fn prepare(&self) -> Result<Prepared, StoreError> {
+        self.wait_for_look();
+        self.0.soundness.is_sound.store(false, Ordering::Relaxed);
+        self.0.soundness.is_beyond_repair.store(false, Ordering::Relaxed);
+        // One that cannot be opened is for the thorough look, as any other.
+        let ended =
+            sound::take(&self.0.folder).then(|| DatabaseFile::open_if_there(&self.0.folder));
+        let ended = ended.and_then(Result::ok).flatten();
+        let look_later = ended.is_some();
+        let (mut prepared, database) = match ended {
+            Some(database) => (Prepared::default(), Some(database)),
+            None => self.closed(|| repair::make_sound(&self.0.folder))?,
         };
-        let all = number("page_count")?.saturating_mul(page);
-        Ok(u64::try_from(all.min(most)).unwrap_or(0))
-    }
-
-    /// Keeps [`FEW_KILOBYTES`] of it in memory from now on, instead of two megabytes.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
-    pub fn keep_little(&self) -> Result<(), StoreError> {
-        Ok(self.connection.pragma_update(None, "cache_size", -FEW_KILOBYTES)?)
-    }
-
-    /// Opens the database in this folder, made if there is none: for whoever writes.
-    ///
-    /// # Errors
-    /// [`StoreError::Newer`] with nothing touched, [`StoreError::Damaged`], as SQLite says.
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let place = folder.join(DATABASE);
-        if let Look::Absent = look(&place)? {
-            make(folder, &place)?;
+        let database = match database {
+            Some(database) => database,
+            None => DatabaseFile::open(&self.0.folder)?,
+        };
+        // Never of one that may be damaged: it would take the place of a good one.
+        if !look_later && let Err(error) = repair::back_up(&database, &self.0.folder) {
+            prepared.warnings.push(format!("{NOT_COPIED}: {error}"));
         }
-        match Self::open_if_there(folder)? {
-            Some(database) => Ok(database),
-            None => Err(StoreError::Gone { place }),
+        *self.database() = Some(database);
+        match look_later {
+            true => self.look_later(),
+            false => self.0.soundness.is_sound.store(true, Ordering::Relaxed),
         }
+        Ok(prepared)
     }
 
-    /// Opens the database in this folder, if there is one.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_if_there(folder: &Path) -> Result<Option<Self>, StoreError> {
-        assert!(
-            rusqlite::version_number() >= OLDEST_SQLITE,
-            "the bundled SQLite is {}, older than it may be",
-            rusqlite::version()
-        );
-        let place = folder.join(DATABASE);
-        match look(&place)? {
-            Look::Absent => return Ok(None),
-            Look::Fine => {}
-            Look::Damaged(reason) => return Err(StoreError::Damaged { place, reason }),
-        }
-        let mut connection = connect(&place).map_err(|error| damage(&place, error))?;
-        bring_up_to_date(&mut connection, &place).map_err(|error| damaged(&place, error))?;
-        // A first read, so that the log is there to be remembered.
-        let read = connection.query_row("SELECT count(*) FROM change_set", [], |_| Ok(()));
-        read.map_err(|error| damage(&place, error))?;
-        let ids = [FileId::at(&place), FileId::at(&log_of(&place))];
-        Ok(Some(Self { connection, place, ids }))
-    }
-
-    /// An empty one in memory, which stands for one that is not there. Its changes go nowhere.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
-    pub fn empty() -> Result<Self, StoreError> {
-        let mut connection = Connection::open_in_memory()?;
-        let place = PathBuf::new();
-        bring_up_to_date(&mut connection, &place)?;
-        Ok(Self { connection, place, ids: [None, None] })
-    }
-
-    /// Whether the files at their names are still those that were opened.
-    ///
-    /// # Errors
-    /// [`StoreError::Gone`].
-    pub fn check_there(&self) -> Result<(), StoreError> {
-        let now = [FileId::at(&self.place), FileId::at(&log_of(&self.place))];
-        match now == self.ids {
-            true => Ok(()),
-            false => Err(StoreError::Gone { place: self.place.clone() }),
+    /// Closes this connection at the end of a run, after everything else. With the last one of them a
+    /// sound database is marked as such for the next start; what uses it after this opens it
+    /// again, and the mark is void.
+    pub fn end(&self) {
+        let Some(database) = self.database().take() else { return };
+        match database.close() {
+            Ok(()) if self.0.soundness.is_sound.load(Ordering::Relaxed) => {
+                if let Err(error) = sound::leave(&self.0.folder) {
+                    tracing::info!(%error, "the next start looks through the journal first");
+                }
+            }
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%error, "the journal's database was not closed"),
         }
     }
 
-    /// The connection, to read.
-    pub fn read(&self) -> &Connection {
-        &self.connection
+    /// What a person should hear of the look through the database after the start, one sentence each.
+    pub fn found_later(&self) -> Vec<String> {
+        self.found().clone()
     }
 
-    /// One change of the database: durable when this returns, or not made.
+    fn found(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.soundness.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for what is going to be written, so that each commit takes less time: worth its few
+    /// milliseconds for whoever is going to write often. Nothing depends on it.
+    pub fn make_room(&self) {
+        let lengthened = self.with_own(DatabaseFile::lengthen_log);
+        let synced = lengthened.map(|log| log.sync_all());
+        if !matches!(synced, Ok(Ok(()))) {
+            tracing::debug!(?synced, "the log of the journal's database is as short as it was");
+        }
+    }
+
+    fn look_later(&self) {
+        let (ends, look) = mpsc::channel();
+        *self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner) = Some(look);
+        let database = self.clone();
+        let thread = std::thread::Builder::new().name("store".to_owned());
+        let begun = thread.spawn(move || {
+            database.look();
+            drop(ends);
+            if let Err(error) = database.back_up() {
+                tracing::warn!(%error, "{NOT_COPIED}");
+                database.found().push(format!("{NOT_COPIED}: {error}"));
+            }
+        });
+        if begun.is_err() {
+            self.look();
+        }
+    }
+
+    /// Looks through the database beside those who read it, on a connection of its own.
+    fn look(&self) {
+        let fault = match repair::looked_through(&self.0.folder) {
+            Ok(Ok(_)) => return self.0.soundness.is_sound.store(true, Ordering::Relaxed),
+            Ok(Err(reason)) => reason,
+            Err(error) => error.to_string(),
+        };
+        tracing::error!("the journal's database is made sound after the start: {fault}");
+        match self.closed(|| repair::make_sound(&self.0.folder)) {
+            Ok((prepared, _)) => {
+                self.found().extend(prepared.warnings);
+                self.0.soundness.is_sound.store(true, Ordering::Relaxed);
+            }
+            Err(error) => {
+                self.0.soundness.is_beyond_repair.store(true, Ordering::Relaxed);
+                self.found().push(format!("the journal's database cannot be used: {error}"));
+            }
+        }
+    }
+
+    /// Waits until it is known whether the database is sound.
+    fn wait_for_look(&self) {
+        let mut look = self.0.soundness.look.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(look) = look.take() {
+            // It ends by being dropped.
+            let _ = look.recv();
+        }
+    }
+
+    /// Makes today's copy of the database if there is none yet.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn change<T>(
-        &mut self,
+    pub fn back_up(&self) -> Result<(), StoreError> {
+        self.with_own(|database| repair::back_up(database, &self.0.folder))
+    }
+
+    /// Whether the database is there and usable, opening it if need be. Ask before a change: what
+    /// cannot be recorded must not be done.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.with_own(|_| Ok(()))
+    }
+
+    /// Whether a database that could not be used lies beside: what it names may still be wanted.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn has_moved_aside(&self) -> Result<bool, StoreError> {
+        repair::has_moved_aside(&self.0.folder)
+    }
+
+    /// Bytes of the database's pages that SQLite keeps in memory, at most; 0 while it is closed, or
+    /// while it is being written, which is not waited for.
+    pub fn cache_bytes(&self) -> u64 {
+        let Ok(open) = self.0.database.try_lock() else { return 0 };
+        open.as_ref().and_then(|database| database.cache_bytes().ok()).unwrap_or(0)
+    }
+
+    fn database(&self) -> MutexGuard<'_, Option<DatabaseFile>> {
+        database(&self.0)
+    }
+
+    /// Reads, after a look whether the file is still the one at its name. Where there is none,
+    /// nothing is recorded, and none is made: an empty one would keep the next start from taking
+    /// the last good copy.
+    pub(super) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut open = self.database();
+        if open.is_none() {
+            *open = self.sized(DatabaseFile::open_if_there(&self.0.folder)?)?;
+        }
+        match open.as_ref() {
+            Some(database) => {
+                database.check_there()?;
+                self.noted(work(database.read()))
+            }
+            None => work(DatabaseFile::empty()?.read()),
+        }
+    }
+
+    /// One change, in one transaction: durable when this returns, or not made.
+    pub(super) fn change<T>(
+        &self,
         name: &'static str,
         work: impl FnOnce(&Transaction) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let done = work(&transaction)?;
-        // The two moments between which it becomes durable, for who watches a store at work.
-        tracing::trace!(name, "to be committed");
-        chaos::step(name, || transaction.commit())?;
-        tracing::trace!(name, "committed");
-        Ok(done)
+        self.with_own(|database| database.change(name, work))
     }
 
-    /// Closes it, with all that its log holds put into its file.
-    ///
-    /// # Errors
-    /// As SQLite says; it is closed nevertheless.
-    pub fn close(self) -> Result<(), StoreError> {
-        self.connection.close().map_err(|(_, error)| error.into())
-    }
-
-    /// Makes the log as long as it gets before it is begun anew, and gives it to whoever makes that
-    /// durable, without holding up anybody who writes.
-    ///
-    /// A commit that makes a file longer waits for the file system's own log as well; one that writes
-    /// over what is there does not. What is added are zeros, behind all that the log says: SQLite reads
-    /// a log up to the first page that does not bear the sum of those before it, and none of zeros does.
-    ///
-    /// # Errors
-    /// As the system says; the log is as sound as it was.
-    pub fn lengthen_log(&mut self) -> Result<File, StoreError> {
-        let place = log_of(&self.place);
-        // Nobody adds to the log meanwhile, in this process or in another.
-        let alone = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let failed = |source| StoreError::Io { action: "lengthen", place: place.clone(), source };
-        let mut log = File::options().write(true).open(&place).map_err(failed)?;
-        let has = log.seek(SeekFrom::End(0)).map_err(failed)?;
-        let zeros = vec![0; usize::try_from(LOG_BYTES.saturating_sub(has)).unwrap_or(0)];
-        log.write_all(&zeros).map_err(failed)?;
-        alone.rollback()?;
-        Ok(log)
-    }
-
-    /// What is wrong with the whole of it, if anything is.
-    pub fn fault(&self) -> Result<Option<String>, StoreError> {
-        let size = std::fs::metadata(&self.place).map_or(0, |meta| meta.len());
-        // The thorough look takes about a second for this much.
-        let check = if size <= 64 << 20 { "integrity_check(3)" } else { "quick_check(3)" };
-        let mut statement = self.connection.prepare(&format!("PRAGMA {check}"))?;
-        let said = statement.query_map([], |row| row.get::<_, String>(0));
-        let said = said.and_then(|said| said.collect::<Result<Vec<_>, _>>());
-        match said {
-            Ok(said) if said == ["ok"] => Ok(None),
-            Ok(said) => match said.iter().find(|row| is_of_the_system(row)) {
-                Some(row) => {
-                    let place = self.place.clone();
-                    let source = std::io::Error::other(row.clone());
-                    Err(StoreError::Io { action: "look through", place, source })
+    /// Writes; a database that is not there is made, unless it should be: then [`Self::prepare`]
+    /// has to take the last good copy first. Reading calls write their audit without it.
+    fn with_own<T>(
+        &self,
+        work: impl FnOnce(&mut DatabaseFile) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.wait_for_look();
+        let mut open = self.database();
+        if self.0.soundness.is_beyond_repair.load(Ordering::Relaxed) {
+            let place = self.0.folder.join(DATABASE);
+            let reason = "it could not be made sound after the start".to_owned();
+            return Err(StoreError::Damaged { place, reason });
+        }
+        if open.is_none() {
+            let opened = match DatabaseFile::open_if_there(&self.0.folder)? {
+                None if repair::is_missed(&self.0.folder)? => {
+                    return Err(StoreError::Missing { place: self.0.folder.join(DATABASE) });
                 }
-                None => Ok(Some(said.join("; "))),
-            },
-            Err(error) => match damage(&self.place, error) {
-                StoreError::Damaged { reason, .. } => Ok(Some(reason)),
-                other => Err(other),
-            },
+                None => Some(DatabaseFile::open(&self.0.folder)?),
+                there => there,
+            };
+            *open = self.sized(opened)?;
         }
+        let database = open.as_mut().expect("it was opened above");
+        database.check_there()?;
+        self.noted(work(database))
     }
-}
 
-/// Whether a row of SQLite's check says that a page could not be had, which is no damage: the check goes
-/// on after an error of the system, and tells it like a fault of the page. The codes are SQLite's
-/// (<https://www.sqlite.org/rescode.html>): out of memory, of the disk, cannot open.
-fn is_of_the_system(row: &str) -> bool {
-    const OF_THE_SYSTEM: [u32; 3] = [7, 10, 14];
-    let code = row.rsplit_once("error code=").and_then(|(_, code)| {
-        let end = code.find(|c: char| !c.is_ascii_digit()).unwrap_or(code.len());
-        code[..end].parse::<u32>().ok()
-    });
-    code.is_some_and(|code| OF_THE_SYSTEM.contains(&(code & 0xff)))
-}
-
-/// What lies at the database's name, seen without opening it as one.
-pub(super) enum Look {
-    /// Nothing.
-    Absent,
-    /// A database of ours, as far as its first page says.
-    Fine,
-    /// Something else.
-    Damaged(String),
-}
-
-/// Looks at the first page of a database.
-///
-/// # Errors
-/// [`StoreError::Newer`]; as the system says.
-pub(super) fn look(place: &Path) -> Result<Look, StoreError> {
-    let failed = |source| StoreError::Io { action: "open", place: place.to_owned(), source };
-    let head = match head::of(place) {
-        Ok(head) => head,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Look::Absent),
-        Err(error) => return Err(failed(error)),
-    };
-    if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") {
-        let what = if head.is_empty() { "it is empty" } else { "it is no database" };
-        return Ok(Look::Damaged(what.to_owned()));
-    }
-    let number = |at: usize| {
-        i32::from_be_bytes(head[at..at + 4].try_into().expect("four of a hundred bytes"))
-    };
-    if number(68) != APPLICATION {
-        return Ok(Look::Damaged("it is another program's database".to_owned()));
-    }
-    let found = i64::from(number(60));
-    if found > KNOWN {
-        return Err(StoreError::Newer { place: place.to_owned(), found, known: KNOWN });
-    }
-    Ok(Look::Fine)
-}
-
-/// Makes a new database under another name, so that no half-made one ever has the real one.
-fn make(folder: &Path, place: &Path) -> Result<(), StoreError> {
-    let failed = |action| move |source| StoreError::Io { action, place: place.to_owned(), source };
-    let temp = folder.join(format!("{DATABASE}.new-{}", std::process::id()));
-    let _ = std::fs::remove_file(&temp);
-    let made = (|| {
-        let mut connection = Connection::open(&temp)?;
-        connection.execute_batch("PRAGMA synchronous = FULL;")?;
-        bring_up_to_date(&mut connection, &temp)?;
-        connection.close().map_err(|(_, error)| error)?;
-        File::open(&temp).and_then(|file| file.sync_all()).map_err(failed("make durable"))?;
-        // Never over one that another process has made meanwhile.
-        let named = chaos::step("name the database", || std::fs::hard_link(&temp, place));
-        match named {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // Some file systems know no second names.
-            Err(_) => std::fs::rename(&temp, place).map_err(failed("make")),
+    /// One that was just opened, keeping as much in memory as it is for.
+    fn sized(&self, database: Option<DatabaseFile>) -> Result<Option<DatabaseFile>, StoreError> {
+        if let (Some(database), true) = (&database, self.0.only_adds) {
+            database.keep_little()?;
         }
-    })();
-    let _ = std::fs::remove_file(&temp);
-    made?;
-    super::blobs::sync_folder(folder).map_err(failed("make durable"))
-}
-
-fn connect(place: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(place, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.execute_batch(
-        // What SQLite would put aside on disk goes to the system's folder for such things, which the
-        // confined daemon cannot write to.
-        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;
-         PRAGMA temp_store = MEMORY;",
-    )?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    // Less than this loses acknowledged changes in a power cut (29 of 50 were measured).
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
-    Ok(connection)
-}
-
-/// Climbs the ladder from the format the database has to the newest.
-fn bring_up_to_date(connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
-    let has = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
-    };
-    if has(connection)? == KNOWN {
-        return Ok(());
+        Ok(database)
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = has(&transaction)?;
-    if found > KNOWN {
-        return Err(StoreError::Newer { place: place.to_owned(), found, known: KNOWN });
-    }
-    let done = usize::try_from(found).unwrap_or(0);
-    for step in &LADDER[done.min(LADDER.len())..] {
-        transaction.execute_batch(step)?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION)?;
-    transaction.pragma_update(None, "user_version", KNOWN)?;
-    Ok(transaction.commit()?)
-}
 
-/// SQLite's ways of saying that a file is damaged, told from its other failures.
-fn damage(place: &Path, error: rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    match error.sqlite_error_code() {
-        Some(DatabaseCorrupt | NotADatabase) => {
-            StoreError::Damaged { place: place.to_owned(), reason: error.to_string() }
+    /// Remembers that something was damaged, so that the next start looks for it first.
+    fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        if done.as_ref().is_err_and(StoreError::is_damage) {
+            self.0.soundness.is_sound.store(false, Ordering::Relaxed);
         }
-        // A table or column that must be there is not.
-        Some(rusqlite::ErrorCode::Unknown) => {
-            StoreError::Damaged { place: place.to_owned(), reason: error.to_string() }
-        }
-        _ => StoreError::Sqlite(error),
+        done
     }
 }
 
-fn damaged(place: &Path, error: StoreError) -> StoreError {
-    match error {
-        StoreError::Sqlite(error) => damage(place, error),
-        other => other,
-    }
-}
-
-/// The name of the log beside a database.
-pub(super) fn log_of(place: &Path) -> PathBuf {
-    beside(place, "-wal")
-}
-
-/// The name of a file that belongs to another.
-pub(super) fn beside(place: &Path, suffix: &str) -> PathBuf {
-    let mut name = place.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-/// Identity of a file, to see that another has taken its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId(u64, u64);
-
-impl FileId {
-    #[cfg(unix)]
-    fn at(place: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(place).ok().map(|meta| Self(meta.dev(), meta.ino()))
-    }
-
-    /// Windows keeps an open file at its name.
-    #[cfg(not(unix))]
-    fn at(place: &Path) -> Option<Self> {
-        place.exists().then_some(Self(0, 0))
-    }
+fn database(of: &Inner) -> MutexGuard<'_, Option<DatabaseFile>> {
+    of.database.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
+    use super::super::Store;
+    use super::super::file::log_of;
+    use super::sound::{leave, place};
     use super::*;
 
-    #[test]
-    fn a_page_that_could_not_be_had_is_no_damage() {
-        for (row, is) in [
-            ("Tree 5 page 12: unable to get the page. error code=266", true),
-            ("Tree 5 page 12: unable to get the page. error code=7", true),
-            ("Tree 5 page 12: unable to get the page. error code=11", false),
-            ("Tree 5 page 12 cell 3: 2nd reference to page 9", false),
-            ("row 10 missing from index error code=", false),
-        ] {
-            assert_eq!(is_of_the_system(row), is, "{row}");
-        }
-    }
-
-    /// What a crash at this moment leaves: the files as they are, without any end.
-    fn after_a_crash(folder: &Path) -> tempfile::TempDir {
-        let copy = tempfile::tempdir().unwrap();
-        for suffix in ["", "-wal"] {
-            let from = beside(&folder.join(DATABASE), suffix);
-            std::fs::copy(&from, beside(&copy.path().join(DATABASE), suffix)).unwrap();
-        }
-        copy
-    }
-
-    /// The locks that this process has on a file, as the kernel tells them of each handle. The list of
-    /// all locks there are is none to count in: it is told in pieces, between which it changes.
-    #[cfg(target_os = "linux")]
-    fn locks(place: &Path) -> usize {
-        let place = place.canonicalize().unwrap();
-        let mut count = 0;
-        for handle in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {
-            if std::fs::read_link(handle.path()).is_ok_and(|to| to == place) {
-                let told = Path::new("/proc/self/fdinfo").join(handle.file_name());
-                let told = std::fs::read_to_string(told).unwrap();
-                count += told.lines().filter(|line| line.starts_with("lock:")).count();
-            }
-        }
-        count
-    }
-
-    /// A handle of the file that is closed lets go of the locks of every connection of this process:
-    /// then another process that ends takes away the log that this one goes on writing to.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_second_connection_leaves_the_first_one_its_locks() {
+    /// A store with one setting and today's copy, cleanly ended.
+    fn ended() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let first = Database::open(folder.path()).unwrap();
-        let place = folder.path().join(DATABASE);
-        let before = locks(&place);
-        assert!(before > 0, "it has none to lose");
-        let second = Database::open(folder.path()).unwrap();
-        assert!(locks(&place) >= before, "{} of {before} are left", locks(&place));
-        drop(second);
-        assert!(matches!(look(&place), Ok(Look::Fine)));
-        assert!(locks(&place) >= before, "{} of {before} are left", locks(&place));
-        drop(first);
-        assert_eq!(locks(&place), 0);
+        let store = Store::at(folder.path());
+        store.database.prepare().unwrap();
+        store.settings.set("kept", Some("early")).unwrap();
+        // The daily copy has it.
+        std::fs::remove_dir_all(folder.path().join("backups")).unwrap();
+        store.database.back_up().unwrap();
+        store.settings.set("kept", Some("late")).unwrap();
+        store.database.end();
+        let database = folder.path().join(DATABASE);
+        (folder, database)
     }
 
-    fn numbers(database: &Database) -> i64 {
-        let count = "SELECT count(*) FROM setting";
-        database.read().query_row(count, [], |row| row.get(0)).unwrap()
+    fn handles(store: &Store) -> usize {
+        Arc::strong_count(&store.database.0)
+    }
+
+    /// Waits for the thread that looks through the database and copies it: at work in a folder while
+    /// that is taken away it leaves some of it behind.
+    fn wait_for_thread(store: &Store) {
+        while handles(store) > handles(&Store::at(store.database.folder())) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Damages a page that opening does not read, as a disk does: no time of the file says so.
+    fn damage(folder: &Path, database: &Path) {
+        let connection = rusqlite::Connection::open(database).unwrap();
+        let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit_asked'";
+        let page: u32 = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        connection.close().unwrap();
+        let mut bytes = std::fs::read(database).unwrap();
+        let end = page as usize * 4_096;
+        bytes[end - 4_096..end].fill(0xff);
+        std::fs::write(database, bytes).unwrap();
+        leave(folder).unwrap();
     }
 
     #[test]
-    fn a_log_with_room_loses_nothing_at_any_moment() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut database = Database::open(folder.path()).unwrap();
-        let log = log_of(&folder.path().join(DATABASE));
-        let mut written = 0;
-        // Before anything is in it, among it, and beyond where it is begun anew.
-        for more in [0, 1, 3, 1_200, 2] {
-            for _ in 0..more {
-                let done = database.change("a test", |change| {
-                    let insert = "INSERT INTO setting VALUES (?1, ?2)";
-                    Ok(change.execute(insert, (written, "v".repeat(900)))?)
-                });
-                assert_eq!(done.unwrap(), 1);
-                written += 1;
-            }
-            database.lengthen_log().unwrap().sync_all().unwrap();
-            assert!(std::fs::metadata(&log).unwrap().len() >= LOG_BYTES);
-            let copy = after_a_crash(folder.path());
-            let found = Database::open(copy.path()).unwrap();
-            assert_eq!((numbers(&found), found.fault().unwrap()), (written, None));
-            assert_eq!(numbers(&database), written);
+    fn after_a_clean_end_the_look_is_later_and_all_is_there() {
+        let (folder, database) = ended();
+        assert!(!log_of(&database).exists() && place(folder.path()).is_file());
+        let store = Store::at(folder.path());
+        assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
+        assert!(!place(folder.path()).exists(), "the mark holds for one start");
+        assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("late"));
+        store.settings.set("more", Some("x")).unwrap();
+        assert_eq!(store.database.found_later(), [""; 0]);
+        wait_for_thread(&store);
+        // Without an end there is no mark.
+        drop(store);
+        assert!(!place(folder.path()).exists());
+    }
+
+    #[test]
+    fn damage_after_a_clean_end_is_repaired_before_anything_is_written() {
+        let (folder, database) = ended();
+        damage(folder.path(), &database);
+        let store = Store::at(folder.path());
+        assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");
+        // Others that read meanwhile; what they are told is of the damaged one, if anything.
+        let others = [store.another(), store.another()];
+        let _ = others.each_ref().map(|other| other.settings.get("kept"));
+        store.settings.set("written", Some("after")).unwrap();
+        for other in &others {
+            assert_eq!(other.settings.get("written").unwrap().as_deref(), Some("after"));
+            other.settings.set("by another", Some("too")).unwrap();
         }
-        database.close().unwrap();
-        assert!(!log.exists(), "it goes with a clean end");
-        let again = Database::open(folder.path()).unwrap();
-        assert_eq!((numbers(&again), again.fault().unwrap()), (written, None));
+        let told = store.database.found_later();
+        assert!(told.len() == 1 && told[0].contains("took its place"), "{told:?}");
+        assert!(store.database.has_moved_aside().unwrap(), "what was there is kept");
+        assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "from the copy");
+        wait_for_thread(&store);
+        store.database.end();
+        assert!(!place(folder.path()).exists(), "others are not at their end");
+        others.iter().for_each(|other| other.database.end());
+        assert!(place(folder.path()).is_file());
+        let store = Store::at(folder.path());
+        assert_eq!(store.database.prepare().unwrap().warnings, [""; 0]);
+        assert_eq!(store.settings.get("written").unwrap().as_deref(), Some("after"));
+        wait_for_thread(&store);
+    }
+
+    /// One that is made while the database changes places would open the old one, and find it gone.
+    #[test]
+    fn while_it_is_closed_nobody_comes_to_it() {
+        let (folder, _) = ended();
+        let store = Store::at(folder.path());
+        let others = [store.another(), store.another()];
+        others.iter().for_each(|other| drop(other.settings.get("kept").unwrap()));
+        store.database.closed(|| {
+            assert!(store.database.0.soundness.all.try_lock().is_err(), "another could be made");
+            for there in [&store, &others[0], &others[1]] {
+                assert!(there.database.0.database.try_lock().is_err(), "one could be opened");
+            }
+        });
+        assert_eq!(store.another().settings.get("kept").unwrap().as_deref(), Some("late"));
+    }
+
+    #[test]
+    fn a_store_that_was_not_looked_through_leaves_no_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        store.settings.set("kept", Some("early")).unwrap();
+        store.database.end();
+        assert!(!place(folder.path()).exists());
+        assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "it opens again");
+    }
+
+    #[test]
+    fn nothing_is_written_where_damage_cannot_be_repaired() {
+        let (folder, database) = ended();
+        damage(folder.path(), &database);
+        // The good copy cannot be put in its place: where it would be copied to, a folder lies.
+        std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
+        let store = Store::at(folder.path());
+        assert_eq!(store.database.prepare().unwrap().warnings, [""; 0], "it does not show at once");
+        let refused = store.settings.set("written", Some("after")).unwrap_err();
+        assert!(refused.is_damage(), "{refused}");
+        assert!(
+            store.database.found_later()[0].contains("cannot be used"),
+            "{:?}",
+            store.database.found_later()
+        );
+        // Another start repairs it once that is possible.
+        std::fs::remove_dir_all(folder.path().join(format!("{DATABASE}.restored"))).unwrap();
+        assert_eq!(store.database.prepare().unwrap().warnings.len(), 1);
+        assert_eq!(store.settings.get("kept").unwrap().as_deref(), Some("early"), "from the copy");
+        assert!(store.database.has_moved_aside().unwrap(), "what was there is kept");
+        wait_for_thread(&store);
     }
 }

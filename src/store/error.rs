@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use super::blobs::BlobError;
 
+/// Rows, each by itself: a damaged one is its own error and hides no other.
+pub type Each<T> = Vec<Result<T, StoreError>>;
+
 /// A failure of the store. Nothing that was asked for has been recorded then.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -91,8 +94,9 @@ impl StoreError {
     pub fn is_full(&self) -> bool {
         match self {
             Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
-            Self::Blob(error) => error.is_full(),
-            Self::Io { source, .. } => is_full(source),
+            Self::Blob(BlobError::Io { source, .. }) | Self::Io { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            }
             _ => false,
         }
     }
@@ -154,9 +158,4 @@ impl StoreError {
             _ => "nothing was changed; try again".to_owned(),
         }
     }
-}
-
-/// Whether a failure means that there is no room.
-pub(super) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -1,10 +1,11 @@
 //! Messages as they came: kept before they are acknowledged, taken in order, each once.
 
-use rusqlite::types::FromSql;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::blobs::BlobHash;
-use super::{Store, StoreError};
+use super::database::Database;
+use super::error::StoreError;
+use super::query::{all, column, fault, first};
 use crate::conversation::TurnId;
 
 /// The source of messages that a worker brings to the agent one after another, and settles itself.
@@ -108,44 +109,32 @@ const COLUMNS: &str =
     "id, source, message, text, body, state, differs, attempts, received, turn, reason";
 
 fn read(row: &Row) -> Result<InboxRow, StoreError> {
-    fn column<T: FromSql>(row: &Row, index: usize) -> Result<T, StoreError> {
-        row.get(index).map_err(|error| fault(row, error.to_string()))
-    }
-    fn fault(row: &Row, reason: String) -> StoreError {
-        StoreError::Row { table: "inbox", row: row.get(0).unwrap_or(-1), reason }
-    }
-    let state: String = column(row, 5)?;
+    const T: &str = "inbox";
+    let state: String = column(row, T, 5)?;
     Ok(InboxRow {
-        id: column(row, 0)?,
-        source: column(row, 1)?,
-        message: column(row, 2)?,
-        text: column(row, 3)?,
-        body: column(row, 4)?,
+        id: column(row, T, 0)?,
+        source: column(row, T, 1)?,
+        message: column(row, T, 2)?,
+        text: column(row, T, 3)?,
+        body: column(row, T, 4)?,
         state: InboxState::parse(&state)
-            .ok_or_else(|| fault(row, format!("`{}` is no state", state.escape_debug())))?,
-        differs: column(row, 6)?,
-        attempts: column(row, 7)?,
-        received: column(row, 8)?,
-        turn: column::<Option<i64>>(row, 9)?.map(TurnId),
-        reason: column(row, 10)?,
+            .ok_or_else(|| fault(row, T, format!("`{}` is no state", state.escape_debug())))?,
+        differs: column(row, T, 6)?,
+        attempts: column(row, T, 7)?,
+        received: column(row, T, 8)?,
+        turn: column::<Option<i64>>(row, T, 9)?.map(TurnId),
+        reason: column(row, T, 10)?,
     })
 }
 
-fn one(change: &Transaction<'_>, id: i64) -> Result<InboxRow, StoreError> {
+fn one(connection: &Connection, id: i64) -> Result<InboxRow, StoreError> {
     let query = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
-    let mut statement = change.prepare_cached(&query)?;
-    let mut found = statement.query([id])?;
-    match found.next()? {
-        Some(row) => read(row),
-        None => Err(StoreError::Unknown { what: "message", number: id }),
-    }
+    let found = first(connection, &query, [id], read)?;
+    found.ok_or(StoreError::Unknown { what: "message", number: id })
 }
 
 /// The turn in which a message was heard, if it was.
-pub(super) fn heard_in(
-    connection: &rusqlite::Connection,
-    id: i64,
-) -> Result<Option<TurnId>, StoreError> {
+pub(super) fn heard_in(connection: &Connection, id: i64) -> Result<Option<TurnId>, StoreError> {
     let query = "SELECT turn FROM inbox WHERE id = ?1";
     let turn: Option<Option<i64>> =
         connection.query_row(query, [id], |row| row.get(0)).optional()?;
@@ -190,22 +179,21 @@ pub(super) fn note_answered(change: &Transaction<'_>, turn: TurnId) -> Result<()
     Ok(())
 }
 
-impl Store {
+/// The messages that came in.
+#[derive(Debug, Clone)]
+pub struct Inbox(pub(super) Database);
+
+impl Inbox {
     /// Whether a message of this name is kept, with this text where one is given.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn has_message(
-        &self,
-        source: &str,
-        message: &str,
-        text: Option<&str>,
-    ) -> Result<bool, StoreError> {
+    pub fn has(&self, source: &str, message: &str, text: Option<&str>) -> Result<bool, StoreError> {
         let hash = text.map(|text| BlobHash::of(text.as_bytes()).to_string());
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = "SELECT EXISTS (SELECT 1 FROM inbox WHERE source = ?1 AND message = ?2
                              AND (?3 IS NULL OR hash = ?3))";
-            let mut statement = database.read().prepare_cached(query)?;
+            let mut statement = connection.prepare_cached(query)?;
             Ok(statement.query_row(params![source, message, hash], |row| row.get(0))?)
         })
     }
@@ -215,7 +203,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
     pub fn heard_in(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
-        self.with(|database| heard_in(database.read(), id))
+        self.0.read(|connection| heard_in(connection, id))
     }
 
     /// Keeps a message; durable when this returns, and only then may it be acknowledged. One that
@@ -225,34 +213,32 @@ impl Store {
     /// [`StoreError`]: it is not kept.
     pub fn receive(&self, new: &NewMessage<'_>) -> Result<Received, StoreError> {
         let hash = BlobHash::of(new.text.as_bytes()).to_string();
-        self.with_own(|database| {
-            database.change("keep a message", |change| {
-                let known = "SELECT id, hash FROM inbox WHERE source = ?1 AND message = ?2";
-                let mut statement = change.prepare_cached(known)?;
-                let known = statement.query_map(params![new.source, new.message], |row| {
-                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-                })?;
-                let known = known.collect::<Result<Vec<_>, _>>()?;
-                if let Some((id, _)) = known.iter().find(|(_, other)| *other == hash) {
-                    return Ok(Received::Known(one(change, *id)?));
-                }
-                change
-                    .prepare_cached(
-                        "INSERT INTO inbox (source, message, hash, text, body, state, differs,
-                                            received)
-                         VALUES (?1, ?2, ?3, ?4, ?5, 'new', ?6, ?7)",
-                    )?
-                    .execute(params![
-                        new.source,
-                        new.message,
-                        hash,
-                        new.text,
-                        new.body,
-                        !known.is_empty(),
-                        new.received
-                    ])?;
-                Ok(Received::New(one(change, change.last_insert_rowid())?))
-            })
+        self.0.change("keep a message", |change| {
+            let known = "SELECT id, hash FROM inbox WHERE source = ?1 AND message = ?2";
+            let mut statement = change.prepare_cached(known)?;
+            let known = statement.query_map(params![new.source, new.message], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })?;
+            let known = known.collect::<Result<Vec<_>, _>>()?;
+            if let Some((id, _)) = known.iter().find(|(_, other)| *other == hash) {
+                return Ok(Received::Known(one(change, *id)?));
+            }
+            change
+                .prepare_cached(
+                    "INSERT INTO inbox (source, message, hash, text, body, state, differs,
+                                        received)
+                     VALUES (?1, ?2, ?3, ?4, ?5, 'new', ?6, ?7)",
+                )?
+                .execute(params![
+                    new.source,
+                    new.message,
+                    hash,
+                    new.text,
+                    new.body,
+                    !known.is_empty(),
+                    new.received
+                ])?;
+            Ok(Received::New(one(change, change.last_insert_rowid())?))
         })
     }
 
@@ -260,20 +246,17 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn take_message(&self, source: &str) -> Result<Option<InboxRow>, StoreError> {
-        self.with_own(|database| {
-            database.change("take a message from the inbox", |change| {
-                let query = "SELECT id FROM inbox WHERE state = 'new' AND source = ?1
-                             ORDER BY id LIMIT 1";
-                let id: Option<i64> =
-                    change.query_row(query, [source], |row| row.get(0)).optional()?;
-                let Some(id) = id else { return Ok(None) };
-                change.execute(
-                    "UPDATE inbox SET state = 'taken', attempts = attempts + 1 WHERE id = ?1",
-                    [id],
-                )?;
-                one(change, id).map(Some)
-            })
+    pub fn take(&self, source: &str) -> Result<Option<InboxRow>, StoreError> {
+        self.0.change("take a message from the inbox", |change| {
+            let query = "SELECT id FROM inbox WHERE state = 'new' AND source = ?1
+                         ORDER BY id LIMIT 1";
+            let id: Option<i64> = change.query_row(query, [source], |row| row.get(0)).optional()?;
+            let Some(id) = id else { return Ok(None) };
+            change.execute(
+                "UPDATE inbox SET state = 'taken', attempts = attempts + 1 WHERE id = ?1",
+                [id],
+            )?;
+            one(change, id).map(Some)
         })
     }
 
@@ -283,15 +266,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn forget_lost_turn(&self, id: i64) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("forget a turn that is gone", |change| {
-                change.execute(
-                    "UPDATE inbox SET turn = NULL, reason = ?2
-                     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
-                    params![id, LOST],
-                )?;
-                Ok(())
-            })
+        self.0.change("forget a turn that is gone", |change| {
+            change.execute(
+                "UPDATE inbox SET turn = NULL, reason = ?2
+                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = inbox.turn)",
+                params![id, LOST],
+            )?;
+            Ok(())
         })
     }
 
@@ -299,12 +280,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn give_back_messages(&self, source: &str) -> Result<usize, StoreError> {
-        self.with_own(|database| {
-            database.change("give messages back to the inbox", |change| {
-                let taken = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
-                Ok(change.execute(taken, [source])?)
-            })
+    pub fn give_back(&self, source: &str) -> Result<usize, StoreError> {
+        self.0.change("give messages back to the inbox", |change| {
+            let taken = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
+            Ok(change.execute(taken, [source])?)
         })
     }
 
@@ -312,16 +291,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn release_message(&self, id: i64) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("give a message back to the inbox", |change| {
-                change.execute(
-                    "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
-                     WHERE id = ?1 AND state = 'taken'",
-                    [id],
-                )?;
-                Ok(())
-            })
+    pub fn release(&self, id: i64) -> Result<(), StoreError> {
+        self.0.change("give a message back to the inbox", |change| {
+            change.execute(
+                "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
+                 WHERE id = ?1 AND state = 'taken'",
+                [id],
+            )?;
+            Ok(())
         })
     }
 
@@ -330,26 +307,24 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
-    pub fn move_message(
+    pub fn move_to(
         &self,
         id: i64,
         only: &[InboxState],
         to: InboxState,
         reason: &str,
     ) -> Result<bool, StoreError> {
-        self.with_own(|database| {
-            database.change("move a message of the inbox", |change| {
-                if !only.contains(&one(change, id)?.state) {
-                    return Ok(false);
-                }
-                change.execute(
-                    "UPDATE inbox SET state = ?2, reason = ?3,
-                         attempts = CASE ?2 WHEN 'new' THEN 0 ELSE attempts END
-                     WHERE id = ?1",
-                    params![id, to.word(), reason],
-                )?;
-                Ok(true)
-            })
+        self.0.change("move a message of the inbox", |change| {
+            if !only.contains(&one(change, id)?.state) {
+                return Ok(false);
+            }
+            change.execute(
+                "UPDATE inbox SET state = ?2, reason = ?3,
+                     attempts = CASE ?2 WHEN 'new' THEN 0 ELSE attempts END
+                 WHERE id = ?1",
+                params![id, to.word(), reason],
+            )?;
+            Ok(true)
         })
     }
 
@@ -357,33 +332,19 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is none.
-    pub fn message(&self, id: i64) -> Result<InboxRow, StoreError> {
-        self.with(|database| {
-            let query = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
-            let mut statement = database.read().prepare_cached(&query)?;
-            let mut found = statement.query([id])?;
-            match found.next()? {
-                Some(row) => read(row),
-                None => Err(StoreError::Unknown { what: "message", number: id }),
-            }
-        })
+    pub fn get(&self, id: i64) -> Result<InboxRow, StoreError> {
+        self.0.read(|connection| one(connection, id))
     }
 
     /// The last messages of a source in whatever state, the newest first.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn last_messages(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
-        self.with(|database| {
+    pub fn last(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
+        self.0.read(|connection| {
             let query =
                 format!("SELECT {COLUMNS} FROM inbox WHERE source = ?1 ORDER BY id DESC LIMIT ?2");
-            let mut statement = database.read().prepare_cached(&query)?;
-            let mut found = statement.query(params![source, limit])?;
-            let mut messages = Vec::new();
-            while let Some(row) = found.next()? {
-                messages.push(read(row)?);
-            }
-            Ok(messages)
+            all(connection, &query, params![source, limit], read)
         })
     }
 
@@ -391,10 +352,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_messages(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
-        self.with(|database| {
+    pub fn count(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
+        self.0.read(|connection| {
             let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
-            let mut statement = database.read().prepare_cached(query)?;
+            let mut statement = connection.prepare_cached(query)?;
             let count: i64 =
                 statement.query_row(params![state.word(), source], |row| row.get(0))?;
             Ok(u64::try_from(count).unwrap_or(0))
@@ -406,27 +367,25 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is no such message.
-    pub fn settle_message(
+    pub fn settle(
         &self,
         id: i64,
         state: InboxState,
         turn: Option<TurnId>,
         reason: &str,
     ) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("settle a message", |change| {
-                let changed = change.execute(
-                    "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
-                            text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
-                            body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
-                     WHERE id = ?1",
-                    params![id, state.word(), turn.map(|turn| turn.0), reason],
-                )?;
-                match changed {
-                    0 => Err(StoreError::Unknown { what: "message", number: id }),
-                    _ => Ok(()),
-                }
-            })
+        self.0.change("settle a message", |change| {
+            let changed = change.execute(
+                "UPDATE inbox SET state = ?2, turn = coalesce(?3, turn), reason = ?4,
+                        text = CASE ?2 WHEN 'done' THEN '' ELSE text END,
+                        body = CASE ?2 WHEN 'done' THEN NULL ELSE body END
+                 WHERE id = ?1",
+                params![id, state.word(), turn.map(|turn| turn.0), reason],
+            )?;
+            match changed {
+                0 => Err(StoreError::Unknown { what: "message", number: id }),
+                _ => Ok(()),
+            }
         })
     }
 
@@ -434,24 +393,18 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn messages(
+    pub fn list(
         &self,
         source: Option<&str>,
         state: InboxState,
         limit: u32,
     ) -> Result<Vec<InboxRow>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = format!(
                 "SELECT {COLUMNS} FROM inbox
                  WHERE state = ?1 AND (?2 IS NULL OR source = ?2) ORDER BY id LIMIT ?3"
             );
-            let mut statement = database.read().prepare_cached(&query)?;
-            let mut found = statement.query(params![state.word(), source, limit])?;
-            let mut messages = Vec::new();
-            while let Some(row) = found.next()? {
-                messages.push(read(row)?);
-            }
-            Ok(messages)
+            all(connection, &query, params![state.word(), source, limit], read)
         })
     }
 
@@ -459,100 +412,96 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn trim_inbox(&self, time: i64) -> Result<usize, StoreError> {
+    pub fn trim(&self, time: i64) -> Result<usize, StoreError> {
         const OLD: &str = "received < ?1 AND state IN ('done', 'set_aside')";
         // Most often there is none, and who only reads waits for nobody.
-        let is_any = self.with(|database| {
+        let is_any = self.0.read(|connection| {
             let query = format!("SELECT EXISTS (SELECT 1 FROM inbox WHERE {OLD})");
-            Ok(database.read().query_row(&query, [time], |row| row.get::<_, bool>(0))?)
+            Ok(connection.query_row(&query, [time], |row| row.get::<_, bool>(0))?)
         })?;
         if !is_any {
             return Ok(0);
         }
-        self.with_own(|database| {
-            database.change("trim the inbox", |change| {
-                Ok(change.execute(&format!("DELETE FROM inbox WHERE {OLD}"), [time])?)
-            })
+        self.0.change("trim the inbox", |change| {
+            Ok(change.execute(&format!("DELETE FROM inbox WHERE {OLD}"), [time])?)
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Store;
     use super::*;
 
     fn message<'a>(message: &'a str, text: &'a str) -> NewMessage<'a> {
         NewMessage { source: "voice", message, text, body: None, received: 5 }
     }
 
-    fn hear(store: &Store, id: i64, turn: i64) {
-        let noted = store.with_own(|database| {
-            database.change("hear", |change| note_heard(change, id, TurnId(turn)))
-        });
-        noted.unwrap();
+    fn hear(inbox: &Inbox, id: i64, turn: i64) {
+        inbox.0.change("hear", |change| note_heard(change, id, TurnId(turn))).unwrap();
     }
 
     #[test]
     fn what_nobody_finished_is_taken_again_before_what_came_later() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path());
+        let inbox = Store::at(folder.path()).inbox;
         for name in ["a", "b"] {
-            store.receive(&message(name, name)).unwrap();
+            inbox.receive(&message(name, name)).unwrap();
         }
-        let first = store.take_message("voice").unwrap().unwrap();
-        hear(&store, first.id, 7);
-        let store = Store::at(folder.path());
-        assert_eq!(store.give_back_messages("prompt").unwrap(), 0);
-        assert_eq!(store.give_back_messages("voice").unwrap(), 1);
-        let again = store.take_message("voice").unwrap().unwrap();
+        let first = inbox.take("voice").unwrap().unwrap();
+        hear(&inbox, first.id, 7);
+        let inbox = Store::at(folder.path()).inbox;
+        assert_eq!(inbox.give_back("prompt").unwrap(), 0);
+        assert_eq!(inbox.give_back("voice").unwrap(), 1);
+        let again = inbox.take("voice").unwrap().unwrap();
         assert_eq!((&*again.text, again.attempts, again.turn), ("a", 2, Some(TurnId(7))));
-        store.release_message(again.id).unwrap();
-        let again = store.take_message("voice").unwrap().unwrap();
+        inbox.release(again.id).unwrap();
+        let again = inbox.take("voice").unwrap().unwrap();
         assert_eq!((&*again.text, again.attempts), ("a", 2), "the one given back counts for none");
-        store.settle_message(again.id, InboxState::SetAside, None, "it failed").unwrap();
-        let renew = |only| store.move_message(again.id, &[only], InboxState::New, "").unwrap();
+        inbox.settle(again.id, InboxState::SetAside, None, "it failed").unwrap();
+        let renew = |only| inbox.move_to(again.id, &[only], InboxState::New, "").unwrap();
         assert!(!renew(InboxState::Done));
         assert!(renew(InboxState::SetAside));
-        assert_eq!(store.message(again.id).unwrap().attempts, 0);
-        assert_eq!(store.count_messages("voice", InboxState::New).unwrap(), 2);
-        assert_eq!(store.last_messages("voice", 1).unwrap()[0].text, "b");
-        hear(&store, again.id, 8);
-        let heard = store.message(again.id).unwrap();
+        assert_eq!(inbox.get(again.id).unwrap().attempts, 0);
+        assert_eq!(inbox.count("voice", InboxState::New).unwrap(), 2);
+        assert_eq!(inbox.last("voice", 1).unwrap()[0].text, "b");
+        hear(&inbox, again.id, 8);
+        let heard = inbox.get(again.id).unwrap();
         assert_eq!((heard.state, &*heard.text), (InboxState::New, "a"), "its worker settles it");
         assert_eq!(heard.turn, Some(TurnId(8)));
-        store.forget_lost_turn(again.id).unwrap();
-        assert_eq!(store.heard_in(again.id).unwrap(), None, "there is no such turn any more");
-        let typed = store.receive(&NewMessage { source: "prompt", ..message("c", "c") }).unwrap();
-        hear(&store, typed.row().id, 9);
-        let heard = store.message(typed.row().id).unwrap();
+        inbox.forget_lost_turn(again.id).unwrap();
+        assert_eq!(inbox.heard_in(again.id).unwrap(), None, "there is no such turn any more");
+        let typed = inbox.receive(&NewMessage { source: "prompt", ..message("c", "c") }).unwrap();
+        hear(&inbox, typed.row().id, 9);
+        let heard = inbox.get(typed.row().id).unwrap();
         assert_eq!((heard.state, &*heard.text), (InboxState::Done, ""));
-        assert!(store.message(99).is_err());
+        assert!(inbox.get(99).is_err());
     }
 
     #[test]
     fn a_message_is_kept_once_and_taken_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path());
-        let first = store.receive(&message("../../x\n", "one")).unwrap();
+        let inbox = Store::at(folder.path()).inbox;
+        let first = inbox.receive(&message("../../x\n", "one")).unwrap();
         assert!(matches!(first, Received::New(_)));
-        let store = Store::at(folder.path());
-        let again = store.receive(&message("../../x\n", "one")).unwrap();
+        let inbox = Store::at(folder.path()).inbox;
+        let again = inbox.receive(&message("../../x\n", "one")).unwrap();
         assert_eq!(again, Received::Known(first.row().clone()));
-        let other = store.receive(&message("../../x\n", "two")).unwrap();
+        let other = inbox.receive(&message("../../x\n", "two")).unwrap();
         assert!(matches!(&other, Received::New(row) if row.differs));
-        assert_eq!(store.take_message("chat").unwrap(), None);
-        let taken = store.take_message("voice").unwrap().unwrap();
+        assert_eq!(inbox.take("chat").unwrap(), None);
+        let taken = inbox.take("voice").unwrap().unwrap();
         assert_eq!((&*taken.text, taken.attempts, taken.state), ("one", 1, InboxState::Taken));
-        store.settle_message(taken.id, InboxState::New, None, "the steward ended").unwrap();
-        let taken = store.take_message("voice").unwrap().unwrap();
+        inbox.settle(taken.id, InboxState::New, None, "the steward ended").unwrap();
+        let taken = inbox.take("voice").unwrap().unwrap();
         assert_eq!((&*taken.text, taken.attempts), ("one", 2));
-        store.settle_message(taken.id, InboxState::Done, Some(TurnId(4)), "").unwrap();
-        let known = store.receive(&message("../../x\n", "one")).unwrap();
+        inbox.settle(taken.id, InboxState::Done, Some(TurnId(4)), "").unwrap();
+        let known = inbox.receive(&message("../../x\n", "one")).unwrap();
         assert_eq!((known.row().state, known.row().turn), (InboxState::Done, Some(TurnId(4))));
-        assert_eq!(store.take_message("voice").unwrap().unwrap().text, "two");
-        assert_eq!(store.take_message("voice").unwrap(), None);
-        assert_eq!(store.messages(None, InboxState::Taken, 9).unwrap().len(), 1);
-        assert_eq!(store.trim_inbox(6).unwrap(), 1, "what is being worked on stays");
-        assert!(store.settle_message(99, InboxState::Done, None, "").is_err());
+        assert_eq!(inbox.take("voice").unwrap().unwrap().text, "two");
+        assert_eq!(inbox.take("voice").unwrap(), None);
+        assert_eq!(inbox.list(None, InboxState::Taken, 9).unwrap().len(), 1);
+        assert_eq!(inbox.trim(6).unwrap(), 1, "what is being worked on stays");
+        assert!(inbox.settle(99, InboxState::Done, None, "").is_err());
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 
-use super::blobs::{private, sync_folder};
-use super::database::{Database, Look, beside, look};
-use super::{DATABASE, StoreError};
+use super::blobs::{Blobs, private, sync_folder};
+use super::error::StoreError;
+use super::file::{DATABASE, DatabaseFile, Look, beside, look};
 
 /// Daily copies that are kept.
 const COPIES: usize = 7;
@@ -25,7 +25,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// [`StoreError::Newer`] with nothing touched; as the system says.
-pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<Database>), StoreError> {
+pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<DatabaseFile>), StoreError> {
     let mut prepared = Prepared::default();
     let place = folder.join(DATABASE);
     let reason = match look(&place)? {
@@ -69,8 +69,8 @@ pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<Database>), 
 }
 
 /// The database in this folder, looked through, or what is wrong with it.
-pub(super) fn looked_through(folder: &Path) -> Result<Result<Database, String>, StoreError> {
-    let database = match Database::open(folder) {
+pub(super) fn looked_through(folder: &Path) -> Result<Result<DatabaseFile, String>, StoreError> {
+    let database = match DatabaseFile::open(folder) {
         Ok(database) => database,
         Err(StoreError::Damaged { reason, .. }) => return Ok(Err(reason)),
         Err(other) => return Err(other),
@@ -83,7 +83,7 @@ pub(super) fn looked_through(folder: &Path) -> Result<Result<Database, String>, 
 
 /// Whether there was a database once: copies of it or texts that it named are there.
 pub(super) fn is_missed(folder: &Path) -> Result<bool, StoreError> {
-    let texts = super::Blobs::at(&folder.join("blobs"));
+    let texts = Blobs::at(&folder.join("blobs"));
     Ok(!copies(folder)?.is_empty() || !texts.list()?.is_empty())
 }
 
@@ -211,7 +211,7 @@ fn restore(folder: &Path, place: &Path) -> Result<Option<PathBuf>, StoreError> {
 ///
 /// # Errors
 /// [`StoreError`]; nothing of the database is changed.
-pub(super) fn back_up(database: &Database, folder: &Path) -> Result<(), StoreError> {
+pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), StoreError> {
     let above = copies_folder(folder);
     let date = Utc::now().format("%Y-%m-%d").to_string();
     let newest = copies(folder)?.pop();

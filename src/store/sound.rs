@@ -10,11 +10,10 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::DATABASE;
-use super::database::log_of;
+use super::file::{DATABASE, log_of};
 
 /// The mark's place in the state folder.
-fn place(folder: &Path) -> PathBuf {
+pub(super) fn place(folder: &Path) -> PathBuf {
     folder.join(format!("{DATABASE}.ended"))
 }
 
@@ -65,7 +64,6 @@ pub(super) fn take(folder: &Path) -> bool {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use super::super::Store;
     use super::*;
 
     #[test]
@@ -97,131 +95,5 @@ mod tests {
         leave(folder).unwrap();
         std::fs::write(place(folder), "half of").unwrap();
         assert!(!take(folder), "another");
-    }
-
-    /// A store with one setting and today's copy, cleanly ended.
-    fn ended() -> (tempfile::TempDir, std::path::PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path());
-        store.prepare().unwrap();
-        store.keep_setting("kept", Some("early")).unwrap();
-        // The daily copy has it.
-        std::fs::remove_dir_all(folder.path().join("backups")).unwrap();
-        store.back_up().unwrap();
-        store.keep_setting("kept", Some("late")).unwrap();
-        store.end();
-        let database = folder.path().join(DATABASE);
-        (folder, database)
-    }
-
-    /// Waits for the thread that looks through the database and copies it: at work in a folder while
-    /// that is taken away it leaves some of it behind.
-    fn wait_for_thread(store: &Store) {
-        while std::sync::Arc::strong_count(&store.0) > 1 {
-            std::thread::yield_now();
-        }
-    }
-
-    /// Damages a page that opening does not read, as a disk does: no time of the file says so.
-    fn damage(folder: &Path, database: &Path) {
-        let connection = rusqlite::Connection::open(database).unwrap();
-        let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit_asked'";
-        let page: u32 = connection.query_row(query, [], |row| row.get(0)).unwrap();
-        connection.close().unwrap();
-        let mut bytes = std::fs::read(database).unwrap();
-        let end = page as usize * 4_096;
-        bytes[end - 4_096..end].fill(0xff);
-        std::fs::write(database, bytes).unwrap();
-        leave(folder).unwrap();
-    }
-
-    #[test]
-    fn after_a_clean_end_the_look_is_later_and_all_is_there() {
-        let (folder, database) = ended();
-        assert!(!log_of(&database).exists() && place(folder.path()).is_file());
-        let store = Store::at(folder.path());
-        assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
-        assert!(!place(folder.path()).exists(), "the mark holds for one start");
-        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("late"));
-        store.keep_setting("more", Some("x")).unwrap();
-        assert_eq!(store.found_later(), [""; 0]);
-        wait_for_thread(&store);
-        // Without an end there is no mark.
-        drop(store);
-        assert!(!place(folder.path()).exists());
-    }
-
-    #[test]
-    fn damage_after_a_clean_end_is_repaired_before_anything_is_written() {
-        let (folder, database) = ended();
-        damage(folder.path(), &database);
-        let store = Store::at(folder.path());
-        assert_eq!(store.prepare().unwrap().warnings, [""; 0], "it does not show at once");
-        // Others that read meanwhile; what they are told is of the damaged one, if anything.
-        let others = [store.another(), store.another()];
-        let _ = others.each_ref().map(|other| other.setting("kept"));
-        store.keep_setting("written", Some("after")).unwrap();
-        for other in &others {
-            assert_eq!(other.setting("written").unwrap().as_deref(), Some("after"));
-            other.keep_setting("by another", Some("too")).unwrap();
-        }
-        let told = store.found_later();
-        assert!(told.len() == 1 && told[0].contains("took its place"), "{told:?}");
-        assert!(store.has_moved_aside().unwrap(), "what was there is kept");
-        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
-        wait_for_thread(&store);
-        store.end();
-        assert!(!place(folder.path()).exists(), "others are not at their end");
-        others.iter().for_each(Store::end);
-        assert!(place(folder.path()).is_file());
-        let store = Store::at(folder.path());
-        assert_eq!(store.prepare().unwrap().warnings, [""; 0]);
-        assert_eq!(store.setting("written").unwrap().as_deref(), Some("after"));
-        wait_for_thread(&store);
-    }
-
-    /// One that is made while the database changes places would open the old one, and find it gone.
-    #[test]
-    fn while_it_is_closed_nobody_comes_to_it() {
-        let (folder, _) = ended();
-        let store = Store::at(folder.path());
-        let others = [store.another(), store.another()];
-        others.iter().for_each(|other| drop(other.setting("kept").unwrap()));
-        store.closed(|| {
-            assert!(store.0.soundness.all.try_lock().is_err(), "another could be made");
-            for there in [&store, &others[0], &others[1]] {
-                assert!(there.0.database.try_lock().is_err(), "one could be opened");
-            }
-        });
-        assert_eq!(store.another().setting("kept").unwrap().as_deref(), Some("late"));
-    }
-
-    #[test]
-    fn a_store_that_was_not_looked_through_leaves_no_mark() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path());
-        store.keep_setting("kept", Some("early")).unwrap();
-        store.end();
-        assert!(!place(folder.path()).exists());
-        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "it opens again");
-    }
-
-    #[test]
-    fn nothing_is_written_where_damage_cannot_be_repaired() {
-        let (folder, database) = ended();
-        damage(folder.path(), &database);
-        // The good copy cannot be put in its place: where it would be copied to, a folder lies.
-        std::fs::create_dir_all(folder.path().join(format!("{DATABASE}.restored/full"))).unwrap();
-        let store = Store::at(folder.path());
-        assert_eq!(store.prepare().unwrap().warnings, [""; 0], "it does not show at once");
-        let refused = store.keep_setting("written", Some("after")).unwrap_err();
-        assert!(refused.is_damage(), "{refused}");
-        assert!(store.found_later()[0].contains("cannot be used"), "{:?}", store.found_later());
-        // Another start repairs it once that is possible.
-        std::fs::remove_dir_all(folder.path().join(format!("{DATABASE}.restored"))).unwrap();
-        assert_eq!(store.prepare().unwrap().warnings.len(), 1);
-        assert_eq!(store.setting("kept").unwrap().as_deref(), Some("early"), "from the copy");
-        assert!(store.has_moved_aside().unwrap(), "what was there is kept");
-        wait_for_thread(&store);
     }
 }

@@ -2,7 +2,9 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{Store, StoreError};
+use super::database::Database;
+use super::error::StoreError;
+use super::query::all;
 use crate::conversation::ConversationId;
 
 /// Tokens and cost, of one request or of many.
@@ -53,34 +55,36 @@ pub struct UsageRow {
 /// The conversation that stands for those that were deleted.
 const DELETED: i64 = 0;
 
-impl Store {
+/// The rows of what models were used for.
+#[derive(Debug, Clone)]
+pub struct Usage(pub(super) Database);
+
+impl Usage {
     /// Counts what a model was used for.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_usage(&self, row: &UsageRow) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("count the usage", |change| {
-                let used = &row.used;
-                let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-                change
-                    .prepare_cached(&format!(
-                        "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADDED}"
-                    ))?
-                    .execute(params![
-                        row.day,
-                        row.model,
-                        row.conversation.map_or(DELETED, |id| id.0),
-                        number(used.requests),
-                        number(used.input),
-                        number(used.cache_read),
-                        number(used.cache_write),
-                        number(used.output),
-                        number(used.cost),
-                        number(used.unpriced),
-                    ])?;
-                Ok(())
-            })
+    pub fn count(&self, row: &UsageRow) -> Result<(), StoreError> {
+        self.0.change("count the usage", |change| {
+            let used = &row.used;
+            let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            change
+                .prepare_cached(&format!(
+                    "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADDED}"
+                ))?
+                .execute(params![
+                    row.day,
+                    row.model,
+                    row.conversation.map_or(DELETED, |id| id.0),
+                    number(used.requests),
+                    number(used.input),
+                    number(used.cache_read),
+                    number(used.cache_write),
+                    number(used.output),
+                    number(used.cost),
+                    number(used.unpriced),
+                ])?;
+            Ok(())
         })
     }
 
@@ -88,20 +92,17 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn usage(
+    pub fn rows(
         &self,
         since: Option<&str>,
         conversation: Option<ConversationId>,
     ) -> Result<Vec<UsageRow>, StoreError> {
-        self.with(|database| {
-            let mut statement = database.read().prepare_cached(
-                "SELECT day, model, conversation, requests, input, cache_read, cache_write, output,
-                        cost, unpriced
+        self.0.read(|connection| {
+            let query = "SELECT day, model, conversation, requests, input, cache_read, cache_write,
+                                output, cost, unpriced
                  FROM usage WHERE (?1 IS NULL OR day >= ?1) AND (?2 IS NULL OR conversation = ?2)
-                 ORDER BY day, model, conversation",
-            )?;
-            let given = params![since, conversation.map(|id| id.0)];
-            let rows = statement.query_map(given, |row| {
+                 ORDER BY day, model, conversation";
+            all(connection, query, params![since, conversation.map(|id| id.0)], |row| {
                 let number = |index| {
                     row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or(0))
                 };
@@ -120,8 +121,7 @@ impl Store {
                         unpriced: number(9)?,
                     },
                 })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 }
@@ -151,6 +151,7 @@ pub(super) fn forget_conversation(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Store;
     use super::*;
 
     fn row(day: &str, model: &str, conversation: i64, output: u64) -> UsageRow {
@@ -164,19 +165,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path());
         for one in [row("2026-11-20", "a/m", 1, 5), row("2026-11-20", "a/m", 1, 6)] {
-            store.count_usage(&one).unwrap();
+            store.usage.count(&one).unwrap();
         }
-        store.count_usage(&row("2026-11-20", "a/m", 2, 10)).unwrap();
-        store.count_usage(&row("2026-11-21", "b/m", 2, 20)).unwrap();
-        let one = store.usage(None, Some(ConversationId(1))).unwrap();
+        store.usage.count(&row("2026-11-20", "a/m", 2, 10)).unwrap();
+        store.usage.count(&row("2026-11-21", "b/m", 2, 20)).unwrap();
+        let one = store.usage.rows(None, Some(ConversationId(1))).unwrap();
         assert_eq!((one.len(), one[0].used.output, one[0].used.requests), (1, 11, 2));
         for id in [1, 2] {
-            store.delete_conversation(ConversationId(id), " token").unwrap();
+            store.conversations.delete(ConversationId(id), " token").unwrap();
         }
-        let days = store.usage(None, None).unwrap();
+        let days = store.usage.rows(None, None).unwrap();
         let said: Vec<_> =
             days.iter().map(|row| (&*row.day, row.conversation, row.used.output)).collect();
         assert_eq!(said, [("2026-11-20", None, 21), ("2026-11-21", None, 20)]);
-        assert_eq!(store.usage(Some("2026-11-21"), None).unwrap().len(), 1);
+        assert_eq!(store.usage.rows(Some("2026-11-21"), None).unwrap().len(), 1);
     }
 }

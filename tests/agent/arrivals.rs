@@ -334,8 +334,8 @@ fn spoken(text: &str) -> Said {
 fn taken(life: &Life, text: &str) -> InboxRow {
     let store = life.conversations.store();
     let kept = NewMessage { source: VOICE, message: text, text, body: Some("{}"), received: 1 };
-    store.receive(&kept).unwrap();
-    store.take_message(VOICE).unwrap().unwrap()
+    store.inbox.receive(&kept).unwrap();
+    store.inbox.take(VOICE).unwrap().unwrap()
 }
 
 /// A spoken message whose turn came to its end: the same commit says so, and its worker settles it.
@@ -353,7 +353,7 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
     life.may.add_permits(1);
     let answered = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
     assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
-    let heard = life.conversations.store().message(row.id).unwrap();
+    let heard = life.conversations.store().inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(answered.turn, &row));
     // Brought once more it is not heard once more, and answered as it was.
     let again = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
@@ -380,7 +380,7 @@ async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_it
     life.may.add_permits(2);
     let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
     assert_eq!(first.turn, spoken.turn);
-    let heard = life.conversations.store().message(row.id).unwrap();
+    let heard = life.conversations.store().inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(first.turn, &row));
 }
 
@@ -400,7 +400,7 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     assert_eq!((second.conversation, &*second.answer), (first.conversation, "ok"));
     assert_ne!(second.turn, first.turn);
     let store = life.conversations.store();
-    let heard = store.message(row.id).unwrap();
+    let heard = store.inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(second.turn, &row));
     assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
     // Nobody spoke there: the person's next message stays where they spoke last.
@@ -411,12 +411,12 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     let gone = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await.err();
     let id = first.conversation;
     assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
-    store.forget_lost_turn(row.id).unwrap();
+    store.inbox.forget_lost_turn(row.id).unwrap();
     life.may.add_permits(1);
     let third = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
     assert_eq!(third.conversation, other);
-    store.settle_message(row.id, InboxState::Done, None, "").unwrap();
-    assert_eq!(store.heard_in(row.id).unwrap(), Some(third.turn));
+    store.inbox.settle(row.id, InboxState::Done, None, "").unwrap();
+    assert_eq!(store.inbox.heard_in(row.id).unwrap(), Some(third.turn));
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ impl Place {
 
     /// Whether the journal keeps this text.
     pub fn is_in_journal(&self, text: &[u8]) -> bool {
-        let kept = Store::at(&self.state).blobs().get(BlobHash::of(text));
+        let kept = Store::at(&self.state).blobs.get(BlobHash::of(text));
         kept.is_ok_and(|kept| kept == text)
     }
 

@@ -6,11 +6,18 @@ use vault_steward::conversation::{BranchId, ConversationId, EndKind, ItemNumber}
 use crate::clock::{NOON, Set, conversations, exchange, message, to};
 
 fn said(open: &Conversations, id: ConversationId) -> Vec<String> {
-    open.store().history(id, None).unwrap().into_iter().map(|item| item.text).collect()
+    open.store()
+        .conversations
+        .branches
+        .history(id, None)
+        .unwrap()
+        .into_iter()
+        .map(|item| item.text)
+        .collect()
 }
 
 fn said_in(open: &Conversations, id: ConversationId, branch: i64) -> Vec<String> {
-    let items = open.store().history(id, Some(BranchId(branch))).unwrap();
+    let items = open.store().conversations.branches.history(id, Some(BranchId(branch))).unwrap();
     items.into_iter().map(|item| item.text).collect()
 }
 

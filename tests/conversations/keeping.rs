@@ -49,7 +49,7 @@ fn all_that_was_said_is_there_after_a_crash() {
         body: Some("{\"kept\": \"as it is \u{1f980}\", \"n\": 1.50}".into()),
     };
     open.append(arrived.conversation, Some(arrived.turn), std::slice::from_ref(&call)).unwrap();
-    let history = open.store().history(arrived.conversation, None).unwrap();
+    let history = open.store().conversations.branches.history(arrived.conversation, None).unwrap();
     // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
     std::mem::forget(open);
     let store = Store::at(folder.path());
@@ -59,13 +59,16 @@ fn all_that_was_said_is_there_after_a_crash() {
         ConversationSettings::default(),
         clock.clone() as Arc<dyn vault_steward::agent::Clock>,
     );
-    let running = || again.store().running_turns().unwrap();
+    let running = || again.store().conversations.turns.running().unwrap();
     assert_eq!(running(), [(arrived.conversation, arrived.turn)]);
     let cut_short = TurnEnd::plain(TurnState::Interrupted, "the steward ended");
     assert!(again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap());
     assert!(!again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap(), "once");
     assert_eq!(running(), []);
-    assert_eq!(again.store().history(arrived.conversation, None).unwrap(), history);
+    assert_eq!(
+        again.store().conversations.branches.history(arrived.conversation, None).unwrap(),
+        history
+    );
     assert_eq!(history[1].body, call.body, "byte for byte");
     let turns = again.turns(arrived.conversation).unwrap();
     assert_eq!((turns.len(), turns[0].state), (1, TurnState::Interrupted));
@@ -138,7 +141,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
     outside.execute("UPDATE item SET text = 'an anSwer' WHERE text = 'an answer'", []).unwrap();
     drop(outside);
     let open = conversations(folder.path(), &clock);
-    let error = open.store().history(id, None).unwrap_err().to_string();
+    let error = open.store().conversations.branches.history(id, None).unwrap_err().to_string();
     assert!(
         error.contains("row 2 of `item`") && error.contains("not as it was written"),
         "{error}"
@@ -154,7 +157,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
 fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());
-    store.keep_setting("mode", Some("ask")).unwrap();
+    store.settings.set("mode", Some("ask")).unwrap();
     drop(store);
     let outside = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
     outside
@@ -170,5 +173,5 @@ fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it(
     let open = conversations(folder.path(), &clock);
     let id = exchange(&open, &message("hello there"), "hello").conversation;
     assert_eq!(open.search("there", 9).unwrap()[0].conversation.id, id);
-    assert_eq!(open.store().setting("mode").unwrap().as_deref(), Some("ask"));
+    assert_eq!(open.store().settings.get("mode").unwrap().as_deref(), Some("ask"));
 }

@@ -81,10 +81,10 @@ fn titles_and_summaries_are_found_too() {
     let by = vault_steward::conversation::TitleOrigin::Model;
     let ended = open.get(id).unwrap().ended.unwrap().at;
     assert!(
-        !open.store().title_conversation(id, ended - 1, &titled, by).unwrap(),
+        !open.store().conversations.endings.title(id, ended - 1, &titled, by).unwrap(),
         "of an earlier end"
     );
-    assert!(open.store().title_conversation(id, ended, &titled, by).unwrap());
+    assert!(open.store().conversations.endings.title(id, ended, &titled, by).unwrap());
     for text in ["quarterly", "MONEY", "report money"] {
         let found = open.search(text, 9).unwrap();
         assert_eq!((found.len(), found[0].excerpts.len()), (1, 0), "{text}");

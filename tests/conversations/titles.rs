@@ -233,7 +233,10 @@ async fn a_model_is_not_asked_where_the_settings_say_no_or_it_is_long_ago() {
     clock.pass(8 * 24 * 60 * MINUTE);
     let model = Scripted::of([]);
     Summaries::new(open.clone(), model.models()).round().await.unwrap();
-    assert!(open.store().untitled(9).unwrap().is_empty(), "given up for good");
+    assert!(
+        open.store().conversations.endings.untitled(9).unwrap().is_empty(),
+        "given up for good"
+    );
 }
 
 /// A model that answers about one conversation only.
@@ -288,7 +291,10 @@ async fn many_that_wait_for_their_time_keep_no_newer_one_from_its_title() {
     }
     assert_eq!(title(&open, newer).1, TitleOrigin::Model);
     assert!(many.iter().all(|id| title(&open, *id).1 == TitleOrigin::Extract));
-    assert!(open.store().untitled(99).unwrap().len() >= 20, "most of them still wait");
+    assert!(
+        open.store().conversations.endings.untitled(99).unwrap().len() >= 20,
+        "most of them still wait"
+    );
 }
 
 #[tokio::test]
@@ -334,10 +340,10 @@ async fn a_look_back_is_kept_as_a_note_where_it_is_wanted() {
     assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
     clock.pass(MINUTE);
     summaries.round().await.unwrap();
-    let last = open.store().history(id, None).unwrap().pop().unwrap();
+    let last = open.store().conversations.branches.history(id, None).unwrap().pop().unwrap();
     assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
     assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
-    assert!(open.store().untitled(9).unwrap().is_empty());
+    assert!(open.store().conversations.endings.untitled(9).unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -22,8 +22,8 @@ fn take(conversations: &Conversations, name: &str) -> i64 {
     let store = conversations.store();
     let new =
         NewMessage { source: VOICE, message: name, text: "add milk", body: None, received: 1 };
-    store.receive(&new).unwrap();
-    store.take_message(VOICE).unwrap().unwrap().id
+    store.inbox.receive(&new).unwrap();
+    store.inbox.take(VOICE).unwrap().unwrap().id
 }
 
 #[test]
@@ -47,12 +47,12 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
         open.delete(begun.conversation).unwrap();
         // As after a kill: nothing is left but what was committed.
         let store = Store::at(folder.path());
-        assert_eq!(store.give_back_messages(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
-        let kept = store.message(number).unwrap();
+        assert_eq!(store.inbox.give_back(VOICE).unwrap(), usize::from(!is_done), "{state:?}");
+        let kept = store.inbox.get(number).unwrap();
         let expected = if is_done { InboxState::Answered } else { InboxState::New };
         assert_eq!(kept.state, expected, "{state:?}");
-        assert_eq!(store.take_message(VOICE).unwrap().is_none(), is_done, "{state:?}");
-        store.settle_message(number, InboxState::Done, None, "").unwrap();
+        assert_eq!(store.inbox.take(VOICE).unwrap().is_none(), is_done, "{state:?}");
+        store.inbox.settle(number, InboxState::Done, None, "").unwrap();
     }
 }
 

@@ -30,7 +30,7 @@ impl TestVault {
     fn count_days_with(&self, days: i64, limits: Limits) {
         let store = Store::at(&self.state);
         for ago in (1..=days).rev() {
-            store.count_day(now() - ago * DAY, limits).expect("counted");
+            store.journal.retention.count_day(now() - ago * DAY, limits).expect("counted");
         }
     }
 
@@ -151,7 +151,11 @@ fn no_clock_lets_texts_go_before_their_days_are_counted() {
         assert_eq!(vault.would_go(days()), 0, "thirty looks are twenty-nine days");
         let later = vault.apply(vec![write("a.md", "later")]);
         vault.set_ends(&[ends[0], ends[1], ends[2], now() - 365 * DAY]);
-        Store::at(&vault.state).count_day(now(), default_limits()).expect("counted");
+        Store::at(&vault.state)
+            .journal
+            .retention
+            .count_day(now(), default_limits())
+            .expect("counted");
         assert_eq!(vault.would_go(days()), 3, "and what came later stays, whatever its time");
         assert_eq!(vault.journal().daily().expect("done").changes, 3);
         vault.undo(later);
@@ -169,11 +173,15 @@ fn a_day_counts_once() {
     vault.set_ends(&[1, 1, 1]);
     let store = Store::at(&vault.state);
     for minute in 0..600 {
-        store.count_day(now() - now() % DAY + minute * 60_000, default_limits()).expect("counted");
+        store
+            .journal
+            .retention
+            .count_day(now() - now() % DAY + minute * 60_000, default_limits())
+            .expect("counted");
     }
     assert_eq!(vault.would_go(Settings { days: 1, ..Settings::default() }), 0);
     // A year ahead is one day more, and so is the way back.
-    store.count_day(now() + 365 * DAY, default_limits()).expect("counted");
+    store.journal.retention.count_day(now() + 365 * DAY, default_limits()).expect("counted");
     assert_eq!(vault.would_go(Settings { days: 1, ..Settings::default() }), 3);
     assert_eq!(vault.would_go(Settings { days: 2, ..Settings::default() }), 0);
 }
@@ -195,9 +203,9 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     let daily = vault.journal_with(Settings::default()).daily();
     assert_eq!(daily.expect("done").changes, 0);
     let store = Store::at(&vault.state);
-    store.count_day(now() + DAY, default_limits()).expect("counted");
+    store.journal.retention.count_day(now() + DAY, default_limits()).expect("counted");
     assert_eq!(vault.would_go(Settings::default()), 0);
-    store.count_day(now() + 2 * DAY, default_limits()).expect("counted");
+    store.journal.retention.count_day(now() + 2 * DAY, default_limits()).expect("counted");
     // Three days on: it is meant.
     assert_eq!(vault.would_go(Settings::default()), 60);
 
@@ -257,7 +265,7 @@ fn daily_copies_are_told_apart_by_numbers_not_by_dates() {
     let mut sets = Vec::new();
     for n in 0..9 {
         sets.push(vault.apply(vec![write("a.md", &format!("{n}"))]));
-        Store::at(&vault.state).back_up().expect("copied");
+        Store::at(&vault.state).database.back_up().expect("copied");
         // Tomorrow another one is due.
         let newest = copies(&vault).into_iter().rfind(|name| !name.contains("-203")).expect("one");
         let number = &newest["state-".len()..][..6];

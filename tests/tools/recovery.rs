@@ -467,7 +467,7 @@ fn who_only_reads_makes_no_database() {
     // Nor does the line that a reading call has in the audit.
     let store = vault_steward::store::Store::at(&vault.state);
     let row = vault_steward::store::audit::AuditRow::default();
-    let refused = store.audit(&[row]).expect_err("it is missed");
+    let refused = store.audit.write(&[row]).expect_err("it is missed");
     assert!(matches!(refused, StoreError::Missing { .. }), "{refused}");
     assert!(vault.in_state("state.db").is_empty(), "{:?}", vault.in_state("state.db"));
     // So the next start finds that it is missing, and the same journal goes on with the copy.

@@ -118,7 +118,7 @@ impl Conversations {
         let is_said = kind == ItemKind::User;
         if is_said
             && let Some(received) = received
-            && let Some(turn) = self.0.store.heard_in(received)?
+            && let Some(turn) = self.0.store.inbox.heard_in(received)?
         {
             return Ok(Taken::Heard(turn));
         }
@@ -159,7 +159,13 @@ impl Conversations {
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
-        let kept = match self.0.store.arrive(&new, id, ends.as_ref(), &item, received)? {
+        let kept = match self.0.store.conversations.turns.arrive(
+            &new,
+            id,
+            ends.as_ref(),
+            &item,
+            received,
+        )? {
             Placed::Began(kept) => kept,
             Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
         };
@@ -195,7 +201,12 @@ impl Conversations {
         turn: Option<TurnId>,
         items: &[NewItem],
     ) -> Answer<Option<ItemNumber>> {
-        let number = self.0.store.append_items(conversation, turn, self.wall(), items)?;
+        let number = self.0.store.conversations.turns.append_items(
+            conversation,
+            turn,
+            self.wall(),
+            items,
+        )?;
         self.note_activity(conversation);
         Ok(number)
     }
@@ -212,7 +223,13 @@ impl Conversations {
         item: &NewItem,
         received: i64,
     ) -> Answer<bool> {
-        let is_new = self.0.store.append_heard(conversation, turn, self.wall(), item, received)?;
+        let is_new = self.0.store.conversations.turns.append_heard(
+            conversation,
+            turn,
+            self.wall(),
+            item,
+            received,
+        )?;
         if is_new {
             self.note_activity(conversation);
         }
@@ -246,7 +263,7 @@ impl Conversations {
             waiting: waiting.as_ref(),
             ends: ends.as_ref(),
         };
-        let was_running = self.0.store.finish_turn(turn, &stored)?;
+        let was_running = self.0.store.conversations.turns.finish(turn, &stored)?;
         said.insert(conversation, self.now());
         if was_running && ends.is_some() {
             said.remove(&conversation);
@@ -279,7 +296,7 @@ impl Conversations {
             return Ok(empty);
         }
         let new = NewConversation { source, began: self.wall() };
-        let id = self.0.store.begin_conversation(&new)?;
+        let id = self.0.store.conversations.begin(&new)?;
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         self.tell(&ConversationEvent::Began(conversation.clone()));
@@ -293,7 +310,7 @@ impl Conversations {
     pub fn resume(&self, id: ConversationId) -> Answer<Conversation> {
         let mut said = self.said();
         let before = self.stored(id)?;
-        self.0.store.resume_conversation(id, self.wall())?;
+        self.0.store.conversations.resume(id, self.wall())?;
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         if before.ended.is_some() {
@@ -313,7 +330,7 @@ impl Conversations {
             (0, _) => Ok(true),
             (_, FIRST) => Ok(false),
             // It may have been forked before its first message.
-            _ => Ok(self.0.store.each_of_history(open.id, None)?.is_empty()),
+            _ => Ok(self.0.store.conversations.branches.each_of_history(open.id, None)?.is_empty()),
         }
     }
 }

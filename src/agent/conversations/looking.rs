@@ -75,7 +75,8 @@ impl Conversations {
     }
 
     fn with_gaps(&self, id: ConversationId, branch: BranchId) -> Answer<Vec<Option<Item>>> {
-        let each = self.0.store.each_of_history(id, Some(branch))?.into_iter();
+        let each =
+            self.0.store.conversations.branches.each_of_history(id, Some(branch))?.into_iter();
         let readable = |item: Result<Item, StoreError>| {
             item.inspect_err(|error| {
                 tracing::error!(%error, conversation = %id, "it goes on without what is damaged");
@@ -91,7 +92,7 @@ impl Conversations {
     /// [`ConversationError::NotFound`].
     pub fn branches(&self, id: ConversationId) -> Answer<Vec<Branch>> {
         self.stored(id)?;
-        Ok(self.0.store.branches(id)?)
+        Ok(self.0.store.conversations.branches.of(id)?)
     }
 
     /// The turns, in order.
@@ -100,7 +101,7 @@ impl Conversations {
     /// [`ConversationError::NotFound`].
     pub fn turns(&self, id: ConversationId) -> Answer<Vec<Turn>> {
         self.stored(id)?;
-        Ok(self.0.store.turns(id)?)
+        Ok(self.0.store.conversations.turns.of(id)?)
     }
 
     /// The conversations, the newest activity first.
@@ -116,7 +117,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn list(&self, order: &Order) -> Answer<Vec<Conversation>> {
-        let listed = self.0.store.conversations(order)?;
+        let listed = self.0.store.conversations.list(order)?;
         Ok(listed.into_iter().map(|one| self.seen(one)).collect())
     }
 
@@ -130,7 +131,7 @@ impl Conversations {
         let terms = terms(text);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
         let mut place = HashMap::new();
-        for hit in self.0.store.search_items(&terms, limit, EXCERPTS)? {
+        for hit in self.0.store.conversations.search.find(&terms, limit, EXCERPTS)? {
             let id = match &hit {
                 Hit::Title(id) => *id,
                 Hit::Item(item) => item.conversation,
@@ -151,7 +152,7 @@ impl Conversations {
         }
         let mut shown = Vec::with_capacity(found.len());
         for (id, excerpts) in found {
-            if let Some(conversation) = self.0.store.conversation(id)? {
+            if let Some(conversation) = self.0.store.conversations.get(id)? {
                 shown.push(Found { conversation: self.seen(conversation), excerpts });
             }
         }
@@ -163,7 +164,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::NotFound`].
     pub fn keep_context(&self, id: ConversationId, context: &str) -> Answer<String> {
-        Ok(self.0.store.keep_context(id, context)?)
+        Ok(self.0.store.conversations.keep_context(id, context)?)
     }
 
     /// What the model was given at the beginning of a conversation, if it was kept.
@@ -171,7 +172,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn context(&self, id: ConversationId) -> Answer<Option<String>> {
-        Ok(self.0.store.context_of(id)?)
+        Ok(self.0.store.conversations.context_of(id)?)
     }
 
     /// Counts what a model was used for in a conversation, today.
@@ -181,7 +182,7 @@ impl Conversations {
     pub fn count_usage(&self, id: ConversationId, model: &str, used: Used) -> Answer<()> {
         let day = self.0.clock.wall().format("%Y-%m-%d").to_string();
         let row = UsageRow { day, model: model.to_owned(), conversation: Some(id), used };
-        Ok(self.0.store.count_usage(&row)?)
+        Ok(self.0.store.usage.count(&row)?)
     }
 
     /// What models were used for in the last so many days, today included; all with `None`.
@@ -196,6 +197,6 @@ impl Conversations {
         let back = |days: u32| chrono::Days::new(u64::from(days.saturating_sub(1)));
         let since = days.and_then(|days| self.0.clock.wall().checked_sub_days(back(days)));
         let since = since.map(|day| day.format("%Y-%m-%d").to_string());
-        Ok(self.0.store.usage(since.as_deref(), conversation)?)
+        Ok(self.0.store.usage.rows(since.as_deref(), conversation)?)
     }
 }

@@ -160,14 +160,14 @@ impl Conversations {
     }
 
     fn stored(&self, id: ConversationId) -> Answer<Conversation> {
-        self.0.store.conversation(id)?.ok_or(ConversationError::NotFound { id })
+        self.0.store.conversations.get(id)?.ok_or(ConversationError::NotFound { id })
     }
 
     /// The conversation that the next message goes to; none where the one that was last spoken in
     /// has ended or was deleted: an earlier one that is still open is not fallen back to. For whoever
     /// holds `said`.
     fn current_held(&self) -> Answer<Option<Conversation>> {
-        let newest = self.0.store.newest_but(FOREIGN)?;
+        let newest = self.0.store.conversations.newest_but(FOREIGN)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
@@ -176,7 +176,7 @@ impl Conversations {
         if !is_foreign(source) {
             return self.current_held();
         }
-        let newest = self.0.store.newest_of(source)?;
+        let newest = self.0.store.conversations.newest_of(source)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 

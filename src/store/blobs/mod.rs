@@ -89,12 +89,6 @@ pub enum BlobError {
     },
 }
 
-impl BlobError {
-    pub(super) fn is_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if super::error::is_full(source))
-    }
-}
-
 /// What is known of a stored text without unpacking it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {

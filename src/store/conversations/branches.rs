@@ -3,10 +3,11 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::rows::{self, ITEM};
-use super::write::{reopen, touch};
+use super::write::{check_quiet, reopen, touch};
 use crate::conversation::{BranchId, ConversationId, Item, ItemNumber};
-use crate::store::journal::Each;
-use crate::store::{Store, StoreError};
+use crate::store::database::Database;
+use crate::store::error::{Each, StoreError};
+use crate::store::query::{all, each, first};
 
 /// A branch of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,11 @@ const PATH: &str = "WITH RECURSIVE path (number, before) AS (
          FROM branch JOIN path ON branch.number = path.number
          WHERE branch.conversation = ?1 AND branch.parent IS NOT NULL)";
 
-impl Store {
+/// The branches of all conversations, and the items in them.
+#[derive(Debug, Clone)]
+pub struct Branches(pub(super) Database);
+
+impl Branches {
     /// The items of a branch and of those it came from, in order; of the live branch by default.
     ///
     /// # Errors
@@ -61,9 +66,8 @@ impl Store {
         conversation: ConversationId,
         branch: Option<BranchId>,
     ) -> Result<Each<Item>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let live = "SELECT branch FROM conversation WHERE id = ?1";
-            let connection = database.read();
             let live: Option<i64> =
                 connection.query_row(live, [conversation.0], |row| row.get(0)).optional()?;
             let Some(branch) = branch.map(|branch| branch.0).or(live) else {
@@ -76,12 +80,22 @@ impl Store {
                  ORDER BY item.number"
             );
             let mut statement = connection.prepare_cached(&query)?;
-            let mut found = statement.query(params![conversation.0, branch])?;
-            let mut items = Vec::new();
-            while let Some(row) = found.next()? {
-                items.push(rows::item(row));
-            }
-            Ok(items)
+            each(statement.query(params![conversation.0, branch])?, rows::item)
+        })
+    }
+
+    /// One item, on whichever branch.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn item(
+        &self,
+        conversation: ConversationId,
+        number: ItemNumber,
+    ) -> Result<Option<Item>, StoreError> {
+        self.0.read(|connection| {
+            let query = format!("SELECT {ITEM} FROM item WHERE conversation = ?1 AND number = ?2");
+            first(connection, &query, params![conversation.0, number.0], rows::item)
         })
     }
 
@@ -97,30 +111,28 @@ impl Store {
         item: ItemNumber,
         time: i64,
     ) -> Result<BranchId, StoreError> {
-        self.with_own(|database| {
-            database.change("fork a conversation", |change| {
-                check_quiet(change, conversation)?;
-                let query = "SELECT branch FROM item WHERE conversation = ?1 AND number = ?2";
-                let parent: Option<i64> = change
-                    .query_row(query, params![conversation.0, item.0], |row| row.get(0))
-                    .optional()?;
-                let parent = parent.ok_or(StoreError::Unknown { what: "item", number: item.0 })?;
-                reopen(change, conversation)?;
-                touch(change, conversation, time)?;
-                let number: i64 = change.query_row(
-                    "UPDATE conversation SET branches = branches + 1, branch = branches + 1,
-                            waiting_since = NULL, question = NULL
-                     WHERE id = ?1 RETURNING branch",
-                    [conversation.0],
-                    |row| row.get(0),
-                )?;
-                change.execute(
-                    "INSERT INTO branch (conversation, number, parent, before, began)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![conversation.0, number, parent, item.0, time],
-                )?;
-                Ok(BranchId(number))
-            })
+        self.0.change("fork a conversation", |change| {
+            check_quiet(change, conversation)?;
+            let query = "SELECT branch FROM item WHERE conversation = ?1 AND number = ?2";
+            let parent: Option<i64> = change
+                .query_row(query, params![conversation.0, item.0], |row| row.get(0))
+                .optional()?;
+            let parent = parent.ok_or(StoreError::Unknown { what: "item", number: item.0 })?;
+            reopen(change, conversation)?;
+            touch(change, conversation, time)?;
+            let number: i64 = change.query_row(
+                "UPDATE conversation SET branches = branches + 1, branch = branches + 1,
+                        waiting_since = NULL, question = NULL
+                 WHERE id = ?1 RETURNING branch",
+                [conversation.0],
+                |row| row.get(0),
+            )?;
+            change.execute(
+                "INSERT INTO branch (conversation, number, parent, before, began)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![conversation.0, number, parent, item.0, time],
+            )?;
+            Ok(BranchId(number))
         })
     }
 
@@ -128,27 +140,25 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unknown`] where there is none; [`StoreError::Conflict`] where a turn is at work.
-    pub fn switch_branch(
+    pub fn switch(
         &self,
         conversation: ConversationId,
         branch: BranchId,
         time: i64,
     ) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("switch to a branch", |change| {
-                check_quiet(change, conversation)?;
-                let changed = change.execute(
-                    "UPDATE conversation SET branch = ?2, waiting_since = NULL, question = NULL
-                     WHERE id = ?1 AND EXISTS (
-                         SELECT 1 FROM branch WHERE conversation = ?1 AND number = ?2)",
-                    params![conversation.0, branch.0],
-                )?;
-                if changed == 0 {
-                    return Err(StoreError::Unknown { what: "branch", number: branch.0 });
-                }
-                reopen(change, conversation)?;
-                touch(change, conversation, time)
-            })
+        self.0.change("switch to a branch", |change| {
+            check_quiet(change, conversation)?;
+            let changed = change.execute(
+                "UPDATE conversation SET branch = ?2, waiting_since = NULL, question = NULL
+                 WHERE id = ?1 AND EXISTS (
+                     SELECT 1 FROM branch WHERE conversation = ?1 AND number = ?2)",
+                params![conversation.0, branch.0],
+            )?;
+            if changed == 0 {
+                return Err(StoreError::Unknown { what: "branch", number: branch.0 });
+            }
+            reopen(change, conversation)?;
+            touch(change, conversation, time)
         })
     }
 
@@ -156,15 +166,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn branches(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
-        self.with(|database| {
-            let mut statement = database.read().prepare_cached(
-                "SELECT number, parent, before, began,
-                        (SELECT count(*) FROM item WHERE item.conversation = branch.conversation
-                             AND item.branch = branch.number)
-                 FROM branch WHERE conversation = ?1 ORDER BY number",
-            )?;
-            let rows = statement.query_map([conversation.0], |row| {
+    pub fn of(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
+        self.0.read(|connection| {
+            let query = "SELECT number, parent, before, began,
+                     (SELECT count(*) FROM item WHERE item.conversation = branch.conversation
+                          AND item.branch = branch.number)
+                 FROM branch WHERE conversation = ?1 ORDER BY number";
+            all(connection, query, [conversation.0], |row| {
                 let parent: Option<i64> = row.get(1)?;
                 let before: Option<i64> = row.get(2)?;
                 Ok(Branch {
@@ -173,19 +181,7 @@ impl Store {
                     began: row.get(3)?,
                     items: u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0),
                 })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
-    }
-}
-
-fn check_quiet(
-    change: &rusqlite::Transaction<'_>,
-    conversation: ConversationId,
-) -> Result<(), StoreError> {
-    let query = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 AND state = 'running')";
-    match change.query_row(query, [conversation.0], |row| row.get(0))? {
-        true => Err(StoreError::Conflict { conversation: conversation.0 }),
-        false => Ok(()),
     }
 }

@@ -3,7 +3,8 @@
 
 use rusqlite::{Connection, Transaction};
 
-use super::super::{Store, StoreError};
+use crate::store::database::Database;
+use crate::store::error::StoreError;
 
 /// Items that may wait until they are put into the index: a search does it for those that do.
 const WAITING: i64 = 32;
@@ -45,23 +46,20 @@ fn catch_up(change: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-impl Store {
-    /// Puts into the index of words what is not there yet.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(super) fn index_items(&self) -> Result<(), StoreError> {
-        let waits = self.with(|database| {
-            let connection = database.read();
-            let mut statement = connection.prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed))",
-            )?;
-            Ok(statement.query_row([], |row| row.get::<_, bool>(0))?)
-        })?;
-        match waits {
-            false => Ok(()),
-            true => self.with_own(|database| database.change("index what was said", catch_up)),
-        }
+/// Puts into the index of words what is not there yet.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn index_items(database: &Database) -> Result<(), StoreError> {
+    let waits = database.read(|connection| {
+        let mut statement = connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed))",
+        )?;
+        Ok(statement.query_row([], |row| row.get::<_, bool>(0))?)
+    })?;
+    match waits {
+        false => Ok(()),
+        true => database.change("index what was said", catch_up),
     }
 }
 
@@ -69,43 +67,47 @@ impl Store {
 mod tests {
     use super::*;
     use crate::conversation::{ConversationId, ItemKind};
-    use crate::store::conversations::{Hit, NewConversation, NewItem};
+    use crate::store::Store;
+    use crate::store::conversations::{Conversations, Hit, NewConversation, NewItem};
 
-    fn store() -> (tempfile::TempDir, Store) {
+    fn store() -> (tempfile::TempDir, Conversations) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path());
+        let store = Store::at(folder.path()).conversations;
         (folder, store)
     }
 
-    fn said(store: &Store, into: Option<ConversationId>, texts: &[String]) -> ConversationId {
-        let id = into.unwrap_or_else(|| {
-            store.begin_conversation(&NewConversation { source: "test", began: 1 }).unwrap()
-        });
+    fn said(
+        store: &Conversations,
+        into: Option<ConversationId>,
+        texts: &[String],
+    ) -> ConversationId {
+        let id = into
+            .unwrap_or_else(|| store.begin(&NewConversation { source: "test", began: 1 }).unwrap());
         let items = texts.iter().map(|text| NewItem {
             kind: ItemKind::Message,
             text: text.clone(),
             body: None,
         });
-        store.append_items(id, None, 1, &items.collect::<Vec<_>>()).unwrap();
+        store.turns.append_items(id, None, 1, &items.collect::<Vec<_>>()).unwrap();
         id
     }
 
-    fn found(store: &Store, word: &str) -> usize {
-        let hits = store.search_items(&[word.to_owned()], 1_000, 1_000).unwrap();
+    fn found(store: &Conversations, word: &str) -> usize {
+        let hits = store.search.find(&[word.to_owned()], 1_000, 1_000).unwrap();
         hits.iter().filter(|hit| matches!(hit, Hit::Item(_))).count()
     }
 
     /// The newest item in the index, and the newest there is.
-    fn state(store: &Store) -> (i64, i64) {
+    fn state(store: &Conversations) -> (i64, i64) {
         let query = "SELECT newest, (SELECT coalesce(max(id), 0) FROM item) FROM item_indexed";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        store.with(|database| Ok(database.read().query_row(query, [], read)?)).unwrap()
+        store.search.0.read(|connection| Ok(connection.query_row(query, [], read)?)).unwrap()
     }
 
     /// Whether the index has what the items say, no more and no less.
-    fn is_whole(store: &Store) -> bool {
+    fn is_whole(store: &Conversations) -> bool {
         let check = "INSERT INTO item_text (item_text, rank) VALUES ('integrity-check', 1)";
-        store.with(|database| Ok(database.read().execute(check, []).is_ok())).unwrap()
+        store.search.0.read(|connection| Ok(connection.execute(check, []).is_ok())).unwrap()
     }
 
     #[test]
@@ -141,14 +143,14 @@ mod tests {
                 assert_eq!(found(&store, "straw"), texts);
             }
             let stays = said(&store, None, &vec!["late twig".to_owned(); later]);
-            store.delete_conversation(gone, "none").unwrap();
+            store.delete(gone, "none").unwrap();
             let (indexed, newest) = state(&store);
             assert!(indexed <= newest, "{indexed} of {newest}");
             assert_eq!((found(&store, "straw"), found(&store, "twig")), (0, later));
             said(&store, Some(keep), &["new leaf".into(), "new leaf".into()]);
             assert_eq!(found(&store, "leaf") % 2, 0);
             assert!(found(&store, "leaf") >= 2 && found(&store, "hay") == 1);
-            store.delete_conversation(stays, "none").unwrap();
+            store.delete(stays, "none").unwrap();
             assert_eq!(found(&store, "twig"), 0);
             assert!(is_whole(&store));
         }

@@ -1,14 +1,13 @@
 //! Rows as values, and reading them.
 
 use rusqlite::Row;
-use rusqlite::types::FromSql;
 
-use super::ending::Ending;
 use crate::conversation::{
     BranchId, Conversation, ConversationId, End, EndKind, Item, ItemKind, ItemNumber, TitleOrigin,
     Turn, TurnId, TurnState, Waiting,
 };
-use crate::store::StoreError;
+use crate::store::error::StoreError;
+use crate::store::query::{column, fault};
 
 /// A conversation that is to begin.
 #[derive(Debug, Clone)]
@@ -28,23 +27,6 @@ pub struct NewItem {
     pub text: String,
     /// The rest, as JSON.
     pub body: Option<String>,
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, Copy)]
-pub struct TurnEnd<'a> {
-    /// How it stands from now on.
-    pub state: TurnState,
-    /// Why, for people.
-    pub reason: &'a str,
-    /// When, in milliseconds since the Unix epoch.
-    pub time: i64,
-    /// What came last in it.
-    pub items: &'a [NewItem],
-    /// The question that waits from now on.
-    pub waiting: Option<&'a Waiting>,
-    /// The end of the conversation, if it ends with the turn.
-    pub ends: Option<&'a Ending>,
 }
 
 /// What was recorded when a message arrived.
@@ -83,15 +65,6 @@ pub(super) const TURN: &str = "turn.id, turn.conversation, turn.began, turn.ende
 pub(super) const ITEM: &str = "item.id, item.conversation, item.number, item.branch, item.turn, \
      item.time, item.kind, item.text, item.body, item.checksum";
 
-/// Reads one column, or says which row it is in.
-pub(super) fn column<T: FromSql>(
-    row: &Row,
-    table: &'static str,
-    index: usize,
-) -> Result<T, StoreError> {
-    row.get(index).map_err(|error| fault(row, table, error.to_string()))
-}
-
 /// Reads a column that holds one of some words.
 pub(super) fn word<T>(
     row: &Row,
@@ -102,10 +75,6 @@ pub(super) fn word<T>(
     let cell = row.get_ref(index).map_err(|error| fault(row, table, error.to_string()))?;
     let word = cell.as_str().map_err(|error| fault(row, table, error.to_string()))?;
     parse(word).ok_or_else(|| fault(row, table, format!("`{}` is no word", word.escape_debug())))
-}
-
-pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreError {
-    StoreError::Row { table, row: row.get(0).unwrap_or(-1), reason }
 }
 
 pub(super) fn conversation(row: &Row) -> Result<Conversation, StoreError> {

@@ -5,9 +5,11 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::types::Value;
 
+use super::indexing::index_items;
 use super::rows::{self, ITEM};
 use crate::conversation::{ConversationId, Item};
-use crate::store::{Store, StoreError};
+use crate::store::database::Database;
+use crate::store::error::StoreError;
 
 /// Fewer characters the index knows nothing about; such terms are looked for in the texts.
 const INDEXED: usize = 3;
@@ -21,14 +23,18 @@ pub enum Hit {
     Title(ConversationId),
 }
 
-impl Store {
+/// Search over all that was said.
+#[derive(Debug, Clone)]
+pub struct Search(pub(super) Database);
+
+impl Search {
     /// What holds all these terms, each as it is written but for its case and its accents: first
     /// conversations whose title or summary does, then items, the newest first. At most so many
     /// `conversations`, and of each so many items.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn search_items(
+    pub fn find(
         &self,
         terms: &[String],
         conversations: usize,
@@ -38,11 +44,10 @@ impl Store {
             return Ok(Vec::new());
         }
         // What cannot be written is looked for as far as the index goes.
-        if let Err(error) = self.index_items() {
+        if let Err(error) = index_items(&self.0) {
             tracing::warn!(%error, "the newest of what was said is not in the index");
         }
-        self.with(|database| {
-            let connection = database.read();
+        self.0.read(|connection| {
             let mut hits = Vec::new();
             let (met, values) = like(terms, "title || ' ' || coalesce(summary, '')");
             let titles = format!(

@@ -1,250 +1,13 @@
-//! What is recorded while a conversation goes on. Each method is one durable commit.
+//! What the commits of conversations are made of.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::ending::{self, Ending};
 use super::indexing;
-use super::rows::{self, Arrival, NewConversation, NewItem, Placed, TurnEnd};
-use crate::conversation::{
-    BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId, TurnState,
-};
-use crate::store::inbox;
-use crate::store::{Store, StoreError};
+use super::rows::{self, NewConversation, NewItem};
+use crate::conversation::{BranchId, ConversationId, Item, ItemKind, ItemNumber, TurnId};
+use crate::store::error::StoreError;
 
-impl Store {
-    /// Begins a conversation in which nothing is said yet.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn begin_conversation(
-        &self,
-        new: &NewConversation<'_>,
-    ) -> Result<ConversationId, StoreError> {
-        self.with_own(|database| {
-            database.change("begin a conversation", |change| begin(change, new))
-        })
-    }
-
-    /// Records a message of a person and the turn it begins, in the conversation `into` or in a new
-    /// one; `ends` ends first what no longer goes on. All of it or nothing.
-    ///
-    /// A conversation that had ended goes on by this, and a question in it counts as answered. With
-    /// `received`, the message's number in the inbox, it is marked as heard there by the same commit;
-    /// one that was heard before changes nothing. A notice in the place of a message begins a turn
-    /// that goes on with what was heard before, and answers no question.
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] where a turn is at work in it; [`StoreError::Unknown`] where there
-    /// is no such conversation.
-    pub fn arrive(
-        &self,
-        new: &NewConversation<'_>,
-        into: Option<ConversationId>,
-        ends: Option<&Ending>,
-        message: &NewItem,
-        received: Option<i64>,
-    ) -> Result<Placed, StoreError> {
-        self.with_own(|database| {
-            database.change("take a message", |change| {
-                if message.kind == ItemKind::User
-                    && let Some(received) = received
-                    && let Some(turn) = inbox::heard_in(change, received)?
-                {
-                    return Ok(Placed::Heard(turn));
-                }
-                if let Some(ending) = ends {
-                    ending::end(change, ending)?;
-                }
-                let conversation = match into {
-                    Some(id) => id,
-                    None => begin(change, new)?,
-                };
-                let query = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 \
-                             AND state = 'running')";
-                if change.query_row(query, [conversation.0], |row| row.get(0))? {
-                    return Err(StoreError::Conflict { conversation: conversation.0 });
-                }
-                reopen(change, conversation)?;
-                if message.kind == ItemKind::User {
-                    change.execute(
-                        "UPDATE conversation SET waiting_since = NULL, question = NULL
-                         WHERE id = ?1",
-                        [conversation.0],
-                    )?;
-                }
-                change.execute(
-                    "INSERT INTO turn (conversation, began, state) VALUES (?1, ?2, 'running')",
-                    params![conversation.0, new.began],
-                )?;
-                let turn = TurnId(change.last_insert_rowid());
-                let item = append(change, conversation, Some(turn), new.began, message)?;
-                if let Some(received) = received {
-                    inbox::note_heard(change, received, turn)?;
-                }
-                Ok(Placed::Began(Arrival { conversation, turn, item }))
-            })
-        })
-    }
-
-    /// Appends a message that came while a turn was at work, and marks it as heard in the inbox, in
-    /// one commit; `false` where it was heard before, and nothing has changed.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`] where there is no such conversation or message.
-    pub fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        time: i64,
-        message: &NewItem,
-        received: i64,
-    ) -> Result<bool, StoreError> {
-        self.with_own(|database| {
-            database.change("take a message into a turn", |change| {
-                if inbox::heard_in(change, received)?.is_some() {
-                    return Ok(false);
-                }
-                append(change, conversation, Some(turn), time, message)?;
-                inbox::note_heard(change, received, turn)?;
-                Ok(true)
-            })
-        })
-    }
-
-    /// Appends items to the live branch of a conversation, in order; the number of the last. Also
-    /// to one that has ended: a turn that ends its conversation is still recorded in it.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`] where there is no such conversation.
-    pub fn append_items(
-        &self,
-        conversation: ConversationId,
-        turn: Option<TurnId>,
-        time: i64,
-        items: &[NewItem],
-    ) -> Result<Option<ItemNumber>, StoreError> {
-        self.with_own(|database| {
-            database.change("append an item", |change| {
-                items.iter().try_fold(None, |_, item| {
-                    append(change, conversation, turn, time, item).map(Some)
-                })
-            })
-        })
-    }
-
-    /// Records the end of a turn with what came last in it, and the question that waits from now
-    /// on or the end of the conversation. A turn that has ended stays as it is; whether it had not.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn finish_turn(&self, turn: TurnId, end: &TurnEnd<'_>) -> Result<bool, StoreError> {
-        self.with_own(|database| {
-            database.change("finish a turn", |change| {
-                let query = "SELECT conversation FROM turn WHERE id = ?1 AND state = 'running'";
-                let running: Option<i64> =
-                    change.query_row(query, [turn.0], |row| row.get(0)).optional()?;
-                let Some(conversation) = running else { return Ok(false) };
-                for item in end.items {
-                    append(change, ConversationId(conversation), Some(turn), end.time, item)?;
-                }
-                change.execute(
-                    "UPDATE turn SET state = ?2, reason = ?3, ended = ?4 WHERE id = ?1",
-                    params![turn.0, end.state.word(), end.reason, end.time],
-                )?;
-                if matches!(end.state, TurnState::Done | TurnState::Waiting | TurnState::Cancelled)
-                {
-                    inbox::note_answered(change, turn)?;
-                }
-                if let Some(waiting) = end.waiting {
-                    change.execute(
-                        "UPDATE conversation SET waiting_since = ?2, question = ?3
-                         WHERE id = ?1 AND ended IS NULL",
-                        params![conversation, waiting.since, waiting.question],
-                    )?;
-                }
-                if let Some(ending) = end.ends {
-                    ending::end(change, ending)?;
-                }
-                Ok(true)
-            })
-        })
-    }
-
-    /// Forgets the question that waits in a conversation; whether there was one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn stop_waiting(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        self.with_own(|database| {
-            database.change("forget a question", |change| {
-                Ok(change.execute(
-                    "UPDATE conversation SET waiting_since = NULL, question = NULL
-                     WHERE id = ?1 AND waiting_since IS NOT NULL",
-                    [conversation.0],
-                )? > 0)
-            })
-        })
-    }
-
-    /// The turns that are at work.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn running_turns(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
-        self.with(|database| {
-            let query = "SELECT conversation, id FROM turn WHERE state = 'running'
-                         ORDER BY conversation, id";
-            let mut statement = database.read().prepare_cached(query)?;
-            let rows = statement
-                .query_map([], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
-    }
-
-    /// Makes a conversation the one that was last active, and open again if it had ended. Its title
-    /// stays until it ends anew.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
-    pub fn resume_conversation(
-        &self,
-        conversation: ConversationId,
-        time: i64,
-    ) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("resume a conversation", |change| {
-                reopen(change, conversation)?;
-                touch(change, conversation, time)
-            })
-        })
-    }
-
-    /// Keeps what the model is given at the beginning of a conversation, once: the first stays. What
-    /// holds from now on.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
-    pub fn keep_context(
-        &self,
-        conversation: ConversationId,
-        context: &str,
-    ) -> Result<String, StoreError> {
-        self.with_own(|database| {
-            database.change("keep a context", |change| {
-                change.execute(
-                    "UPDATE conversation SET context = ?2 WHERE id = ?1 AND context IS NULL",
-                    params![conversation.0, context],
-                )?;
-                let query = "SELECT context FROM conversation WHERE id = ?1";
-                let kept =
-                    change.query_row(query, [conversation.0], |row| row.get(0)).optional()?;
-                kept.ok_or(StoreError::Unknown { what: "conversation", number: conversation.0 })
-            })
-        })
-    }
-}
-
-fn begin(
+pub(super) fn begin(
     change: &Transaction<'_>,
     new: &NewConversation<'_>,
 ) -> Result<ConversationId, StoreError> {
@@ -348,4 +111,16 @@ pub(super) fn append(
     ])?;
     indexing::note_added(change, change.last_insert_rowid(), &item.text)?;
     Ok(item.number)
+}
+
+/// Refuses where a turn is at work.
+pub(super) fn check_quiet(
+    change: &rusqlite::Transaction<'_>,
+    conversation: ConversationId,
+) -> Result<(), StoreError> {
+    let query = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 AND state = 'running')";
+    match change.query_row(query, [conversation.0], |row| row.get(0))? {
+        true => Err(StoreError::Conflict { conversation: conversation.0 }),
+        false => Ok(()),
+    }
 }

@@ -1,10 +1,10 @@
 //! Rows as values, and reading them.
 
 use rusqlite::Row;
-use rusqlite::types::FromSql;
 
-use crate::store::StoreError;
 use crate::store::blobs::BlobHash;
+use crate::store::error::StoreError;
+use crate::store::query::column;
 
 /// A change set that is to be begun.
 #[derive(Debug, Clone)]
@@ -28,26 +28,12 @@ pub struct NewSet<'a> {
 }
 
 /// A step that is to be done.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct NewStep {
     /// Which change it belongs to, from 0 in its operation.
     pub change: usize,
-    /// What it does.
-    pub kind: &'static str,
-    /// To what.
-    pub path: String,
-    /// Its other path.
-    pub other: Option<String>,
-    /// The text that was there.
-    pub before: Option<BlobHash>,
-    /// The text that will be there.
-    pub after: Option<BlobHash>,
-    /// Notes that it moves or deletes.
-    pub notes: usize,
-    /// The rest, as JSON.
-    pub detail: String,
-    /// The step it takes back.
-    pub undoes: Option<i64>,
+    /// What is known of it before it is stored.
+    pub row: StepRow,
     /// Files that go with it: path below its own, and text.
     pub files: Vec<(String, Option<BlobHash>)>,
 }
@@ -109,9 +95,9 @@ pub struct SetRow {
 }
 
 /// A step as it is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct StepRow {
-    /// Its number; later ones are larger.
+    /// Its number, later ones are larger; 0 before it is stored.
     pub id: i64,
     /// Its operation.
     pub operation: i64,
@@ -151,16 +137,6 @@ pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.nu
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
 
-/// Reads one column, or says which row it is in.
-pub(super) fn column<T: FromSql>(
-    row: &Row,
-    table: &'static str,
-    index: usize,
-) -> Result<T, StoreError> {
-    let id = row.get::<_, i64>(0).unwrap_or(-1);
-    row.get(index).map_err(|error| StoreError::Row { table, row: id, reason: error.to_string() })
-}
-
 impl SetRow {
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         const T: &str = "change_set";
@@ -178,50 +154,23 @@ impl SetRow {
     }
 }
 
-/// What a step says, in a few letters.
-pub(super) struct Said<'a> {
-    pub number: u32,
-    pub kind: &'a str,
-    pub path: &'a str,
-    pub other: Option<&'a str>,
-    pub before: Option<BlobHash>,
-    pub after: Option<BlobHash>,
-    pub undoes: Option<i64>,
-    pub detail: &'a str,
-}
-
-impl Said<'_> {
-    pub(super) fn checksum(&self) -> String {
+impl StepRow {
+    /// What a step says that has this number in its set, in a few letters.
+    pub(super) fn checksum(&self, number: u32) -> String {
         let hash = |text: Option<BlobHash>| text.map(|text| text.to_string());
         let said = format!(
             "{:?}",
             (
-                (self.number, self.kind, self.path, self.other),
-                (hash(self.before), hash(self.after), self.undoes, self.detail)
+                (number, self.kind.as_str(), self.path.as_str(), self.other.as_deref()),
+                (hash(self.before), hash(self.after), self.undoes, self.detail.as_str())
             )
         );
         BlobHash::of(said.as_bytes()).to_string()[..16].to_owned()
     }
-}
-
-impl StepRow {
-    pub(super) fn checksum(&self) -> String {
-        Said {
-            number: self.number,
-            kind: &self.kind,
-            path: &self.path,
-            other: self.other.as_deref(),
-            before: self.before,
-            after: self.after,
-            undoes: self.undoes,
-            detail: &self.detail,
-        }
-        .checksum()
-    }
 
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         let step = Self::read_unchecked(row)?;
-        match step.checksum() == column::<String>(row, "step", 15)? {
+        match step.checksum(step.number) == column::<String>(row, "step", 15)? {
             true => Ok(step),
             false => Err(step.fault("it is not as it was written")),
         }
@@ -258,24 +207,4 @@ impl StepRow {
     pub fn fault(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Row { table: "step", row: self.id, reason: reason.into() }
     }
-}
-
-/// All rows of an answer.
-pub(super) fn rows<T>(
-    answer: rusqlite::Rows,
-    read: impl Fn(&Row) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    each_row(answer, read)?.into_iter().collect()
-}
-
-/// All rows of an answer, each by itself: one that is damaged hides no other.
-pub(super) fn each_row<T>(
-    mut answer: rusqlite::Rows,
-    read: impl Fn(&Row) -> Result<T, StoreError>,
-) -> Result<Vec<Result<T, StoreError>>, StoreError> {
-    let mut found = Vec::new();
-    while let Some(row) = answer.next()? {
-        found.push(read(row));
-    }
-    Ok(found)
 }

@@ -148,7 +148,7 @@ fn run(world: &Arc<World>, folder: &Path, killed: Option<u64>, said: u32) -> u64
     // Whatever is at work is gone with it.
     drop(runtime);
     world.tell(|| {
-        let rows = Store::at(folder).last_messages(VOICE, 100).unwrap();
+        let rows = Store::at(folder).inbox.last(VOICE, 100).unwrap();
         let told = rows.iter().map(|row| (&row.message, row.state, row.attempts, row.turn));
         format!("{:?}", told.collect::<Vec<_>>())
     });
@@ -307,12 +307,12 @@ impl Parts {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let store = store.clone();
             let (waiting, aside) = blocking(move || {
-                let count = |state| store.count_messages(VOICE, state).unwrap();
+                let count = |state| store.inbox.count(VOICE, state).unwrap();
                 let waiting = [InboxState::New, InboxState::Taken, InboxState::Answered];
-                let aside = store.messages(Some(VOICE), InboxState::SetAside, 10_000).unwrap();
+                let aside = store.inbox.list(Some(VOICE), InboxState::SetAside, 10_000).unwrap();
                 for row in &aside {
                     let only = [InboxState::SetAside];
-                    store.move_message(row.id, &only, InboxState::New, "tried again").unwrap();
+                    store.inbox.move_to(row.id, &only, InboxState::New, "tried again").unwrap();
                 }
                 (waiting.into_iter().map(count).sum::<u64>(), aside)
             })
@@ -326,7 +326,7 @@ impl Parts {
                 return;
             }
         }
-        let states: Vec<_> = store.last_messages(VOICE, 20).unwrap();
+        let states: Vec<_> = store.inbox.last(VOICE, 20).unwrap();
         let standing = self.smarthole.standing();
         self.world.fault(format!("it never comes to rest: {standing:?} {states:#?}"));
     }
@@ -361,7 +361,7 @@ impl Keeper {
     }
 
     pub fn kept(&self) -> Vec<String> {
-        let rows = self.1.store().last_messages(VOICE, 100).unwrap();
+        let rows = self.1.store().inbox.last(VOICE, 100).unwrap();
         rows.into_iter().rev().map(|row| row.text).collect()
     }
 }
@@ -380,7 +380,7 @@ fn judge(world: &Arc<World>, folder: &Path, messages: u32) {
             world.fault(format!("item{number:04}, which was typed, was added {times} times"));
         }
     }
-    let rows = Store::at(folder).last_messages(VOICE, 100_000).unwrap();
+    let rows = Store::at(folder).inbox.last(VOICE, 100_000).unwrap();
     let mut names: Vec<&str> = rows.iter().rev().map(|row| row.message.as_str()).collect();
     let aside = lock(&world.desk).aside.clone();
     let is_late = |number: &u32| aside.contains(number);

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{column, rows};
+use super::operations::tell;
+use super::rows::StepResult;
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
-use crate::store::{Store, StoreError};
+use crate::store::error::StoreError;
+use crate::store::query::{all, column};
 
 const DAY: i64 = 86_400_000;
 
@@ -38,27 +40,29 @@ impl Limits {
     }
 }
 
-impl Store {
+/// How long texts are kept, and which no longer are.
+#[derive(Debug, Clone)]
+pub struct Retention(pub(in crate::store) Database);
+
+impl Retention {
     /// Counts the day, unless the last one counted has the same date. `now` in milliseconds since
     /// the Unix epoch; `limits` are those that hold.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn count_day(&self, now: i64, limits: Limits) -> Result<(), StoreError> {
-        self.with_own(|database| {
-            database.change("count the day", |change| {
-                let last = "SELECT time FROM day ORDER BY number DESC LIMIT 1";
-                let last: Option<i64> = change.query_row(last, [], |row| row.get(0)).optional()?;
-                if last.is_some_and(|last| last.div_euclid(DAY) == now.div_euclid(DAY)) {
-                    return Ok(());
-                }
-                change.execute(
-                    "INSERT INTO day (time, newest_operation, versions, days)
-                     VALUES (?1, (SELECT coalesce(max(id), 0) FROM operation), ?2, ?3)",
-                    params![now, i64::try_from(limits.versions).unwrap_or(i64::MAX), limits.days],
-                )?;
-                Ok(())
-            })
+        self.0.change("count the day", |change| {
+            let last = "SELECT time FROM day ORDER BY number DESC LIMIT 1";
+            let last: Option<i64> = change.query_row(last, [], |row| row.get(0)).optional()?;
+            if last.is_some_and(|last| last.div_euclid(DAY) == now.div_euclid(DAY)) {
+                return Ok(());
+            }
+            change.execute(
+                "INSERT INTO day (time, newest_operation, versions, days)
+                 VALUES (?1, (SELECT coalesce(max(id), 0) FROM operation), ?2, ?3)",
+                params![now, i64::try_from(limits.versions).unwrap_or(i64::MAX), limits.days],
+            )?;
+            Ok(())
         })
     }
 
@@ -67,10 +71,10 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn limits_of_days(&self, count: usize) -> Result<Vec<Limits>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = "SELECT number, versions, days FROM day ORDER BY number DESC LIMIT ?1";
-            let mut statement = database.read().prepare(query)?;
-            rows(statement.query([i64::try_from(count).unwrap_or(i64::MAX)])?, |row| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            all(connection, query, [count], |row| {
                 Ok(Limits {
                     versions: usize::try_from(column::<i64>(row, "day", 1)?).unwrap_or(usize::MAX),
                     days: column(row, "day", 2)?,
@@ -86,11 +90,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn unnamed_before(&self, days: u32) -> Result<Option<i64>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = "SELECT min(time), count(*) FROM
                              (SELECT time FROM day ORDER BY number DESC LIMIT ?1 + 1)";
             let (time, count): (Option<i64>, i64) =
-                database.read().query_row(query, [days], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                connection.query_row(query, [days], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(time.filter(|_| count > i64::from(days)))
         })
     }
@@ -103,11 +107,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn outlived(&self, now: i64, limits: Limits) -> Result<Vec<i64>, StoreError> {
-        self.with(|database| {
-            let old_operation = old_operation(database, limits.days)?;
+        self.0.read(|connection| {
+            let old_operation = old_operation(connection, limits.days)?;
             let oldest = now.saturating_sub(i64::from(limits.days).saturating_mul(DAY));
             let (mut files, mut kept) = (Files::default(), Vec::new());
-            let mut statement = database.read().prepare(
+            let mut statement = connection.prepare(
                 "SELECT step.id, step.operation, step.kind, step.path, step.other, step.texts_kept,
                         operation.state = 'applied', operation.ended
                  FROM step JOIN operation ON operation.id = step.operation
@@ -146,14 +150,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
-        self.with(|database| {
-            let mut statement = database.read().prepare(
+        self.0.read(|connection| {
+            let query =
                 "SELECT id, before_text FROM step WHERE before_text IS NOT NULL AND texts_kept
                  UNION SELECT id, after_text FROM step WHERE after_text IS NOT NULL AND texts_kept
                  UNION SELECT step.id, text FROM step_file JOIN step ON step.id = step
-                     WHERE text IS NOT NULL AND texts_kept",
-            )?;
-            rows(statement.query([])?, |row| {
+                     WHERE text IS NOT NULL AND texts_kept";
+            all(connection, query, [], |row| {
                 let id = column(row, "step", 0)?;
                 let text: String = column(row, "step", 1)?;
                 let read = text.parse();
@@ -162,15 +165,42 @@ impl Store {
             })
         })
     }
+
+    /// Notes that the texts of these steps are no longer kept. The texts go afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn let_go(&self, steps: &[i64]) -> Result<(), StoreError> {
+        self.0.change("let texts go", |change| {
+            let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
+            steps.iter().try_for_each(|step| mark.execute([step]).map(|_| ()))?;
+            Ok(())
+        })
+    }
+
+    /// As [`Self::let_go`], and tells of each step what is known of it by now: that it was for good.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn let_go_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
+        self.0.change("let texts go for good", |change| {
+            let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
+            for step in steps {
+                tell(change, step)?;
+                mark.execute([step.step])?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// The newest operation that was there so many counted days ago.
-fn old_operation(database: &Database, days: u32) -> Result<Option<i64>, StoreError> {
+fn old_operation(connection: &Connection, days: u32) -> Result<Option<i64>, StoreError> {
     if days == 0 {
         return Ok(None);
     }
     let query = "SELECT newest_operation FROM day ORDER BY number DESC LIMIT 1 OFFSET ?1";
-    Ok(database.read().query_row(query, [days], |row| row.get(0)).optional()?)
+    Ok(connection.query_row(query, [days], |row| row.get(0)).optional()?)
 }
 
 /// Which file is at which path, while the history is gone through from its beginning.

@@ -1,10 +1,12 @@
-//! What is asked of the journal.
+//! What was done, read back.
 
 use rusqlite::{OptionalExtension, params};
 
-use super::rows::{SET, STEP, SetRow, StepRow, each_row, rows};
+use super::rows::{SET, STEP, SetRow, StepRow};
 use crate::store::blobs::BlobHash;
-use crate::store::{Store, StoreError};
+use crate::store::database::Database;
+use crate::store::error::{Each, StoreError};
+use crate::store::query::{all, each, first};
 
 /// Deletions that are looked at for what is in the trash: each is looked for there. What was
 /// deleted before them is undone by the number of its change.
@@ -24,58 +26,11 @@ pub struct Wanted {
     pub limit: usize,
 }
 
-/// Rows, each by itself: a damaged one is its own error and hides no other.
-pub type Each<T> = Vec<Result<T, StoreError>>;
+/// The change sets and steps that were done, to be read.
+#[derive(Debug, Clone)]
+pub struct Changes(pub(in crate::store) Database);
 
-/// An operation that has not ended, and its steps, if all of them can be read.
-pub type Unfinished = (i64, Result<Vec<StepRow>, StoreError>);
-
-impl Store {
-    /// The operations that were intended and never ended, oldest first, each with its steps.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn unfinished(&self) -> Result<Vec<Unfinished>, StoreError> {
-        self.with(|database| {
-            let connection = database.read();
-            let mut operations = connection
-                .prepare("SELECT id FROM operation WHERE state = 'intended' ORDER BY id")?;
-            let ids: Vec<i64> =
-                operations.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            let query = format!(
-                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
-                 WHERE operation = ?1 ORDER BY step.id"
-            );
-            let mut steps = connection.prepare(&query)?;
-            let mut found = Vec::with_capacity(ids.len());
-            for id in ids {
-                let each = each_row(steps.query([id])?, StepRow::read)?;
-                found.push((id, each.into_iter().collect()));
-            }
-            Ok(found)
-        })
-    }
-
-    /// Whether any operation was intended and never ended.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn has_unfinished(&self) -> Result<bool, StoreError> {
-        self.with(|database| {
-            let query = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'intended')";
-            Ok(database.read().query_row(query, [], |row| row.get(0))?)
-        })
-    }
-
-    /// The steps of one operation that has not ended.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
-        let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
-        found.map_or_else(|| Ok(Vec::new()), |one| one.1)
-    }
-
+impl Changes {
     /// The steps of the operation that was done last.
     ///
     /// # Errors
@@ -92,9 +47,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn notes_of_turn(&self, turn: &str) -> Result<(usize, usize), StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let sum = |kind: &str| -> Result<usize, StoreError> {
-                let sum: i64 = database.read().query_row(
+                let sum: i64 = connection.query_row(
                     "SELECT coalesce(sum(step.notes), 0) FROM step
                      JOIN operation ON operation.id = step.operation
                      JOIN change_set ON change_set.id = step.change_set
@@ -114,7 +69,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn sets(&self, wanted: &Wanted) -> Result<Each<SetRow>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let touched = match wanted.paths.len() {
                 0 => "1".to_owned(),
                 count => {
@@ -150,8 +105,8 @@ impl Store {
                 values.push(format!("{path}0").into());
                 values.push((*newest).into());
             }
-            let mut statement = database.read().prepare(&query)?;
-            each_row(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
+            let mut statement = connection.prepare(&query)?;
+            each(statement.query(rusqlite::params_from_iter(values))?, SetRow::read)
         })
     }
 
@@ -160,9 +115,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn set_of_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = "SELECT id FROM change_set WHERE turn = ?1";
-            Ok(database.read().query_row(query, [turn], |row| row.get(0)).optional()?)
+            Ok(connection.query_row(query, [turn], |row| row.get(0)).optional()?)
         })
     }
 
@@ -171,10 +126,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
-            let mut statement = database.read().prepare(&query)?;
-            Ok(rows(statement.query([id])?, SetRow::read)?.pop())
+            first(connection, &query, [id], SetRow::read)
         })
     }
 
@@ -215,15 +169,14 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = format!(
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
                  WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
                        (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
                  ORDER BY step.id DESC LIMIT 1"
             );
-            let mut statement = database.read().prepare(&query)?;
-            Ok(rows(statement.query(params![path, before])?, StepRow::read)?.pop())
+            first(connection, &query, params![path, before], StepRow::read)
         })
     }
 
@@ -264,13 +217,13 @@ impl Store {
         met: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Each<StepRow>, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = format!(
                 "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
                  WHERE operation.state = 'applied' AND {met} ORDER BY step.id"
             );
-            let mut statement = database.read().prepare(&query)?;
-            each_row(statement.query(values)?, StepRow::read)
+            let mut statement = connection.prepare(&query)?;
+            each(statement.query(values)?, StepRow::read)
         })
     }
 
@@ -287,11 +240,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn files(&self, step: i64) -> Result<Vec<(String, Option<BlobHash>)>, StoreError> {
-        self.with(|database| {
-            let mut statement = database
-                .read()
-                .prepare("SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path")?;
-            rows(statement.query([step])?, |row| {
+        self.0.read(|connection| {
+            let query = "SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path";
+            all(connection, query, [step], |row| {
                 let fault =
                     |reason: String| StoreError::Row { table: "step_file", row: step, reason };
                 let path = row.get(0).map_err(|error| fault(error.to_string()))?;
@@ -306,9 +257,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn newest_step(&self) -> Result<i64, StoreError> {
-        self.with(|database| {
+        self.0.read(|connection| {
             let query = "SELECT coalesce(max(id), 0) FROM step";
-            Ok(database.read().query_row(query, [], |row| row.get(0))?)
+            Ok(connection.query_row(query, [], |row| row.get(0))?)
         })
     }
 }
