@@ -20,7 +20,8 @@
 //! | 2 | [`store`] | the steward's own memory: a database and texts by their hash |
 //! | 3 | [`journal`] | the only caller of the vault's write side |
 //! | 3 | [`index`] | finding things by what is in them |
-//! | 4 | [`policy`] | may this call run; pure |
+//! | 3 | [`policy`] | may this call run; pure |
+//! | 4 | [`edits`] | changes made in a caller's name: judged, with the links that follow them |
 //! | 5 | [`tools`] | what a caller can ask for, one file a tool |
 //! | 6 | [`calls`] | the one way to a tool: policy, approval, tool, audit |
 //! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
@@ -36,6 +37,7 @@ pub mod cli;
 pub mod config;
 pub mod conversation;
 pub mod daemon;
+pub mod edits;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod hooks;

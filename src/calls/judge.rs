@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::Calls;
 use super::call::{Request, ShownChange, word};
-use super::{Calls, refused};
+use crate::edits::{Gate, Proposal};
 use crate::journal::{ChangeSetId, JournalError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, layers};
-use crate::tools::{Answer, Facts, Gate, Proposal, ToolError};
+use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
 /// Changes of which a person is shown the text.
@@ -95,9 +96,9 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub fn refused(refusal: Refusal, error: ToolError) -> Self {
-        let seen = Seen { refusal: Some(refusal), ..Seen::default() };
-        Self { result: Err(error), seen, question: None }
+    pub fn refused(refusal: Refusal) -> Self {
+        let seen = Seen { refusal: Some(refusal.clone()), ..Seen::default() };
+        Self { result: Err(refusal.into()), seen, question: None }
     }
 
     pub fn refused_early(result: Result<Answer<Facts>, ToolError>) -> Self {
@@ -224,15 +225,22 @@ impl Judge {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn refuse(&self, refusal: Refusal) -> ToolError {
-        let error = refused(&refusal);
-        self.seen().refusal = Some(refusal);
-        error
+    fn refuse(&self, refusal: Refusal) -> Refusal {
+        self.seen().refusal = Some(refusal.clone());
+        refusal
+    }
+
+    /// Ends the call here; it is made anew once a person has agreed.
+    fn ask(&self, asked: Asked) -> Refusal {
+        let reason = "a person has to agree first".to_owned();
+        let (layer, code) = (asked.layer, ErrorCode::ApprovalNeeded);
+        self.seen().question = Some(asked);
+        Refusal { layer, code, reason, hint: None }
     }
 }
 
 impl Gate for Judge {
-    fn check(&self, proposal: &Proposal) -> Result<(), ToolError> {
+    fn check(&self, proposal: &Proposal) -> Result<(), Refusal> {
         let effects: Vec<Effect> =
             proposal.changes.iter().map(|change| change.effect.clone()).collect();
         {
@@ -256,7 +264,7 @@ impl Gate for Judge {
             let asked = self.asked(proposal, &reasons);
             let mut seen = self.seen();
             (seen.preview, seen.decision) = (Some(asked), Some("dry_run"));
-            return Err(ToolError::new(ErrorCode::Denied, "this is a dry run", "nothing was done"));
+            return Err(Refusal::denied("dry_run", "this is a dry run", "nothing was done"));
         }
         if let Some(agreed) = &self.agreed {
             if agreed.identity == identity(proposal) {
@@ -276,9 +284,7 @@ impl Gate for Judge {
             asked
                 .reasons
                 .insert(0, "what was shown and agreed to has changed meanwhile".to_owned());
-            let error = asked.needed();
-            self.seen().question = Some(asked);
-            return Err(error);
+            return Err(self.ask(asked));
         }
         if reasons.is_empty() || self.has_agreement() {
             return Ok(());
@@ -287,10 +293,7 @@ impl Gate for Judge {
         if lasting && self.calls.0.agreements.cover(self.tool, &effects) {
             return Ok(());
         }
-        let asked = self.asked(proposal, &reasons);
-        let error = asked.needed();
-        self.seen().question = Some(asked);
-        Err(error)
+        Err(self.ask(self.asked(proposal, &reasons)))
     }
 
     fn limited(&self, proposal: &Proposal, limit: &JournalError) {

@@ -23,11 +23,12 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
+use crate::edits::Gate;
 use crate::hooks::{self, Hooks, Kind};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::policy::{self, Call, Mode, Permission, Policy, Refusal, Settings, layers};
+use crate::policy::{self, Call, Mode, Permission, Policy, Settings, layers};
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
 use crate::store::{Store, StoreError};
 use crate::tools::{self, Answer, CallError, Context, Definition, Facts, Tier, ToolError};
@@ -281,10 +282,7 @@ impl Calls {
                         Err(judged) => return *judged,
                     };
                 }
-                Err(refusal) => {
-                    let error = refused(&refusal);
-                    return Judged::refused(refusal, error);
-                }
+                Err(refusal) => return Judged::refused(refusal),
             }
         }
         let request = &*request;
@@ -293,7 +291,7 @@ impl Calls {
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
         context.room = request.room.unwrap_or(usize::MAX);
-        context.gate = Some(Arc::clone(&judge) as Arc<dyn tools::Gate>);
+        context.gate = Some(Arc::clone(&judge) as Arc<dyn Gate>);
         context.origin = Origin {
             caller: request.caller.name.clone(),
             conversation: request.conversation.clone(),
@@ -348,10 +346,7 @@ impl Calls {
         let standing = Standing { permission, mode, view, write };
         match self.0.policy.admit(&standing.call(tool, request)) {
             Ok(()) => Ok(standing),
-            Err(refusal) => {
-                let error = refused(&refusal);
-                Err(Box::new(Judged::refused(refusal, error)))
-            }
+            Err(refusal) => Err(Box::new(Judged::refused(refusal))),
         }
     }
 
@@ -431,20 +426,6 @@ fn unknown(context: &Context, name: &str) -> ToolError {
         || ToolError::new(ErrorCode::NotFound, format!("there is no tool `{name}`"), ""),
         as_tool_error,
     )
-}
-
-/// A refusal as callers hear of it: with the layer, so that a person can find what to change.
-fn refused(refusal: &Refusal) -> ToolError {
-    let data = match refusal.code {
-        ErrorCode::InvalidInput => None,
-        _ => Some(serde_json::json!({ "layer": refusal.layer })),
-    };
-    ToolError {
-        code: refusal.code,
-        message: refusal.reason.clone(),
-        hint: refusal.hint.clone(),
-        data,
-    }
 }
 
 /// An error of a call in the one shape of tools.

@@ -10,7 +10,7 @@ use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::store::journal::{SetRow, StepRow, Wanted};
 use crate::store::{BlobHash, StoreError};
-use crate::vault::{Kind, Revision};
+use crate::vault::{Kind, Revision, View};
 
 /// Which change sets are asked for; all conditions hold together.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +61,13 @@ impl ListedSet {
     /// Whether every change of it is undone.
     pub fn is_undone(&self) -> bool {
         !self.changes.is_empty() && self.changes.iter().all(|change| change.undone_by.is_some())
+    }
+
+    /// Whether all of it is of what can be seen.
+    pub fn is_seen_through(&self, view: &View) -> bool {
+        let mut paths =
+            self.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
+        paths.all(|path| view.holds(path))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a layer sees and what it says.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::settings::{Mode, Permission};
@@ -112,6 +112,11 @@ impl Refusal {
     /// A refusal with the word `denied`.
     pub fn denied(layer: &'static str, reason: impl Into<String>, hint: &str) -> Self {
         Self { layer, code: ErrorCode::Denied, reason: reason.into(), hint: Some(hint.to_owned()) }
+    }
+
+    /// The facts as JSON: the layer, so that a person can find what to change.
+    pub fn data(&self) -> Option<Value> {
+        (self.code != ErrorCode::InvalidInput).then(|| json!({ "layer": self.layer }))
     }
 }
 

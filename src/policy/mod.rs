@@ -1,6 +1,6 @@
 //! May this call run: decided here, from what is asked, who asks and what it would change.
 //!
-//! Floor 4, pure: imports `note` only, does no I/O and takes its clock from outside. `calls` asks
+//! Floor 3, pure: imports `note` only, does no I/O and takes its clock from outside. `calls` asks
 //! it for every door alike; it never calls a tool itself.
 //!
 //! Layers are asked in the order of [`layers::ALL`]; the first refusal ends it and names its layer

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::relink::ReadOnly;
+use super::relinked::Relinked;
 use super::text_file::{self, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
@@ -42,7 +43,7 @@ pub struct Output {
     change_set: u64,
     /// Links that had led to another file of a new file's name and were rewritten so that they
     /// still do.
-    links: relink::Relinked,
+    links: Relinked,
 }
 
 /// What became of one file.
@@ -95,7 +96,9 @@ impl Tool for ApplyPatch {
             [one] => format!("patch `{}`", one.path),
             several => format!("patch {}", count(several.len(), "file")),
         };
-        let (applied, links) = relink::apply(context, title, changes, ReadOnly::Refuse)?;
+        let (applied, links) =
+            context.editor().apply_with_links(title, changes, ReadOnly::Refuse)?;
+        let links = Relinked::of(context.vault.view(), &links);
         let change_set = applied.change_set.0;
         for (file, outcome) in files.iter_mut().zip(&applied.outcomes) {
             // A link that was rewritten in it makes it another text than the patch alone.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, relink};
+use super::context::Context;
+use crate::edits;
 use crate::journal::Change;
 use crate::note::base;
 use crate::note::path::VaultPath;
@@ -29,7 +30,7 @@ pub struct BaseLine {
 
 /// Lines of bases that name what moves, the first 20: bases are reported, never edited.
 pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]) -> Vec<BaseLine> {
-    let change = relink::names(context, changes);
+    let change = edits::names(&context.vault, changes);
     let mut moved: Vec<&VaultPath> = change.moved().keys().collect();
     moved.sort();
     let wanted: Vec<&VaultPath> = std::iter::once(from)

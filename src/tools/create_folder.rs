@@ -42,7 +42,7 @@ impl Tool for CreateFolder {
             Ok(found) => (found.path, None),
             Err(VaultError::NotFound { .. }) => {
                 let path = context.vault.new_path(&input.path)?;
-                let applied = context.apply(
+                let applied = context.editor().apply(
                     format!("create the folder `{path}`"),
                     vec![Change::CreateFolder { path: path.clone() }],
                 )?;

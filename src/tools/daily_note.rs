@@ -4,9 +4,9 @@ use chrono::{DateTime, Days, FixedOffset, NaiveDate, TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::relink::ReadOnly;
 use super::text_file::{TextFile, fits};
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::{Answer, Context, Tier, Tool, ToolError};
+use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::edit::{Edit, apply_edit};
@@ -197,7 +197,7 @@ fn write(
     let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
     let title = format!("{verb} the daily note `{path}`");
     // A new name can turn links that lead to another note of that name.
-    let (applied, _) = relink::apply(context, title, vec![change], ReadOnly::Refuse)?;
+    let (applied, _) = context.editor().apply_with_links(title, vec![change], ReadOnly::Refuse)?;
     let Some(Outcome::Written(saved)) = applied.outcomes.first() else {
         unreachable!("a write has one outcome, that it was written")
     };

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, graph, relink};
+use super::{Answer, Context, Tier, Tool, ToolError, graph};
+use crate::edits;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -85,9 +86,9 @@ impl Tool for Delete {
         let (path, before, past_trash) = (found.path.clone(), Before::Any, input.permanent);
         let changes = vec![Change::Delete { path, before, past_trash }];
         graph::refresh(context)?;
-        let lost = context.index.links.lost(&relink::names(context, &changes));
+        let lost = context.index.links.lost(&edits::names(&context.vault, &changes));
         let past = if past_trash { " past the trash" } else { "" };
-        let applied = context.apply(format!("delete `{}`{past}", found.path), changes)?;
+        let applied = context.editor().apply(format!("delete `{}`{past}", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {
             unreachable!("a deletion has one outcome, that it was deleted")
         };

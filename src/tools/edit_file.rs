@@ -105,7 +105,7 @@ impl Tool for EditFile {
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
-        let applied = context.apply(
+        let applied = context.editor().apply(
             format!("edit `{path}`"),
             vec![Change::Write {
                 path: path.clone(),

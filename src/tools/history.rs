@@ -61,13 +61,6 @@ pub(super) fn seen(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashIte
     items
 }
 
-/// Whether the caller may see all of a change set.
-pub(super) fn is_seen(context: &Context, set: &ListedSet) -> bool {
-    let view = context.vault.view();
-    let paths = set.changes.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.from));
-    paths.into_iter().all(|path| view.holds(path))
-}
-
 /// A change set as data, without its first `skipped` changes.
 pub(super) fn data(set: &ListedSet, skipped: usize) -> ChangeSetData {
     ChangeSetData {

@@ -96,7 +96,7 @@ impl Tool for ListChanges {
         let mut lines = Vec::new();
         let mut change_sets = Vec::new();
         let mut room = MAX_DIFF_BYTES;
-        for set in sets.iter().filter(|set| history::is_seen(context, set)) {
+        for set in sets.iter().filter(|set| set.is_seen_through(context.vault.view())) {
             lines.push(history::headline(set));
             let mut data = history::data(set, skipped);
             for (change, data) in set.changes.iter().skip(skipped).zip(&mut data.changes) {

@@ -10,12 +10,12 @@
 //! Invariants: an answer never depends on who asks; input is checked against its type before
 //! anything happens; a panic in a tool is an error of that call alone.
 
-mod answer;
 mod base_lines;
 mod clock;
+mod context;
 mod conversations;
+mod error;
 mod facts;
-mod gate;
 mod graph;
 mod history;
 mod host;
@@ -23,11 +23,9 @@ mod local_times;
 mod long_line;
 mod paging;
 mod registry;
-mod relink;
 mod relinked;
-mod rights;
-mod since;
 mod text_file;
+mod tool;
 pub mod when;
 
 mod apply_patch;
@@ -57,15 +55,16 @@ mod set_properties;
 mod undo;
 mod write_file;
 
-pub use answer::{Answer, Context, Settings, Tier, Tool, ToolError};
 pub use clock::Clock;
+pub use context::{Context, Settings};
 pub use conversations::{ConversationView, Said};
+pub use error::ToolError;
 pub use facts::Facts;
-pub use gate::{Gate, Proposal, Proposed};
 pub use host::{Host, OpenNote};
 pub use local_times::LocalTimes;
 pub use registry::{CallError, Definition, offered};
 pub use text_file::size;
+pub use tool::{Answer, Tier, Tool};
 
 registry::tools! {
     apply_patch::ApplyPatch,

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::relink::ReadOnly;
+use super::relinked::Relinked;
 use super::text_file::{count, has_type};
-use super::{Answer, Context, Tier, Tool, ToolError, base_lines, relink};
+use super::{Answer, Context, Tier, Tool, ToolError, base_lines};
+use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -54,7 +55,7 @@ pub struct Output {
     /// The change set this is part of: what `undo` takes; none where nothing had to be done.
     change_set: Option<u64>,
     /// The links that follow.
-    links: relink::Relinked,
+    links: Relinked,
     /// Lines of bases that name what moves, the first 20. Bases are never edited.
     base_lines: Vec<base_lines::BaseLine>,
     /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
@@ -94,7 +95,7 @@ impl Tool for Move {
         }
         let destination = destination(context, &source.path, source.meta.kind, &input.destination)?;
         let moved = destination != source.path;
-        let (mut change_set, mut links) = (None, relink::Relinked::default());
+        let (mut change_set, mut links) = (None, Followed::default());
         let (mut base_lines, mut turned) = (Vec::new(), Vec::new());
         if moved {
             if destination.is_within(&source.path) {
@@ -107,12 +108,14 @@ impl Tool for Move {
             let changes = vec![Change::Move { from, to }];
             base_lines = base_lines::base_lines(context, &source.path, &changes);
             if input.dry_run {
-                links = relink::preview(context, &changes, read_only)?;
+                links = context.editor().preview(&changes, read_only)?;
             } else {
-                let (applied, followed) = relink::apply(context, title, changes, read_only)?;
+                let (applied, followed) =
+                    context.editor().apply_with_links(title, changes, read_only)?;
                 (change_set, links) = (Some(applied.change_set.0), followed);
             }
         }
+        let links = Relinked::of(context.vault.view(), &links);
         let kind = source.meta.kind.word();
         let mut lines = vec![match moved {
             true => {

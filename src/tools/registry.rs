@@ -8,8 +8,11 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize as _, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Context, Tier, Tool, ToolError};
+use super::context::Context;
+use super::error::ToolError;
 use super::facts::Facts;
+use super::tool::{Answer, Tier, Tool};
+use crate::edits::EditsError;
 use crate::note::code::ErrorCode;
 
 /// What is made of a tool's types when it is first asked for: to make it of all of them takes longer
@@ -218,12 +221,7 @@ pub(super) fn call<T: Tool>(context: &Context, input: &Value) -> Result<Answer<F
 
 /// The answer to a caller that withdrew.
 pub(super) fn cancelled() -> ToolError {
-    ToolError {
-        code: ErrorCode::Cancelled,
-        message: "the call was withdrawn before it ended; nothing was changed".to_owned(),
-        hint: None,
-        data: None,
-    }
+    EditsError::Withdrawn.into()
 }
 
 /// Makes `definitions` and `call` from the list of tools. That names are in order and unique is a

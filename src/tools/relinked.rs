@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Context;
 use super::text_file::count;
-use crate::index::links::names::NameChange;
-use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
+use crate::edits::Followed;
+use crate::index::links::rewrite::{Rewrite, Stuck};
 use crate::index::links::{Gap, Unknown};
 use crate::note::path::VaultPath;
+use crate::vault::View;
 
 /// Files and links named in an answer.
 const MAX_NAMED: usize = 20;
@@ -68,47 +68,6 @@ pub struct LeftLink {
     pub reason: String,
 }
 
-/// What a plan does and leaves.
-pub(super) fn tell(context: &Context, change: &NameChange, plan: &Plan) -> Relinked {
-    let now = |path: &VaultPath| change.after(path).unwrap_or(path).as_str().to_owned();
-    let file = |rewrite: &Rewrite| RelinkedFile {
-        path: now(&rewrite.path),
-        links: rewrite.links,
-        lines: rewrite
-            .lines
-            .iter()
-            .map(|line| RelinkedLine {
-                line: line.line,
-                before: line.before.clone(),
-                after: line.after.clone(),
-            })
-            .collect(),
-    };
-    let left = |stuck: &Stuck| LeftLink {
-        path: now(&stuck.path),
-        line: stuck.place,
-        link: stuck.link.clone(),
-        reason: stuck.reason.clone(),
-    };
-    let unknown = |unknown: &&Unknown| context.vault.view().shows(&unknown.path);
-    let unknown: Vec<&Unknown> = plan.unknown.iter().filter(unknown).collect();
-    let may_hold = |unknown: &&Unknown| LeftLink {
-        path: now(&unknown.path),
-        line: None,
-        link: unknown.link.clone(),
-        reason: why(unknown.gap).to_owned(),
-    };
-    Relinked {
-        links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),
-        files: plan.rewrites.len(),
-        rewritten: plan.rewrites.iter().take(MAX_NAMED).map(file).collect(),
-        not_rewritten: plan.stuck.iter().take(MAX_NAMED).map(left).collect(),
-        total_not_rewritten: plan.stuck.len(),
-        unknown_files: unknown.len(),
-        unknown: unknown.iter().take(MAX_NAMED).map(may_hold).collect(),
-    }
-}
-
 /// Why the links of a file are not known, as a sentence.
 fn why(gap: Gap) -> &'static str {
     match gap {
@@ -122,6 +81,48 @@ fn why(gap: Gap) -> &'static str {
 }
 
 impl Relinked {
+    /// What became of links, as far as `view` shows it.
+    pub(super) fn of(view: &View, followed: &Followed) -> Self {
+        let plan = &followed.plan;
+        let now = |path: &VaultPath| followed.names.after(path).unwrap_or(path).as_str().to_owned();
+        let file = |rewrite: &Rewrite| RelinkedFile {
+            path: now(&rewrite.path),
+            links: rewrite.links,
+            lines: rewrite
+                .lines
+                .iter()
+                .map(|line| RelinkedLine {
+                    line: line.line,
+                    before: line.before.clone(),
+                    after: line.after.clone(),
+                })
+                .collect(),
+        };
+        let left = |stuck: &Stuck| LeftLink {
+            path: now(&stuck.path),
+            line: stuck.place,
+            link: stuck.link.clone(),
+            reason: stuck.reason.clone(),
+        };
+        let unknown = |unknown: &&Unknown| view.shows(&unknown.path);
+        let unknown: Vec<&Unknown> = plan.unknown.iter().filter(unknown).collect();
+        let may_hold = |unknown: &&Unknown| LeftLink {
+            path: now(&unknown.path),
+            line: None,
+            link: unknown.link.clone(),
+            reason: why(unknown.gap).to_owned(),
+        };
+        Self {
+            links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),
+            files: plan.rewrites.len(),
+            rewritten: plan.rewrites.iter().take(MAX_NAMED).map(file).collect(),
+            not_rewritten: plan.stuck.iter().take(MAX_NAMED).map(left).collect(),
+            total_not_rewritten: plan.stuck.len(),
+            unknown_files: unknown.len(),
+            unknown: unknown.iter().take(MAX_NAMED).map(may_hold).collect(),
+        }
+    }
+
     /// One line for each thing that a reader should know; `shows` says whether with changed lines.
     pub fn text(&self, shows: bool) -> Vec<String> {
         let mut lines = Vec::new();

@@ -128,11 +128,11 @@ impl Tool for RenameTag {
             }
             let title = format!("rename the tag `{from}` to `{to}`");
             attempts += 1;
-            match context.apply(title, plan.changes.clone()) {
+            match context.editor().apply(title, plan.changes.clone()) {
                 Ok(applied) => break (plan, merged_with, Some(applied.change_set.0)),
                 // Somebody was quicker in one of the notes; nothing was changed, so look again.
-                Err(error) if error.code == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
-                Err(error) => return Err(error),
+                Err(error) if error.code() == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
+                Err(error) => return Err(error.into()),
             }
         };
         if !plan.found {

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history;
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::relinked::Relinked;
+use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::TrashItem;
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
@@ -38,7 +39,7 @@ pub struct Output {
     /// The change set this is part of: what `undo` takes.
     change_set: u64,
     /// Links in other files that would lead to it now and led elsewhere: they still do.
-    links: relink::Relinked,
+    links: Relinked,
     /// What a person should know of it.
     notes: Vec<String>,
 }
@@ -58,7 +59,8 @@ impl Tool for Restore {
             Some(to) => Some(context.vault.new_path(to)?),
             None => None,
         };
-        let (restored, links) = context.restore(&item, to.as_ref())?;
+        let (restored, links) = context.editor().restore(&item, to.as_ref())?;
+        let links = Relinked::of(context.vault.view(), &links);
         let set = restored.applied.change_set;
         let kind = item.kind.word();
         let mut text = format!("restored the {kind} `{}`, change set {set}", restored.path);

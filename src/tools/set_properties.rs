@@ -101,7 +101,7 @@ impl Tool for SetProperties {
             change_set: None,
         };
         if new != old.bytes {
-            let applied = context.apply(
+            let applied = context.editor().apply(
                 format!("set properties of `{}`", file.path),
                 vec![Change::Write {
                     path: file.path.clone(),

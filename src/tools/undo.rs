@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
-use super::{Answer, Context, Tier, Tool, ToolError, relink};
+use super::relinked::Relinked;
+use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::journal::{ChangeSetId, ListedSet, Query, SetKind, Target};
 use crate::note::code::ErrorCode;
 
@@ -45,7 +46,7 @@ pub struct Output {
     /// What was done.
     changes: Option<ChangeSetData>,
     /// Links in other files that follow.
-    links: relink::Relinked,
+    links: Relinked,
     /// What a person should know of it.
     notes: Vec<String>,
 }
@@ -77,7 +78,8 @@ impl Tool for Undo {
             })?,
             (None, None) => Target::Set(last(context)?.id),
         };
-        let (undone, links) = context.undo(target, input.force)?;
+        let (undone, links) = context.editor().undo(target, input.force)?;
+        let links = Relinked::of(context.vault.view(), &links);
         let set = undone.applied.change_set;
         let listed = context.journal.change_set(set)?;
         let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
@@ -107,7 +109,7 @@ fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let sets = context.journal.change_sets(&query)?;
     let open = |set: &ListedSet| {
         let asked_for = !matches!(set.kind, SetKind::Undo(_));
-        asked_for && !set.is_undone() && history::is_seen(context, set)
+        asked_for && !set.is_undone() && set.is_seen_through(context.vault.view())
     };
     sets.into_iter().find(open).ok_or_else(|| {
         ToolError::new(

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::relink::ReadOnly;
+use super::relinked::Relinked;
 use super::text_file::{self, extension_remark, parse_revision};
-use super::{Answer, Context, Tier, Tool, ToolError, long_line, relink};
+use super::{Answer, Context, Tier, Tool, ToolError, long_line};
+use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::text::Text;
@@ -63,7 +64,7 @@ pub struct Output {
     change_set: u64,
     /// Links of other files that had led to another file of this name and were rewritten so that
     /// they still do.
-    links: relink::Relinked,
+    links: Relinked,
 }
 
 impl Tool for WriteFile {
@@ -97,8 +98,7 @@ impl Tool for WriteFile {
         };
         let content = input.content.into_bytes();
         let bytes = content.len();
-        let (applied, links) = relink::apply(
-            context,
+        let (applied, links) = context.editor().apply_with_links(
             format!("write `{path}`"),
             vec![Change::Write { path: path.clone(), content, before }],
             ReadOnly::Refuse,
@@ -117,7 +117,7 @@ impl Tool for WriteFile {
             revision: saved.revision.to_string(),
             previous_revision: saved.before.map(|revision| revision.to_string()),
             change_set: applied.change_set.0,
-            links,
+            links: Relinked::of(context.vault.view(), &links),
         };
         let mut lines =
             vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];

@@ -3,21 +3,19 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::journal::{Change, ChangeSetId, JournalError, Prospect, Prospected};
+use crate::journal::{Change, ChangeSetId, Journal, JournalError, Prospect, Prospected};
 use crate::note::path::VaultPath;
 use crate::note::{diff, extent};
-use crate::policy::{Action, Effect, remote};
-use crate::vault::Kind;
-
-use super::{Context, ToolError};
+use crate::policy::{Action, Effect, Refusal, remote};
+use crate::vault::{Catalogue, Kind, Vault};
 
 /// Decides on changes at the moment they are to be made, on the paths on which they would be.
 pub trait Gate: Send + Sync + fmt::Debug {
-    /// Looks at what is about to be done; nothing is done on an error.
+    /// Looks at what is about to be done.
     ///
     /// # Errors
-    /// What the caller is told instead.
-    fn check(&self, proposal: &Proposal) -> Result<(), ToolError>;
+    /// Why it is not done.
+    fn check(&self, proposal: &Proposal) -> Result<(), Refusal>;
 
     /// The journal has refused it as more than one turn may change; nothing was done.
     fn limited(&self, proposal: &Proposal, limit: &JournalError);
@@ -82,14 +80,10 @@ impl Proposed<'_> {
 }
 
 /// What these changes would do.
-pub(super) fn changes<'a>(
-    context: &Context,
-    title: &'a str,
-    changes: &'a [Change],
-) -> Proposal<'a> {
+pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) -> Proposal<'a> {
     let one = |change: &'a Change| match change {
         Change::Write { path, content, .. } => {
-            let old = context.vault.read(path).ok().map(|file| file.bytes);
+            let old = vault.read(path).ok().map(|file| file.bytes);
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let before = old.as_deref().map(text).unwrap_or_default();
             let effect = Effect {
@@ -105,13 +99,13 @@ pub(super) fn changes<'a>(
             text: Text::None,
         },
         Change::Move { from, to } => {
-            let (folder, files) = size(context, from);
+            let (folder, files) = size(vault, from);
             let effect =
                 Effect { from: Some(from.clone()), folder, files, ..effect(Action::Move, to) };
             Proposed { effect, text: Text::None }
         }
         Change::Delete { path, .. } => {
-            let (folder, files) = size(context, path);
+            let (folder, files) = size(vault, path);
             let effect = Effect { folder, files, ..effect(Action::Delete, path) };
             Proposed { effect, text: Text::None }
         }
@@ -121,16 +115,16 @@ pub(super) fn changes<'a>(
 
 /// What an undo or a restoration would do, as the journal has planned it.
 pub(super) fn prospects<'a>(
-    context: &Context,
+    vault: &Vault,
+    journal: &Journal,
     title: &'a str,
     prospects: Vec<Prospect>,
 ) -> Proposal<'a> {
-    let changes = prospects.into_iter().map(|one| prospect(context, one)).collect();
+    let changes = prospects.into_iter().map(|one| prospect(vault, journal, one)).collect();
     Proposal { title, changes }
 }
 
-fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
-    let journal = &context.journal;
+fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static> {
     // The links that follow are a part of it, like those of a move.
     let action = if one.follows { Action::Write } else { Action::Restore };
     let shown = match one.deed {
@@ -144,11 +138,11 @@ fn prospect(context: &Context, one: Prospect) -> Proposed<'static> {
         Prospected::Write | Prospected::BringBack => Effect { folder: one.folder, ..base },
         Prospected::Folder | Prospected::RemoveFolder => Effect { files: 0, ..base },
         Prospected::Move => {
-            let (folder, files) = one.from.as_ref().map_or((false, 1), |from| size(context, from));
+            let (folder, files) = one.from.as_ref().map_or((false, 1), |from| size(vault, from));
             Effect { from: one.from, folder, files, ..base }
         }
         Prospected::Delete => {
-            let (folder, files) = size(context, &one.path);
+            let (folder, files) = size(vault, &one.path);
             Effect { folder, files, ..base }
         }
     };
@@ -189,10 +183,10 @@ fn effect(action: Action, path: &VaultPath) -> Effect {
 }
 
 /// Whether it is a folder, and the files that it is or holds. Counts what cannot be seen too.
-fn size(context: &Context, path: &VaultPath) -> (bool, usize) {
-    let found = context.vault.stat(path).map(|meta| meta.kind);
-    let seen = context.vault.catalogue();
-    let whole: &crate::vault::Catalogue = &seen;
+fn size(vault: &Vault, path: &VaultPath) -> (bool, usize) {
+    let found = vault.stat(path).map(|meta| meta.kind);
+    let seen = vault.catalogue();
+    let whole: &Catalogue = &seen;
     let kind = match found {
         Ok(kind) => Some(kind),
         Err(error) if error.is_absence() => None,

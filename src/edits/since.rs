@@ -9,11 +9,10 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::Context;
 use crate::index::links::names::NameChange;
-use crate::journal::{Action, ChangeSetId, ListedSet, Query, SetKind, Target, TrashItem};
+use crate::journal::{Action, ChangeSetId, Journal, ListedSet, Query, SetKind, Target, TrashItem};
 use crate::note::path::VaultPath;
-use crate::vault::Revision;
+use crate::vault::{Revision, Vault};
 
 /// Change sets looked through, the newest.
 const MOST_SETS: usize = 2_000;
@@ -58,29 +57,30 @@ impl Since {
     /// Those of `paths` whose text is older. `names` is what taking it back does to names.
     pub fn older(
         &self,
-        context: &Context,
+        vault: &Vault,
+        journal: &Journal,
         names: &NameChange,
         paths: HashSet<VaultPath>,
     ) -> HashSet<VaultPath> {
         let (mut older, doubtful): (HashSet<_>, HashSet<_>) =
-            paths.into_iter().partition(|path| self.is_before(context, path));
+            paths.into_iter().partition(|path| self.is_before(vault, path));
         if doubtful.is_empty() {
             return older;
         }
-        let texts = self.texts(context, names);
+        let texts = self.texts(journal, names);
         older.extend(doubtful.into_iter().filter(|path| {
             // Of a file that moves every link counts, whatever it names.
             let moves = names.moved().contains_key(path);
             let meant = if moves { texts.came } else { texts.came_by_name };
-            let content = context.vault.read(path);
+            let content = vault.read(path);
             content.is_ok_and(|content| texts.is_older(&content.revision, meant))
         }));
         older
     }
 
     /// Whether the file was written and made before. One that came later may bring an older time.
-    fn is_before(&self, context: &Context, path: &VaultPath) -> bool {
-        let Ok(meta) = context.vault.stat(path) else { return false };
+    fn is_before(&self, vault: &Vault, path: &VaultPath) -> bool {
+        let Ok(meta) = vault.stat(path) else { return false };
         let newest = meta.created.unwrap_or_default().max(meta.modified);
         let behind = if newest % COARSE == 0 { COARSELY_BEHIND } else { BEHIND };
         let time = (self.time - behind).timestamp_nanos_opt();
@@ -88,11 +88,11 @@ impl Since {
     }
 
     /// What the journal saw.
-    fn texts(&self, context: &Context, names: &NameChange) -> Texts {
+    fn texts(&self, journal: &Journal, names: &NameChange) -> Texts {
         let mut texts = Texts::default();
         let Some(since) = self.change else { return texts };
         let query = Query { since: Some(self.time - BEFORE), limit: MOST_SETS, ..Query::default() };
-        let sets = context.journal.change_sets(&query).unwrap_or_else(|error| {
+        let sets = journal.change_sets(&query).unwrap_or_else(|error| {
             tracing::warn!(%error, "what was written since cannot be known");
             Vec::new()
         });

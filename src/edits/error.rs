@@ -1,0 +1,95 @@
+//! Why changes were not made.
+
+use serde_json::{Value, json};
+
+use crate::journal::{JournalError, UndoError};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::policy::Refusal;
+
+/// Files named in a message, and in the facts.
+const MAX_NAMED: (usize, usize) = (10, 100);
+
+/// Why changes were not made; everything is as it was, as far as the journal's errors say.
+#[derive(Debug, thiserror::Error)]
+pub enum EditsError {
+    /// The caller withdrew.
+    #[error("the call was withdrawn before it ended; nothing was changed")]
+    Withdrawn,
+    /// The gate refused.
+    #[error("{}", .0.reason)]
+    Refused(Refusal),
+    /// The links in these files would have to follow, and may not be written.
+    #[error("{}", not_writable(.seen, *.total))]
+    NotWritable {
+        /// Those whose names the caller may see, each with the reason.
+        seen: Vec<(VaultPath, String)>,
+        /// How many there are.
+        total: usize,
+    },
+    /// The journal did not apply them.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal did not take them back.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+}
+
+impl EditsError {
+    /// The stable word for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Withdrawn => ErrorCode::Cancelled,
+            Self::Refused(refusal) => refusal.code,
+            Self::NotWritable { .. } => ErrorCode::PermissionDenied,
+            Self::Journal(error) => error.code(),
+            Self::Undo(error) => error.code(),
+        }
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Withdrawn => None,
+            Self::Refused(refusal) => refusal.hint.clone(),
+            Self::NotWritable { seen, total } => {
+                let them = if (seen.len(), *total) == (1, 1) { "it" } else { "them" };
+                Some(format!(
+                    "nothing was changed; make {them} writable first, or `move` with \
+                     `leave_read_only`: their links are left then and lead elsewhere"
+                ))
+            }
+            Self::Journal(error) => error.hint(),
+            Self::Undo(error) => error.hint(),
+        }
+    }
+
+    /// The facts as JSON, for programs.
+    pub fn data(&self) -> Option<Value> {
+        match self {
+            Self::Withdrawn => None,
+            Self::Refused(refusal) => refusal.data(),
+            Self::NotWritable { seen, total } => {
+                let paths = seen.iter().take(MAX_NAMED.1).map(|(path, _)| path.as_str());
+                let paths: Vec<&str> = paths.collect();
+                Some(json!({ "not_writable": paths, "total_not_writable": total }))
+            }
+            Self::Journal(error) => error.data(),
+            Self::Undo(error) => error.data(),
+        }
+    }
+}
+
+fn not_writable(seen: &[(VaultPath, String)], total: usize) -> String {
+    if let ([(path, reason)], 1) = (seen, total) {
+        return format!("the links in `{path}` would have to follow, and {reason}");
+    }
+    let named = seen.iter().take(MAX_NAMED.0).map(|(path, reason)| format!("`{path}`: {reason}"));
+    let mut parts: Vec<String> = named.collect();
+    if total > parts.len() {
+        parts.push(format!("{} more", total - parts.len()));
+    }
+    let files = if total == 1 { "file" } else { "files" };
+    let parts = parts.join("; ");
+    format!("the links in {total} {files} would have to follow that may not be written: {parts}")
+}

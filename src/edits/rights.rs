@@ -1,0 +1,89 @@
+//! Whether what is planned may be done, asked before it is: so that a dry run and the change itself say
+//! the same, and nobody is asked to agree to what then fails.
+
+use super::error::EditsError;
+use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
+use crate::journal::{Change, JournalError};
+use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
+use crate::vault::{Vault, VaultError};
+
+/// What becomes of a change where a file may not be written whose links would have to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReadOnly {
+    /// It is not made.
+    #[default]
+    Refuse,
+    /// It is made, and these links lead elsewhere then.
+    Leave,
+}
+
+/// Refuses moves that the system would.
+///
+/// # Errors
+/// As the move itself would: `permission_denied`, `protected_path`, another disk. Other errors are left
+/// to the move.
+pub(super) fn check_moves(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
+    for change in changes {
+        if let Change::Move { from, to } = change
+            && let Err(error) = vault.may_move(from, to)
+            && is_refusal(&error)
+        {
+            return Err(JournalError::Change(error).into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a plan that rewrites links in files that may not be written, or leaves those files.
+///
+/// # Errors
+/// [`EditsError::NotWritable`].
+pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Result<(), EditsError> {
+    let refused = |rewrite: &Rewrite| {
+        rewrite.revision?;
+        vault.may_write(&rewrite.path).err().filter(is_refusal)
+    };
+    let mut blocked: Vec<(VaultPath, String)> = Vec::new();
+    plan.rewrites.retain(|rewrite| match refused(rewrite) {
+        None => true,
+        Some(error) => {
+            blocked.push((rewrite.path.clone(), reason(&error)));
+            false
+        }
+    });
+    if blocked.is_empty() {
+        return Ok(());
+    }
+    if read_only == ReadOnly::Refuse {
+        let total = blocked.len();
+        // Who may not see a file is not told its name.
+        blocked.retain(|(path, _)| vault.view().shows(path));
+        return Err(EditsError::NotWritable { seen: blocked, total });
+    }
+    let left = |(path, reason)| Stuck { path, place: None, link: String::new(), reason };
+    plan.stuck.extend(blocked.into_iter().map(left));
+    plan.stuck.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(())
+}
+
+/// Whether a change would surely fail so; what is gone or changed meanwhile is planned anew.
+fn is_refusal(error: &VaultError) -> bool {
+    matches!(error.code(), ErrorCode::PermissionDenied | ErrorCode::ProtectedPath)
+        || matches!(error, VaultError::OtherDisk { .. })
+}
+
+fn reason(error: &VaultError) -> String {
+    match error {
+        VaultError::ReadOnly { .. } => "it is read-only".to_owned(),
+        VaultError::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::ReadOnlyFilesystem =>
+        {
+            "it lies on a disk that can only be read".to_owned()
+        }
+        VaultError::Io { .. } => {
+            "the steward's user may not write it, or not into its folder".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
