@@ -9,7 +9,7 @@ use crate::journal::Change;
 use crate::note::base;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::Kind;
+use crate::vault::{FileContent, Kind, Vault};
 
 /// Lines named in an answer.
 const MAX_NAMED: usize = 20;
@@ -37,18 +37,8 @@ pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]
         .chain(moved.into_iter().filter(|path| *path != from))
         .take(MAX_NAMES)
         .collect();
-    let bases: Vec<VaultPath> = {
-        let catalogue = context.vault.catalogue();
-        let root = VaultPath::root();
-        let bases = catalogue.within(&root).filter(|entry| {
-            let extension = entry.path().extension();
-            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
-        });
-        bases.take(200).map(|entry| entry.path().to_path()).collect()
-    };
     let mut found: Vec<BaseLine> = Vec::new();
-    for file in bases {
-        let Ok(content) = context.vault.read(&file) else { continue };
+    for (file, content) in bases(&context.vault) {
         let Ok(text) = Text::decode(&content.bytes, file.name()) else { continue };
         let path = change.after(&file).unwrap_or(&file).as_str();
         let mentions = wanted.iter().flat_map(|name| base::mentions(text.body(), name.as_str()));
@@ -62,4 +52,17 @@ pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]
         }
     }
     found
+}
+
+/// The bases that can be read, the first 200.
+pub(super) fn bases(vault: &Vault) -> impl Iterator<Item = (VaultPath, FileContent)> {
+    let paths: Vec<VaultPath> = {
+        let catalogue = vault.catalogue();
+        let bases = catalogue.within(&VaultPath::root()).filter(|entry| {
+            let extension = entry.path().extension();
+            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
+        });
+        bases.take(200).map(|entry| entry.path().to_path()).collect()
+    };
+    paths.into_iter().filter_map(|path| vault.read(&path).ok().map(|content| (path, content)))
 }

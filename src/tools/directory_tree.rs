@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
 use super::text_file::{count, shown};
-use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::note::code::ErrorCode;
+use super::{Answer, Context, Tier, Tool, ToolError, paging};
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
@@ -85,16 +84,8 @@ impl Tool for DirectoryTree {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        for (name, value, most) in [
-            ("max_depth", input.max_depth, MAX_DEPTH),
-            ("max_entries", input.max_entries, MAX_ENTRIES),
-        ] {
-            if !(1..=most).contains(&value) {
-                let message = format!("`{name}` is {value}");
-                let hint = format!("give a number from 1 to {most}");
-                return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
-            }
-        }
+        paging::within(1..=MAX_DEPTH, "max_depth", input.max_depth)?;
+        paging::within(1..=MAX_ENTRIES, "max_entries", input.max_entries)?;
         let exclude: Vec<Glob> =
             input.exclude.iter().map(|glob| parse_glob(glob)).collect::<Result<_, _>>()?;
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;

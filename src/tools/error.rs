@@ -51,13 +51,6 @@ impl From<VaultError> for ToolError {
     }
 }
 
-impl From<Refusal> for ToolError {
-    fn from(refusal: Refusal) -> Self {
-        let data = refusal.data();
-        Self { code: refusal.code, message: refusal.reason, hint: refusal.hint, data }
-    }
-}
-
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
         Self {
@@ -87,6 +80,7 @@ impl From<UndoError> for ToolError {
 impl From<EditsError> for ToolError {
     fn from(error: EditsError) -> Self {
         match error {
+            EditsError::Journal(error) => error.into(),
             EditsError::Undo(error) => error.into(),
             error => Self {
                 code: error.code(),
@@ -95,5 +89,11 @@ impl From<EditsError> for ToolError {
                 data: error.data(),
             },
         }
+    }
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> Self {
+        EditsError::Refused(refusal).into()
     }
 }

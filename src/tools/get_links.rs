@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::base_lines::bases;
 use super::graph;
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError, paging};
@@ -12,7 +13,7 @@ use crate::index::links::{Backlinks, Lead};
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{base, markdown};
-use crate::vault::{Kind, Want};
+use crate::vault::Want;
 
 /// Outgoing links in one answer.
 const MAX_OUTGOING: usize = 500;
@@ -225,18 +226,8 @@ fn cut(line: &str) -> String {
 
 /// Lines of bases that name the file.
 fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
-    let bases: Vec<VaultPath> = {
-        let catalogue = context.vault.catalogue();
-        let root = VaultPath::root();
-        let files = catalogue.within(&root).filter(|entry| {
-            let extension = entry.path().extension();
-            entry.kind == Kind::File && extension.is_some_and(|e| e.eq_ignore_ascii_case("base"))
-        });
-        files.take(200).map(|entry| entry.path().to_path()).collect()
-    };
     let mut mentions = Vec::new();
-    for file in bases {
-        let Ok(content) = context.vault.read(&file) else { continue };
+    for (file, content) in bases(&context.vault) {
         let Ok(text) = Text::decode(&content.bytes, file.name()) else { continue };
         mentions.extend(base::mentions(text.body(), path.as_str()).into_iter().take(20).map(
             |found| Mention {

@@ -4,7 +4,6 @@ use super::registry::cancelled;
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::index::links::{Form, Gap, Kept};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
@@ -24,18 +23,6 @@ pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath,
     match asked {
         None => Ok(VaultPath::root()),
         Some(asked) => Ok(context.vault.resolve(asked, Want::Any)?.path),
-    }
-}
-
-/// A number of results that may be asked for.
-pub(super) fn limit(asked: i64, most: usize) -> Result<usize, ToolError> {
-    match usize::try_from(asked) {
-        Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
-        _ => Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            format!("`max_results` is {asked}"),
-            format!("give a number from 1 to {most}"),
-        )),
     }
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::LocalTimes;
 use super::text_file::{count, local, shown, size};
 use super::{Answer, Context, Tier, Tool, ToolError, paging};
-use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, Kind, Order, Want, Wanted, glance};
@@ -138,14 +137,7 @@ impl Tool for ListFiles {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = usize::try_from(input.max_results).unwrap_or(0);
-        if !(1..=MAX_RESULTS).contains(&limit) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
-                format!("`max_results` is {}", input.max_results),
-                format!("give a number from 1 to {MAX_RESULTS}"),
-            ));
-        }
+        let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
         let glob = parse_glob(&input.pattern)?;
         let folder = context.vault.resolve(&input.path, Want::Folder)?.path;
         let wanted = Wanted { folder: &folder, glob: &glob, kind: input.kind.kind() };

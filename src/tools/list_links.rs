@@ -79,7 +79,7 @@ impl Tool for ListLinks {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = graph::limit(input.max_results, MAX_RESULTS)?;
+        let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
         let place = graph::place(context, input.path.as_deref())?;
         graph::refresh(context)?;
         let links = &context.index.links;

@@ -1,5 +1,11 @@
 //! Long lists in parts: `first_result` says with which entry an answer begins, and the answer how to go on.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use super::error::ToolError;
+use crate::note::code::ErrorCode;
+
 /// The first entry, where nothing else is asked for.
 pub(super) fn first() -> usize {
     1
@@ -30,6 +36,19 @@ pub(super) fn summary(skipped: usize, shown: usize, total: usize, narrow: &str) 
 pub(super) fn bounded(limit: usize, most: usize) -> (usize, Option<String>) {
     let said = format!("[limit is {most} at most, not {limit}]");
     (limit.clamp(1, most), (limit > most).then_some(said))
+}
+
+/// A number that has to be within its bounds.
+pub(super) fn within<T: Display + Copy + TryInto<usize>>(
+    bounds: RangeInclusive<usize>,
+    name: &str,
+    asked: T,
+) -> Result<usize, ToolError> {
+    let number = asked.try_into().ok().filter(|number| bounds.contains(number));
+    number.ok_or_else(|| {
+        let hint = format!("give a number from {} to {}", bounds.start(), bounds.end());
+        ToolError::new(ErrorCode::InvalidInput, format!("`{name}` is {asked}"), hint)
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
+use super::paging::within;
 use super::registry::cancelled;
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError};
@@ -203,15 +204,7 @@ fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Opt
 }
 
 fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
-    let bounded = |name: &str, value: usize, least: usize, most: usize| {
-        if (least..=most).contains(&value) {
-            return Ok(value);
-        }
-        let message = format!("`{name}` is {value}");
-        let hint = format!("give a number from {least} to {most}");
-        Err(ToolError::new(ErrorCode::InvalidInput, message, hint))
-    };
-    let around = bounded("context_lines", input.context_lines.unwrap_or(2), 0, MAX_CONTEXT)?;
+    let around = within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
     let before = input.context_before.unwrap_or(around);
     let after = input.context_after.unwrap_or(around);
     Ok(Query {
@@ -219,15 +212,15 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
         ignore_case: input.ignore_case,
         files: input.file_pattern.as_deref().map(parse_glob).transpose()?,
         folder: context.vault.resolve(&input.path, Want::Folder)?.path,
-        before: bounded("context_before", before, 0, MAX_CONTEXT)?,
-        after: bounded("context_after", after, 0, MAX_CONTEXT)?,
+        before: within(0..=MAX_CONTEXT, "context_before", before)?,
+        after: within(0..=MAX_CONTEXT, "context_after", after)?,
         mode: match input.output_mode {
             OutputMode::Content => Mode::Content,
             OutputMode::FilesWithMatches => Mode::FilesWithMatches,
             OutputMode::Count => Mode::Count,
         },
-        max_files: bounded("max_results", input.max_results, 1, MAX_FILES)?,
-        max_matches: bounded("max_matches", input.max_matches, 1, MAX_MATCHES)?,
+        max_files: within(1..=MAX_FILES, "max_results", input.max_results)?,
+        max_matches: within(1..=MAX_MATCHES, "max_matches", input.max_matches)?,
     })
 }
 
