@@ -38,29 +38,20 @@ pub struct Proposal<'a> {
 pub struct Proposed<'a> {
     /// What it does to what.
     pub effect: Effect,
-    text: Text<'a>,
-}
-
-#[derive(Debug)]
-enum Text<'a> {
-    None,
-    Whole { old: Option<Vec<u8>>, new: Cow<'a, [u8]> },
+    /// Of a file that is written, the bytes that are there, if any, and the new ones.
+    text: Option<(Option<Vec<u8>>, Cow<'a, [u8]>)>,
 }
 
 impl Proposed<'_> {
     /// The change of its text as a unified diff; empty where it changes none.
     pub fn diff(&self) -> String {
-        match &self.text {
-            Text::None => String::new(),
-            Text::Whole { old, new } => {
-                diff::unified(old.as_deref().unwrap_or_default(), new, self.effect.path.as_str())
-            }
-        }
+        let Some((old, new)) = &self.text else { return String::new() };
+        diff::unified(old.as_deref().unwrap_or_default(), new, self.effect.path.as_str())
     }
 
     /// The old text, none for a new file, and the new one, where both are text and not too long.
     pub fn texts(&self, most: usize) -> Option<(Option<&str>, &str)> {
-        let Text::Whole { old, new } = &self.text else { return None };
+        let (old, new) = self.text.as_ref()?;
         let old = old.as_deref().map(std::str::from_utf8).transpose().ok()?;
         let new = std::str::from_utf8(new).ok()?;
         (old.map_or(0, str::len) + new.len() <= most).then_some((old, new))
@@ -69,12 +60,9 @@ impl Proposed<'_> {
     /// What tells this change from any other: the same only if the same would be done to the same.
     pub fn identity(&self, hash: &mut blake3::Hasher) {
         hash.update(format!("{:?}", self.effect).as_bytes());
-        match &self.text {
-            Text::None => {}
-            Text::Whole { old, new } => {
-                hash.update(blake3::hash(old.as_deref().unwrap_or_default()).as_bytes());
-                hash.update(blake3::hash(new).as_bytes());
-            }
+        if let Some((old, new)) = &self.text {
+            hash.update(blake3::hash(old.as_deref().unwrap_or_default()).as_bytes());
+            hash.update(blake3::hash(new).as_bytes());
         }
     }
 }
@@ -84,30 +72,30 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
     let one = |change: &'a Change| match change {
         Change::Write { path, content, .. } => {
             let old = vault.read(path).ok().map(|file| file.bytes);
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let before = old.as_deref().map(text).unwrap_or_default();
+            let before = old.as_deref().unwrap_or_default();
+            let text = String::from_utf8_lossy;
             let effect = Effect {
                 bytes: content.len() as u64,
-                changed: extent::changed(old.as_deref().unwrap_or_default(), content),
-                remote: remote::added(&before, &text(content)),
+                changed: extent::changed(before, content),
+                remote: remote::added(&text(before), &text(content)),
                 ..effect(Action::Write, path)
             };
-            Proposed { effect, text: Text::Whole { old, new: content.into() } }
+            Proposed { effect, text: Some((old, content.into())) }
         }
-        Change::CreateFolder { path } => Proposed {
-            effect: Effect { files: 0, ..effect(Action::CreateFolder, path) },
-            text: Text::None,
-        },
+        Change::CreateFolder { path } => {
+            let effect = Effect { files: 0, ..effect(Action::CreateFolder, path) };
+            Proposed { effect, text: None }
+        }
         Change::Move { from, to } => {
             let (folder, files) = size(vault, from);
             let effect =
                 Effect { from: Some(from.clone()), folder, files, ..effect(Action::Move, to) };
-            Proposed { effect, text: Text::None }
+            Proposed { effect, text: None }
         }
         Change::Delete { path, .. } => {
             let (folder, files) = size(vault, path);
             let effect = Effect { folder, files, ..effect(Action::Delete, path) };
-            Proposed { effect, text: Text::None }
+            Proposed { effect, text: None }
         }
     };
     Proposal { title, changes: changes.iter().map(one).collect() }
@@ -148,7 +136,7 @@ fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static
     };
     let old = one.old.and_then(|text| text.load(journal));
     let before = old.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-    let (mut remote, mut bytes, mut changed, mut text) = (None, 0, 0, Text::None);
+    let (mut remote, mut bytes, mut changed, mut text) = (None, 0, 0, None);
     for (path, new) in &one.new {
         let Some(new) = new.load(journal) else {
             // What Obsidian would show and nobody could look at may hold anything.
@@ -161,7 +149,7 @@ fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static
         changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
         remote = remote.or_else(|| remote::added(&before, &String::from_utf8_lossy(&new)));
         if !one.folder {
-            text = Text::Whole { old: old.clone(), new: new.into() };
+            text = Some((old.clone(), new.into()));
         }
     }
     let files = if one.folder { one.new.len().max(effect.files) } else { effect.files };
