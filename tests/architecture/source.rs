@@ -247,6 +247,11 @@ impl Reader<'_> {
         });
     }
 
+    fn name_path(&mut self, path: &syn::Path) {
+        let names = path.segments.iter().map(|segment| segment.ident.unraw().to_string());
+        self.name(names.collect(), path.span().start().line);
+    }
+
     fn define(&mut self, name: &syn::Ident) {
         let items = &mut self.sources.modules[self.module].items;
         items.entry(name.unraw().to_string()).or_default().push(self.file.to_owned());
@@ -411,15 +416,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
         if let (None, syn::Type::Path(of)) = (&item.trait_, &*item.self_ty) {
             self.is_impl = true;
-            self.visit_path(&of.path);
+            self.name_path(&of.path);
             self.is_impl = false;
         }
         visit::visit_item_impl(self, item);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names = path.segments.iter().map(|segment| segment.ident.unraw().to_string());
-        self.name(names.collect(), path.span().start().line);
+        self.name_path(path);
         visit::visit_path(self, path);
     }
 
