@@ -7,7 +7,7 @@ use crate::journal::{Change, ChangeSetId, Journal, JournalError, Prospect, Prosp
 use crate::note::path::VaultPath;
 use crate::note::{diff, extent};
 use crate::policy::{Action, Effect, Refusal, remote};
-use crate::vault::{Catalogue, Kind, Vault};
+use crate::vault::{Before, Catalogue, Kind, Vault};
 
 /// Decides on changes at the moment they are to be made, on the paths on which they would be.
 pub trait Gate: Send + Sync + fmt::Debug {
@@ -39,7 +39,7 @@ pub struct Proposed<'a> {
     /// What it does to what.
     pub effect: Effect,
     /// Of a file that is written, the bytes that are there, if any, and the new ones.
-    text: Option<(Option<Vec<u8>>, Cow<'a, [u8]>)>,
+    text: Option<(Option<Cow<'a, [u8]>>, Cow<'a, [u8]>)>,
 }
 
 impl Proposed<'_> {
@@ -70,8 +70,11 @@ impl Proposed<'_> {
 /// What these changes would do.
 pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) -> Proposal<'a> {
     let one = |change: &'a Change| match change {
-        Change::Write { path, content, .. } => {
-            let old = vault.read(path).ok().map(|file| file.bytes);
+        Change::Write { path, content, before } => {
+            let old: Option<Cow<'a, [u8]>> = match before {
+                Before::Read(read) => Some(Cow::Borrowed(&read.bytes)),
+                _ => vault.read(path).ok().map(|file| file.bytes.into()),
+            };
             let before = old.as_deref().unwrap_or_default();
             let text = String::from_utf8_lossy;
             let effect = Effect {
@@ -149,7 +152,7 @@ fn prospect(vault: &Vault, journal: &Journal, one: Prospect) -> Proposed<'static
         changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
         remote = remote.or_else(|| remote::added(&before, &String::from_utf8_lossy(&new)));
         if !one.folder {
-            text = Some((old.clone(), new.into()));
+            text = Some((old.clone().map(Cow::Owned), new.into()));
         }
     }
     let files = if one.folder { one.new.len().max(effect.files) } else { effect.files };

@@ -1,10 +1,11 @@
 //! Doing the steps, and taking them back when one fails.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::change::Outcome;
 use super::error::JournalError;
-use super::step::{Act, Detail, Place, Step};
+use super::step::{Act, Detail, Old, Place, Step};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Staged, Trashed, VaultError, Writer, temp_name};
 
@@ -76,9 +77,10 @@ fn write(
         if let Act::Write { path, old, content, temp } = &step.act {
             let before = match old {
                 None => Before::Absent,
+                Some(Old { read: Some(read), .. }) => Before::Read(Arc::clone(read)),
                 Some(old) => Before::Revision(super::step::revision(old.text)),
             };
-            let one = writer.stage(path, content, before, temp);
+            let one = writer.stage(path, content, &before, temp);
             staged.push(one.map_err(|error| Failed { error, at: None })?);
         }
     }
@@ -118,7 +120,7 @@ fn one(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ended, VaultE
             Outcome::Moved
         }
         Act::Delete(deletion) => {
-            let trashed = writer.delete(&deletion.path, deletion.before, &deletion.keeping)?;
+            let trashed = writer.delete(&deletion.path, &deletion.before, &deletion.keeping)?;
             done.push(Done::Delete(deletion.path.clone(), trashed.clone()));
             Outcome::Deleted(trashed)
         }

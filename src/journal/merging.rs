@@ -114,7 +114,7 @@ impl Undoing<'_> {
         content: Vec<u8>,
         names: bool,
     ) {
-        let old = Some(Old { text: old, in_place: step.detail.in_place });
+        let old = Some(Old { text: old, in_place: step.detail.in_place, read: None });
         let act = Act::Write { path: path.clone(), old, content, temp: temp_name() };
         match names {
             true => self.add(act, Some(step.row.id), Vec::new()),

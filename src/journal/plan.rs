@@ -1,6 +1,7 @@
 //! From a change set to steps: what is there now is looked at, what would be lost is kept.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Journal;
 use super::change::{Change, ChangeSet};
@@ -8,7 +9,7 @@ use super::error::JournalError;
 use super::step::{Act, Deletion, Old, Step, Thing};
 use crate::note::path::VaultPath;
 use crate::store::{BlobHash, Blobs, StoreError};
-use crate::vault::{Before, Keeping, Kind, VaultError, Writer, temp_name};
+use crate::vault::{Before, FileContent, Keeping, Kind, VaultError, Writer, temp_name};
 
 /// Bytes of a folder's files that are kept beside what the trash holds, at most.
 const MOST_OF_A_FOLDER: u64 = 256 << 20;
@@ -17,8 +18,35 @@ const MOST_OF_A_FOLDER: u64 = 256 << 20;
 /// costs little more than one.
 pub(super) struct Texts<'a> {
     blobs: &'a Blobs,
-    waiting: Vec<Vec<u8>>,
+    waiting: Vec<Waiting>,
     bytes: usize,
+}
+
+/// A text that is to be put into the store.
+pub(super) enum Waiting {
+    Made(Vec<u8>),
+    Read(Arc<FileContent>),
+}
+
+impl From<Vec<u8>> for Waiting {
+    fn from(text: Vec<u8>) -> Self {
+        Self::Made(text)
+    }
+}
+
+impl From<&Arc<FileContent>> for Waiting {
+    fn from(read: &Arc<FileContent>) -> Self {
+        Self::Read(Arc::clone(read))
+    }
+}
+
+impl AsRef<[u8]> for Waiting {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Made(text) => text,
+            Self::Read(read) => &read.bytes,
+        }
+    }
 }
 
 impl<'a> Texts<'a> {
@@ -27,9 +55,10 @@ impl<'a> Texts<'a> {
     }
 
     /// Takes a text; it is durable after [`Self::finish`].
-    pub fn keep(&mut self, text: Vec<u8>) -> Result<BlobHash, StoreError> {
-        let hash = BlobHash::of(&text);
-        self.bytes += text.len();
+    pub fn keep(&mut self, text: impl Into<Waiting>) -> Result<BlobHash, StoreError> {
+        let text = text.into();
+        let hash = BlobHash::of(text.as_ref());
+        self.bytes += text.as_ref().len();
         self.waiting.push(text);
         if self.bytes > 32 << 20 {
             self.flush()?;
@@ -38,7 +67,7 @@ impl<'a> Texts<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        let texts: Vec<&[u8]> = self.waiting.iter().map(Vec::as_slice).collect();
+        let texts: Vec<&[u8]> = self.waiting.iter().map(AsRef::as_ref).collect();
         self.blobs.put(&texts)?;
         self.waiting.clear();
         self.bytes = 0;
@@ -51,7 +80,7 @@ impl<'a> Texts<'a> {
             Act::Write { content, .. } => Some(content.as_slice()),
             _ => None,
         });
-        let texts: Vec<&[u8]> = self.waiting.iter().map(Vec::as_slice).chain(written).collect();
+        let texts: Vec<&[u8]> = self.waiting.iter().map(AsRef::as_ref).chain(written).collect();
         self.blobs.put(&texts)?;
         self.waiting.clear();
         Ok(())
@@ -90,11 +119,16 @@ pub(super) fn steps(
                 first.extend(folders.make(path)?.into_iter().map(step));
             }
             Change::Write { path, content, before } => {
-                let old = match writer.look(path, *before)? {
-                    None => None,
-                    Some(mut old) => {
-                        let in_place = old.in_place;
-                        Some(Old { text: keep_old(journal, path, &mut old, texts)?, in_place })
+                let old = match (writer.look(path, before)?, before) {
+                    (None, _) => None,
+                    (Some(old), Before::Read(read)) => {
+                        let text = texts.keep(read)?;
+                        let read = Some(Arc::clone(read));
+                        Some(Old { text, in_place: old.in_place, read })
+                    }
+                    (Some(mut old), _) => {
+                        let text = keep_old(journal, path, &mut old, texts)?;
+                        Some(Old { text, in_place: old.in_place, read: None })
                     }
                 };
                 first.extend(folders.make_parent(path)?.into_iter().map(step));
@@ -121,14 +155,14 @@ pub(super) fn steps(
                 let mut deletion = match written.get(path) {
                     Some((text, size)) => Deletion {
                         path: path.clone(),
-                        before: *before,
+                        before: before.clone(),
                         thing: Thing::written(*size),
                         text: Some(*text),
                         files: Vec::new(),
                         counted: files(journal, path, Kind::File),
                         keeping: Keeping::new(),
                     },
-                    None => deletion(journal, path, *before, texts)?,
+                    None => deletion(journal, path, before.clone(), texts)?,
                 };
                 deletion.keeping.past_trash = *past_trash;
                 deletions.push(step(Act::Delete(Box::new(deletion))));

@@ -89,7 +89,7 @@ impl Journal {
             Act::Folder { path } => plain(Prospected::Folder, path),
             Act::RemoveFolder { path } => plain(Prospected::RemoveFolder, path),
             Act::Write { path, old, content, .. } => Prospect {
-                old: old.map(|old| Text::Kept(old.text)),
+                old: old.as_ref().map(|old| Text::Kept(old.text)),
                 new: vec![(path.clone(), Text::Here(content.clone()))],
                 ..plain(Prospected::Write, path)
             },

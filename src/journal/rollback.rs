@@ -176,7 +176,7 @@ impl Rollback<'_> {
         temp: &str,
     ) -> Result<(), VaultError> {
         let writer = self.writer();
-        let mut staged = writer.stage(path, content, before, temp)?;
+        let mut staged = writer.stage(path, content, &before, temp)?;
         writer.commit(&mut staged)?;
         writer.finish(staged);
         Ok(())

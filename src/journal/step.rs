@@ -1,11 +1,13 @@
 //! What is really done, one after the other: a change set or an undo as steps, and steps as rows.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::note::path::VaultPath;
 use crate::store::journal::{NewStep, StepRow};
 use crate::store::{BlobHash, StoreError};
-use crate::vault::{Before, FileId, Keeping, Kind, Meta, Revision, Trashed};
+use crate::vault::{Before, FileContent, FileId, Keeping, Kind, Meta, Revision, Trashed};
 
 /// One step.
 #[derive(Debug, Clone)]
@@ -51,10 +53,12 @@ pub(super) struct Deletion {
 }
 
 /// What a write replaces.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Old {
     pub text: BlobHash,
     pub in_place: bool,
+    /// It as it was read, where the caller has it.
+    pub read: Option<Arc<FileContent>>,
 }
 
 /// What the file system said of something before it was moved or deleted, by which it is found
@@ -198,10 +202,10 @@ impl Step {
             Act::Folder { path } => (FOLDER, path),
             Act::RemoveFolder { path } => (REMOVE_FOLDER, path),
             Act::Write { path, old, content, temp } => {
-                row.before = old.map(|old| old.text);
+                row.before = old.as_ref().map(|old| old.text);
                 row.after = Some(BlobHash::of(content));
                 detail.temp = Some(temp.clone());
-                detail.in_place = old.is_some_and(|old| old.in_place);
+                detail.in_place = old.as_ref().is_some_and(|old| old.in_place);
                 (WRITE, path)
             }
             Act::Move { from, to, thing, text, counted } => {

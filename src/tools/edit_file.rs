@@ -1,5 +1,7 @@
 //! `edit_file`
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,12 +107,13 @@ impl Tool for EditFile {
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::unified(&file.content.bytes, &edited.bytes, path.as_str());
+        let previous = file.content.revision;
         let applied = context.editor().apply(
             format!("edit `{path}`"),
             vec![Change::Write {
                 path: path.clone(),
                 content: edited.bytes,
-                before: Before::Revision(file.content.revision),
+                before: Before::Read(Arc::new(file.content)),
             }],
         )?;
         let [Outcome::Written(saved)] = &applied.outcomes[..] else {
@@ -124,7 +127,7 @@ impl Tool for EditFile {
             lines_removed: edited.lines_removed,
             diff,
             revision: saved.revision.to_string(),
-            previous_revision: file.content.revision.to_string(),
+            previous_revision: previous.to_string(),
             change_set: applied.change_set.0,
         };
         let what = match edited.replacements {

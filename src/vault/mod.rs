@@ -21,6 +21,7 @@
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]
 
 pub mod catalogue;
+mod content;
 pub mod dir;
 pub mod error;
 pub mod glance;
@@ -48,14 +49,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Seen, Wanted};
+pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
 pub use error::VaultError;
 pub use obsidian::{ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, TrashOption};
 pub use read::pick::Want;
 pub use read::resolve::{Found, Place};
 pub use read::turned::TurnedLink;
-pub use read::{FileContent, Looks, Reader};
-pub use revision::{Before, NoRevision, Revision};
+pub use read::{Looks, Reader};
+pub use revision::{NoRevision, Revision};
 pub use root::Abilities;
 pub use save::{OldText, Saved, Staged, Writer};
 pub use settings::Settings;

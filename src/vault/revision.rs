@@ -74,17 +74,6 @@ impl FromStr for Revision {
     }
 }
 
-/// What must be at the path for a write to be right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
-    /// Nothing.
-    Absent,
-    /// A file with exactly this content.
-    Revision(Revision),
-    /// A file with any content, or nothing.
-    Any,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

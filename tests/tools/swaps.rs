@@ -81,7 +81,7 @@ fn what_takes_a_notes_place_during_a_save_stays() {
     for (what, take) in takers {
         let (_, writer) = open(&vault.place, &vault.state);
         let mut staged =
-            writer.stage(&path, b"steward", Before::Any, &temp_name()).expect("staged");
+            writer.stage(&path, b"steward", &Before::Any, &temp_name()).expect("staged");
         fs::remove_file(&note).expect("removed");
         take(&note);
         let before = vault.snapshot().into_iter().filter(|(name, _)| !name.contains(".~vs"));

@@ -107,6 +107,13 @@ impl Meta {
         }
     }
 
+    /// Whether nothing tells this state of a file from another: it is the same file, of the same size
+    /// and times.
+    pub(super) fn is_state_of(&self, other: &Self) -> bool {
+        let state = |meta: &Self| (meta.kind, meta.id, meta.size, meta.modified, meta.changed);
+        state(self) == state(other)
+    }
+
     /// Whether its time is not that of its last change: a program wrote to it and set the time back, as
     /// a sync does, or its name or rights changed since.
     pub(super) fn is_set_back(&self) -> bool {

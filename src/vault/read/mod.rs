@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use looks::Looks;
 
+use super::content::FileContent;
 use super::dir::{Meta, read_cached};
 use super::error::VaultError;
 use super::glance;
@@ -26,17 +27,6 @@ use crate::note::path::VaultPath;
 use pick::Want;
 use resolve::{Found, Resolver};
 use turned::TurnedLink;
-
-/// A whole file as read.
-#[derive(Debug, Clone)]
-pub struct FileContent {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// The hash of these bytes.
-    pub revision: Revision,
-    /// What the file system said of the file these bytes came from.
-    pub meta: Meta,
-}
 
 /// All that can be asked of a vault. Clones share it.
 #[derive(Clone)]

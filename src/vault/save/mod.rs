@@ -2,7 +2,8 @@
 //! wrote meanwhile.
 //!
 //! A save of something that exists, where the file system can exchange names (Linux, macOS):
-//! 1. hash what is there; it must be what the caller read;
+//! 1. hash what is there; it must be what the caller read. Where the file system still says the same
+//!    of the file, what the caller read is not hashed again: step 3 finds what that misses;
 //! 2. write a hidden file beside it, with its mode, owner and attributes; fsync;
 //! 3. exchange the two names; hash what was displaced: if it is not what was hashed in 1, somebody
 //!    saved in between, and the names are exchanged back;
@@ -32,11 +33,12 @@ use std::time::Duration;
 
 pub use staged::{Saved, Staged};
 
+use super::content::Before;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_stay, rename_new};
 use super::error::VaultError;
 use super::locks::lock;
 use super::read::{Reader, just_emptied};
-use super::revision::{Before, Revision};
+use super::revision::Revision;
 use super::temp::{is_temp_name, temp_name};
 use super::trash::Trash;
 use crate::note::path::VaultPath;
@@ -103,14 +105,14 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::stage`].
-    pub fn look(&self, path: &VaultPath, before: Before) -> Result<Option<OldText>, VaultError> {
+    pub fn look(&self, path: &VaultPath, before: &Before) -> Result<Option<OldText>, VaultError> {
         self.vault.check_root()?;
         self.vault.allowed(path)?;
         let (folder, name) = match self.root().open_parent(path) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return match before {
-                    Before::Revision(_) => Err(self.vault.gone_since(path)),
+                    Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
                     Before::Absent | Before::Any => Ok(None),
                 };
             }
@@ -136,7 +138,7 @@ impl Writer {
         &self,
         path: &VaultPath,
         content: &[u8],
-        before: Before,
+        before: &Before,
         temp: &str,
     ) -> Result<Staged, VaultError> {
         self.vault.check_root()?;
@@ -145,7 +147,7 @@ impl Writer {
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
         let target = self.target(path, &folder, name, before)?;
         let folder = self.shared(folder).map_err(failed("open the folder of"))?;
-        Staged::write(path, folder, content, target, temp)
+        Staged::write(path, folder, content, target, before, temp)
     }
 
     /// The handle that other staged writes have of this folder already, or else this one.
@@ -171,7 +173,7 @@ impl Writer {
         path: &VaultPath,
         folder: &Folder,
         name: Name,
-        before: Before,
+        before: &Before,
     ) -> Result<Option<(File, Meta, Revision)>, VaultError> {
         let stale = |current| VaultError::Stale { path: path.clone(), current };
         for attempt in 0.. {
@@ -179,13 +181,13 @@ impl Writer {
                 Ok(opened) => opened,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return match before {
-                        Before::Revision(_) => Err(self.vault.gone_since(path)),
+                        Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
                         Before::Absent | Before::Any => Ok(None),
                     };
                 }
                 Err(error) => return Err(self.vault.not_opened(path, error)),
             };
-            if before == Before::Absent {
+            if *before == Before::Absent {
                 return Err(VaultError::AlreadyExists { path: path.clone() });
             }
             if !meta.writable_bits() {
@@ -196,15 +198,18 @@ impl Writer {
             }
             // A rename would get around a note's permissions; who may not write it must not.
             folder.open_for_update(name).map_err(|error| VaultError::io("write", path, error))?;
-            let hashed = Revision::of_reader(&mut file);
-            let revision = hashed.map_err(|error| VaultError::io("read", path, error))?;
+            let revision = match before.text_of(&meta) {
+                Some(read) => read.revision,
+                None => Revision::of_reader(&mut file)
+                    .map_err(|error| VaultError::io("read", path, error))?,
+            };
             // Most likely the middle of another program's save.
             if just_emptied(&meta) && attempt < PATIENCE {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             }
-            return match before {
-                Before::Revision(expected) if expected != revision => Err(stale(Some(revision))),
+            return match before.revision() {
+                Some(expected) if expected != revision => Err(stale(Some(revision))),
                 _ => Ok(Some((file, meta, revision))),
             };
         }

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::chaos;
 use crate::note::path::VaultPath;
+use crate::vault::content::{Before, FileContent};
 use crate::vault::dir::{Folder, Kind, Meta, Name, copy_attributes, must_stay, rename_new};
 use crate::vault::error::VaultError;
 use crate::vault::read::Reader;
@@ -53,6 +54,8 @@ struct Target {
     file: Option<File>,
     meta: Meta,
     revision: Revision,
+    /// Its text, where the caller has it.
+    read: Option<Arc<FileContent>>,
 }
 
 /// How a write gets to its place.
@@ -88,6 +91,7 @@ impl Staged {
         folder: Arc<Folder>,
         content: &[u8],
         target: Option<(File, Meta, Revision)>,
+        before: &Before,
         temp: &str,
     ) -> Result<Self, VaultError> {
         let way = match &target {
@@ -102,6 +106,7 @@ impl Staged {
             revision: Revision::of(content),
             content: if way == Way::InPlace { content.to_vec() } else { Vec::new() },
             target: target.map(|(file, meta, revision)| Target {
+                read: before.text_of(&meta).map(Arc::clone),
                 file: Some(file),
                 meta,
                 revision,
@@ -344,8 +349,13 @@ impl Staged {
             target.file = Some(again.map_err(stale)?);
         }
         let old = target.file.as_mut().expect("it was opened above");
-        old.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let copy = vault.recovery.rescue_text(&path, old, "before").map_err(failed)?;
+        let copy = match &target.read {
+            Some(read) => vault.recovery.rescue_text(&path, &mut &read.bytes[..], "before"),
+            None => old
+                .seek(SeekFrom::Start(0))
+                .and_then(|_| vault.recovery.rescue_text(&path, old, "before")),
+        };
+        let copy = copy.map_err(failed)?;
         let copied = copy.open().and_then(Revision::of_reader).map_err(failed)?;
         if copied != target.revision {
             copy.remove(&vault.recovery);

@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 
 pub use trashed::{InTrash, Keeping, Trashed};
 
+use super::content::Before;
 use super::dir::{
     Folder, Kind, Meta, Name, files_in, rename_durably, rename_durably_in_both, sync_folder,
 };
 use super::error::VaultError;
 use super::obsidian::TrashOption;
 use super::read::Reader;
-use super::revision::{Before, Revision};
+use super::revision::Revision;
 use super::temp::is_temp_name;
 use crate::note::path::{MAX_NAME_BYTES, VaultPath};
 use carrying::{Part, carry_over, copy_back, fill, remove_copy};
@@ -69,7 +70,7 @@ impl Trash {
     pub fn delete(
         &self,
         path: &VaultPath,
-        before: Before,
+        before: &Before,
         keeping: &Keeping,
     ) -> Result<Trashed, VaultError> {
         self.vault.check_root()?;
@@ -78,7 +79,7 @@ impl Trash {
         let failed = |error| VaultError::io("delete", path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
         let meta = folder.stat(name).map_err(failed)?;
-        if let (Before::Revision(expected), Kind::File) = (before, meta.kind) {
+        if let (Some(expected), Kind::File) = (before.revision(), meta.kind) {
             let file = folder.open_file(name).map_err(failed)?.0;
             let current = Revision::of_reader(file).map_err(failed)?;
             if current != expected {
