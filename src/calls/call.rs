@@ -1,6 +1,7 @@
 //! What is asked of a tool, and what comes of it.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -162,6 +163,11 @@ impl Question {
     /// The folder for which [`Decision::Always`] would hold; none where it cannot be said.
     pub fn folder(&self) -> Option<&str> {
         self.asked.folder.as_ref().map(|folder| folder.as_str())
+    }
+
+    /// How long to wait for a person's answer.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(u64::from(self.calls.policy().settings().approval_seconds))
     }
 
     /// Goes on with the call, or ends it, as was decided; on a thread that may block.

@@ -8,14 +8,20 @@
 //! there, having done nothing, and is made anew once they have: so nothing waits for a person, no
 //! turn and no thread. Made anew it must come to the same changes, or it is refused.
 //!
+//! [`run`] is the one runner of all doors: queues, deadlines, cancelling, and a person asked in
+//! between.
+//!
 //! In reading order: this page, [`call`] (what is asked and answered), `judge`, `hooked` (what
-//! hooks hear of it), [`audit`], `agreements`.
+//! hooks hear of it), [`audit`], `agreements`, [`run`] with [`glances`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
 pub mod call;
+pub mod glances;
 mod hooked;
 mod judge;
+pub mod run;
+pub mod tracker;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,6 +56,9 @@ pub struct Calls(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     context: Context,
+    /// Whether the vault lies on a disk of this machine: of others not even what is in memory can be
+    /// had without waiting for them.
+    is_near: bool,
     tool_settings: ArcSwap<tools::Settings>,
     policy: Policy,
     store: Store,
@@ -74,6 +83,7 @@ impl Calls {
             agreements: Agreements::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
             tool_settings: ArcSwap::from_pointee(context.settings.clone()),
+            is_near: context.vault.remote_file_system().is_none(),
             context,
             store,
         }))
@@ -176,18 +186,20 @@ impl Calls {
 
     /// The same on a thread that must not wait. `None` where it would have to, or would ask somebody:
     /// then nothing came of it and nothing is written down, and it is to be called on another thread.
-    pub fn glance(&self, request: Request) -> Option<Result<Answer<Facts>, ToolError>> {
+    pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
         let tool = tools::definitions().iter().find(|tool| tool.name == request.tool)?;
+        if !tool.quick || !self.0.is_near {
+            return None;
+        }
         let settings = self.0.policy.settings();
         let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
             .into_iter()
-            .any(|kind| self.hears(&request, kind));
+            .any(|kind| self.hears(request, kind));
         // Where a caller may look is found out on the disk.
-        if !tool.quick || is_heard || !self.sees_all(&settings, &request) || self.0.audit.is_full()
-        {
+        if is_heard || !self.sees_all(&settings, request) || self.0.audit.is_full() {
             return None;
         }
-        let look = || self.run(request, None, &Cancel::default());
+        let look = || self.run(request.clone(), None, &Cancel::default());
         match glance::at_a_glance(look)? {
             Outcome::Answered(result) => Some(result),
             Outcome::Ask(_) => None,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::conversations::KeptConversations;
 use super::models::ChosenModels;
@@ -11,10 +11,9 @@ use super::talk::Talk;
 use super::voice::Voice;
 use super::{asking, complete, diff, export, host, inbox, keeping, memory, model_list, settings};
 use crate::agent::toolbox::turn_name;
-use crate::calls::{Calls, Request};
+use crate::calls::Calls;
 use crate::config::live::Live;
 use crate::journal::{ListedChange, ListedSet, SetKind};
-use crate::policy;
 use crate::policy::Scope;
 use crate::protocol::complete::{CompleteParams, CompleteResult};
 use crate::protocol::conversations::{ExportConversationParams, ExportConversationResult};
@@ -41,10 +40,8 @@ use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{
     Confinement, MemoryState, SettingsState, VaultState, Watching as Shown,
 };
-use crate::protocol::tools::{Tool, ToolAnnotations, ToolsCallWritten, ToolsListResult};
-use crate::server::backend::{
-    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
-};
+use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
+use crate::server::backend::{Backend, ConversationsBackend, Hosts, Later, Speaker};
 use crate::server::events::Event;
 use crate::tools::{self, Definition, Tier};
 use crate::vault::{Abilities, Cancel, ChangeKind, Kind, VaultChange, Watching};
@@ -60,9 +57,6 @@ pub struct VaultBackend {
     conversations: KeptConversations,
     /// What this file system cannot do, and what was found at the start, for `status`.
     reduced: Vec<String>,
-    /// Whether the vault lies on a disk of this machine: of others not even what is in memory can be
-    /// had without waiting for them.
-    is_near: bool,
     /// What comes by voice, where that is listened to.
     voice: Option<Arc<Voice>>,
 }
@@ -83,18 +77,7 @@ impl VaultBackend {
         reduced.iter().for_each(|warning| tracing::warn!("{warning}"));
         let conversations = KeptConversations::new(talk.conversations().clone(), folder.clone())
             .with_journal(context.journal.clone());
-        Self {
-            is_near: context.vault.remote_file_system().is_none(),
-            voice: None,
-            calls,
-            talk,
-            live,
-            models,
-            confinement,
-            folder,
-            conversations,
-            reduced,
-        }
+        Self { voice: None, calls, talk, live, models, confinement, folder, conversations, reduced }
     }
 
     /// Shows what comes by voice as well.
@@ -124,40 +107,6 @@ impl Backend for VaultBackend {
 
     fn tools(&self) -> ToolsListResult {
         ToolsListResult { tools: tools::offered(self.calls.context()).map(shown).collect() }
-    }
-
-    fn work(&self, name: &str) -> Option<Work> {
-        let tool = tools::definitions().iter().find(|tool| tool.name == name)?;
-        Some(match tool.tier {
-            Tier::Safe if tool.heavy => Work::Search,
-            Tier::Safe => Work::Read,
-            _ => Work::Change,
-        })
-    }
-
-    fn call(
-        &self,
-        name: &str,
-        arguments: Map<String, Value>,
-        caller: Caller,
-        cancel: &Cancel,
-    ) -> Called {
-        let request = request(name, arguments, caller);
-        asking::called(&self.calls, self.calls.call(request, cancel))
-    }
-
-    fn glance(
-        &self,
-        name: &str,
-        arguments: &Map<String, Value>,
-        caller: &Caller,
-    ) -> Option<ToolsCallWritten> {
-        let is_quick = |tool: &Definition| tool.quick && tool.name == name;
-        if !self.is_near || !tools::definitions().iter().any(is_quick) {
-            return None;
-        }
-        let request = request(name, arguments.clone(), caller.clone());
-        self.calls.glance(request).map(asking::result)
     }
 
     fn new_session(
@@ -307,21 +256,6 @@ impl Backend for VaultBackend {
                 .chain(self.calls.context().journal.store().database.found_later())
                 .collect(),
         }
-    }
-}
-
-/// A call as all doors make it.
-fn request(name: &str, arguments: Map<String, Value>, caller: Caller) -> Request {
-    Request {
-        tool: name.to_owned(),
-        arguments: Value::Object(arguments),
-        caller: policy::Caller { scope: caller.scope, name: caller.name },
-        confirmed: caller.confirmed,
-        agreed: caller.agreed,
-        dry_run: caller.dry_run,
-        turn: caller.turn,
-        conversation: caller.conversation,
-        room: None,
     }
 }
 

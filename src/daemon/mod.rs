@@ -61,6 +61,7 @@ use crate::agent::memory::StoredMemory;
 use crate::agent::toolbox::VaultToolbox;
 use crate::agent::{Agent, Conversations, Left, Ports, Summaries};
 use crate::calls::Calls;
+use crate::calls::run::{Runner, blocking_threads};
 use crate::config::folders::{self, Folders};
 use crate::config::layers::Settings;
 use crate::config::live::{Live, News};
@@ -75,7 +76,7 @@ use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
-use crate::server::{self, Server, ServerError};
+use crate::server::{Server, ServerError};
 use crate::smarthole::SmartHole;
 use crate::vault::{Vault, make_system_trash, system_trash};
 
@@ -186,7 +187,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("steward")
-        .max_blocking_threads(server::blocking_threads())
+        .max_blocking_threads(blocking_threads())
         .build()
         .context("could not start the threads")?;
     let stopping = Arc::default();
@@ -334,7 +335,9 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
+    let (tools, runner) = (Arc::new(calls.clone()), Runner::default());
+    let server = Server::bind(config.server, token, backend, tools, runner);
+    let server = server.await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::asking;
 use crate::agent::ports::{Audience, Later, Told, What};
 use crate::agent::toolbox::Person;
 use crate::agent::turn::{self, End, Reason, Severity, Show};
@@ -59,11 +58,9 @@ impl Person for Doors {
         let Some((_, approvals)) = self.server.get() else {
             return Box::pin(std::future::ready((Decision::Nobody, String::new())));
         };
-        let mut params = asking::params(question, &self.root);
-        params.tool_call.tool_call_id = call;
         // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
         let waits = question.caller().scope == Scope::Voice;
-        Box::pin(approvals.ask(params, asking::patience(question), waits))
+        Box::pin(approvals.ask_about(question, Some(call), waits))
     }
 }
 

@@ -23,8 +23,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
 use super::http::{self, LetIn};
-use super::tracker::Guard;
 use super::{Shared, connection, page};
+use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
 /// How long a client may take for the head of its request.
@@ -162,7 +162,7 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     };
     let most = shared.settings.load().max_connections;
     let place = match shared.connections.begin_below(most as usize) {
-        Some(place) if !shared.is_closing() => place,
+        Some(place) if !shared.runner.is_closing() => place,
         _ => {
             tracing::warn!("turned a connection away: too many, or stopping");
             return StatusCode::SERVICE_UNAVAILABLE.into_response();

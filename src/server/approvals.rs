@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::Decision;
-use super::lock;
 use super::outbox::Outbox;
+use super::{lock, permission};
+use crate::calls::{Answerer, Decision, Question};
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::permission::{
@@ -57,6 +57,19 @@ impl Approvals {
     /// The client is gone. What waits goes on waiting: others may answer, or it may come back.
     pub fn leave(&self, connection: u64) {
         lock(&self.0).clients.remove(&connection);
+    }
+
+    /// Asks whether a call may go on, as [`Approvals::ask`] does, for as long as the settings say;
+    /// `call` names the call where it has a name.
+    pub fn ask_about(
+        &self,
+        question: &Question,
+        call: Option<String>,
+        waits: bool,
+    ) -> impl Future<Output = (Decision, Answerer)> + Send + use<> {
+        let mut params = permission::params(question);
+        params.tool_call.tool_call_id = call.unwrap_or_default();
+        self.ask(params, question.patience(), waits)
     }
 
     /// Asks, and waits for the first valid answer at most `patience`; who gave it. Where nobody can

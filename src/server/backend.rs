@@ -4,12 +4,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use super::hosts::Hosts;
-pub use crate::calls::Decision;
 pub use crate::policy::Scope;
 use crate::protocol::complete::{CompleteParams, CompleteResult};
 use crate::protocol::conversations::{
@@ -30,7 +28,6 @@ use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
 use crate::protocol::models::{ModelsParams, ModelsResult};
-use crate::protocol::permission::RequestPermissionParams;
 use crate::protocol::policy::{
     ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, ModeParams, ModeResult,
 };
@@ -40,77 +37,14 @@ use crate::protocol::session::{
 };
 use crate::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use crate::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
-use crate::protocol::tools::{ToolsCallWritten, ToolsListResult};
+use crate::protocol::tools::ToolsListResult;
 use crate::vault::Cancel;
-
-/// How a tool's calls are treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    /// Reads, and is quick: runs at once, is given up with its caller.
-    Read,
-    /// Reads a lot: as many at a time as there are cores, first come first served; is given up
-    /// with its caller.
-    Search,
-    /// Changes something: one at a time, in the order they were asked for; once begun it runs to
-    /// its end, whatever becomes of its caller.
-    Change,
-    /// Changes a setting or a conversation, not the vault: runs at once, so that no queue of changes keeps a person from it; once
-    /// begun it runs to its end.
-    Setting,
-}
-
-impl Work {
-    /// Whether it is done to its end once it has begun, whatever becomes of its caller.
-    #[must_use]
-    pub fn is_finished(self) -> bool {
-        matches!(self, Self::Change | Self::Setting)
-    }
-}
-
-/// Who calls a tool, and what goes with the call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Caller {
-    /// The name the client gave of itself, at most [`MAX_CALLER_CHARS`] characters.
-    pub name: String,
-    /// What kind of caller it is, as its token says.
-    pub scope: Scope,
-    /// Whether it says that a person agreed.
-    pub confirmed: bool,
-    /// The identity of what that person was shown.
-    pub agreed: Option<String>,
-    /// Whether it only asks what would be done.
-    pub dry_run: bool,
-    /// The turn it belongs to: a name that no other connection and no other run uses.
-    pub turn: Option<String>,
-    /// The conversation it belongs to.
-    pub conversation: Option<String>,
-}
 
 /// Characters of the name of a turn or a conversation.
 pub const MAX_NAME_CHARS: usize = 100;
 
 /// Characters of a client's name that are kept.
 pub const MAX_CALLER_CHARS: usize = 60;
-
-/// What came of a call.
-pub enum Called {
-    /// It is over.
-    Done(ToolsCallWritten),
-    /// A person has to agree first; nothing has been done.
-    Ask(Box<dyn Question>),
-}
-
-/// A call that waits for a person.
-pub trait Question: Send + Sync {
-    /// What is asked, but for ids, options and time, which are the server's.
-    fn params(&self) -> RequestPermissionParams;
-
-    /// How long to wait.
-    fn patience(&self) -> Duration;
-
-    /// Goes on, or ends; on a thread that may block. `by` is the name of the client that answered.
-    fn answer(self: Box<Self>, decision: Decision, by: String, cancel: &Cancel) -> Called;
-}
 
 /// The conversations of one vault, on threads that may block.
 ///
@@ -185,27 +119,6 @@ pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>
 pub trait Backend: Send + Sync + 'static {
     /// The tools, sorted by name.
     fn tools(&self) -> ToolsListResult;
-
-    /// How to treat calls of the tool `name`; `None` where there is no such tool.
-    fn work(&self, name: &str) -> Option<Work>;
-
-    /// Runs a tool, on a thread that may block. Looks at `cancel` now and then.
-    fn call(
-        &self,
-        name: &str,
-        arguments: Map<String, Value>,
-        caller: Caller,
-        cancel: &Cancel,
-    ) -> Called;
-
-    /// Runs a tool on a thread that must not wait; `None` where it would have to, or where it is none
-    /// of those that are tried so. Nothing has come of it then, and [`Backend::call`] is to run it.
-    fn glance(
-        &self,
-        name: &str,
-        arguments: &Map<String, Value>,
-        caller: &Caller,
-    ) -> Option<ToolsCallWritten>;
 
     /// Removes things from the trash for good.
     ///

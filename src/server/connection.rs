@@ -189,7 +189,7 @@ impl Reader<'_> {
 
     /// Takes frames until there is a reason to stop: to close, or (`None`) that the client left.
     async fn frames(&mut self) -> ControlFlow<Option<Closing>> {
-        let mut stopping = self.shared.closing.subscribe();
+        let mut stopping = pin!(self.shared.runner.closed());
         let initialize_by = Instant::now() + INITIALIZE_DEADLINE;
         loop {
             if timeout(STUCK_DEADLINE, self.outbox.room()).await.is_err() {
@@ -202,7 +202,7 @@ impl Reader<'_> {
                 () = sleep_until(initialize_by), if !self.session.is_open() => {
                     return ControlFlow::Break(Some(Closing::UNINITIALIZED));
                 }
-                _ = stopping.wait_for(|stopping| *stopping) => {
+                () = &mut stopping => {
                     return ControlFlow::Break(Some(Closing::SHUTDOWN));
                 }
             };

@@ -22,8 +22,9 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::backend::{ConversationsBackend, Scope, Speaker};
-use super::tracker::Guard;
 use super::{Settings, Shared, challenge, gate, lock};
+use crate::calls::run::{Task, Work};
+use crate::calls::tracker::Guard;
 use crate::protocol::conversations::{ConversationParams, DeleteConversationParams};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::{MessageAnswer, MessageBody};
@@ -190,10 +191,9 @@ async fn say(
         let shared = &entered.shared;
         let connection = shared.next_connection.fetch_add(1, Ordering::Relaxed);
         let speaker = Speaker { name: CALLER.to_owned(), scope: entered.scope, connection };
-        let mut stopping = shared.closing.subscribe();
         let result = tokio::select! {
             result = shared.backend.prompt(params, speaker) => result?,
-            _ = stopping.wait_for(|stopping| *stopping) => {
+            () = shared.runner.closed() => {
                 let error = ErrorObject::new(Kind::Overloaded, "the steward ends");
                 return Err(error.hint("what was said is kept").into());
             }
@@ -222,7 +222,7 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
     let place = match shared.connections.begin_below(settings.max_connections as usize) {
-        Some(place) if !shared.is_closing() => place,
+        Some(place) if !shared.runner.is_closing() => place,
         _ => return Err(plain(StatusCode::SERVICE_UNAVAILABLE)),
     };
     let has_body = parts.method == axum::http::Method::POST;
@@ -313,18 +313,11 @@ impl Entered {
         &self,
         work: impl FnOnce(&Shared) -> Result<T, ErrorObject> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let shared = Arc::clone(&self.shared);
-        let turn = Arc::clone(&self.shared.reads).acquire_owned().await.ok();
-        let running = self.shared.running.begin();
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(&shared);
-            drop((turn, running));
-            done
-        });
-        match done.await {
+        let (shared, task) = (Arc::clone(&self.shared), Task::new(Work::Read, None));
+        match self.shared.runner.run(&task, move |_| work(&shared)).await {
             Ok(done) => Ok(done?),
             Err(error) => {
-                tracing::error!(%error, "a request broke off");
+                tracing::error!(?error, "a request broke off");
                 Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's").into())
             }
         }

@@ -1,9 +1,9 @@
 //! The local door: a WebSocket on 127.0.0.1, for the plugin, the command line and whoever holds
 //! the token; beside it HTTP for scripts.
 //!
-//! Imports `protocol`, of `vault` what cancels a call, of `policy` and `calls` the kinds of callers
-//! and of a person's decisions. What it opens onto is handed to it
-//! as a [`backend`], which converts by hand; no type of another room crosses the socket.
+//! It translates the wire and admits; how work is queued, given up and asked about is the runner's
+//! (`calls::run`). What it opens onto is handed to it as a [`backend`], which converts by hand; no
+//! type of another room crosses the socket.
 //!
 //! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
 //! a client does makes another wait or a queue grow without bound ([`outbox`], [`pace`]); a
@@ -12,9 +12,9 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
-//! [`connection`], [`session`], [`calls`], [`glances`], [`approvals`], [`hosts`], [`events`], [`http`],
+//! [`connection`], [`session`], [`calls`], [`approvals`], [`permission`], [`hosts`], [`events`], [`http`],
 //! [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
-//! [`meter`], [`tracker`] and [`close`] are its parts.
+//! [`meter`] and [`close`] are its parts.
 
 pub mod accept;
 pub mod approvals;
@@ -25,18 +25,17 @@ pub mod close;
 pub mod connection;
 pub mod events;
 pub mod gate;
-pub mod glances;
 pub mod hosts;
 pub mod http;
 pub mod meter;
 pub mod outbox;
 pub mod pace;
 pub mod page;
+pub mod permission;
 pub mod private;
 pub mod session;
 pub mod settings;
 pub mod token;
-pub mod tracker;
 
 use std::future::Future;
 use std::io;
@@ -47,29 +46,18 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
 
+use crate::calls::run::{Runner, Tools};
+use crate::calls::tracker::Tracker;
 use approvals::Approvals;
 use backend::Backend;
 use challenge::Challenges;
 use events::Events;
-use glances::Glances;
 use hosts::Hosts;
 use pace::{Bucket, Failures};
 use page::Pages;
 pub use settings::Settings;
 use token::TokenKeeper;
-use tracker::Tracker;
-
-/// Quick calls that may be at it at a time: enough that a few slow disks do not hold up the others, and
-/// bounded, so that a flood of calls is a queue and not a flood of threads.
-const READS: usize = 32;
-
-/// Changes at a time: they are made one after another in any case.
-const CHANGES: usize = 1;
-
-/// Threads for what else blocks in the process: what the agent and the other doors keep and look up.
-const OTHERS: usize = 16;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +87,9 @@ pub struct Shared {
     settings: Arc<ArcSwap<Settings>>,
     token: TokenKeeper,
     backend: Box<dyn Backend>,
+    tools: Arc<dyn Tools>,
+    /// What all work of this process goes through, whichever door it came by.
+    runner: Runner,
     events: Events,
     version: String,
     port: u16,
@@ -111,15 +102,6 @@ pub struct Shared {
     next_connection: AtomicU64,
     /// Connections that have not finished their handshake.
     handshakes: Tracker,
-    /// Turns for quick work that blocks, first come first served; never more than there are threads
-    /// for.
-    reads: Arc<Semaphore>,
-    /// When quick calls are done where they were asked for.
-    glances: Glances,
-    /// Turns for searches, first come first served.
-    searches: Arc<Semaphore>,
-    /// The one turn for changes, first come first served: one that waits here costs no thread.
-    changes: Arc<Semaphore>,
     /// How fast HTTP requests may come, of all callers together: each has a connection of its own.
     requests: Mutex<Bucket>,
     /// Questions to a person.
@@ -128,16 +110,6 @@ pub struct Shared {
     hosts: Hosts,
     /// Connections that are open.
     connections: Tracker,
-    /// Tool calls that run on some thread, whether or not someone still waits for them.
-    running: Tracker,
-    /// Turns true once, when the daemon stops.
-    closing: watch::Sender<bool>,
-}
-
-impl Shared {
-    fn is_closing(&self) -> bool {
-        *self.closing.borrow()
-    }
 }
 
 impl Server {
@@ -149,6 +121,8 @@ impl Server {
         settings: Settings,
         token: TokenKeeper,
         backend: impl Backend,
+        tools: Arc<dyn Tools>,
+        runner: Runner,
     ) -> Result<Self, ServerError> {
         let failed = |source| ServerError::Bind { port: settings.port, source };
         // Literally this address: the daemon is for this machine.
@@ -159,10 +133,11 @@ impl Server {
         getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
-        let cores = cores();
         let shared = Shared {
             token,
             backend: Box::new(backend),
+            tools,
+            runner,
             events: Events::new(format!("{:016x}", u64::from_le_bytes(epoch))),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port,
@@ -173,15 +148,9 @@ impl Server {
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             handshakes: Tracker::default(),
-            reads: Arc::new(Semaphore::new(READS)),
-            glances: Glances::new(Instant::now()),
-            searches: Arc::new(Semaphore::new(cores)),
-            changes: Arc::new(Semaphore::new(CHANGES)),
             approvals: Approvals::default(),
             hosts: Hosts::default(),
             connections: Tracker::default(),
-            running: Tracker::default(),
-            closing: watch::Sender::new(false),
             settings: Arc::new(ArcSwap::from_pointee(settings)),
         };
         Ok(Self { listener, shared: Arc::new(shared) })
@@ -227,29 +196,17 @@ impl Server {
             () = shutdown => {}
         }
         drop(listener);
-        shared.closing.send_replace(true);
+        shared.runner.close();
+        let running = shared.runner.running();
         let both = async {
             shared.connections.idle().await;
-            shared.running.idle().await;
+            running.idle().await;
         };
         let patience = connection::DRAIN_DEADLINE + Duration::from_secs(1);
         if tokio::time::timeout(patience, both).await.is_err() {
-            tracing::warn!(running = shared.running.count(), "stopped with calls still running");
+            tracing::warn!(running = running.count(), "stopped with calls still running");
         }
     }
-}
-
-/// How many threads for work that blocks a runtime with a [`Server`] in it has to have at the least.
-///
-/// There are fewer turns than threads, of each kind of work: what waits for a turn costs no thread, so
-/// that work of one kind never waits for a thread because of another's.
-#[must_use]
-pub fn blocking_threads() -> usize {
-    READS + cores() + CHANGES + OTHERS
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Locks what no panic can leave half changed: every critical section in this room is a few moves

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker, Work};
-use super::calls::{Calls, Step};
+use super::backend::{Backend, ConversationsBackend, MAX_CALLER_CHARS, Scope, Speaker};
+use super::calls::Calls;
 use super::events::Event;
 use super::gate::Entry;
 use super::outbox::Outbox;
@@ -15,6 +15,7 @@ use super::pace::Bucket;
 use super::page;
 use super::token::{Proof, Token};
 use super::{Settings, Shared};
+use crate::calls::run::Work;
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
@@ -30,11 +31,10 @@ use crate::protocol::initialize::{
     InitializeResult, PromptCapabilities,
 };
 use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
-use crate::protocol::models::ModelsParams;
 use crate::protocol::page::PageCodeParams;
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams, ModeResult};
-use crate::protocol::session::{SessionNewParams, SessionPromptParams};
+use crate::protocol::session::SessionNewParams;
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{StatusParams, StatusResult};
 use crate::protocol::tools::ToolsListParams;
@@ -205,15 +205,13 @@ impl Session {
                 self.answer::<ToolsListParams>(id, &self.shared.backend.tools());
             }
             Request::ToolsCall(params) => {
-                let (client, scope) = (&self.client, self.scope);
-                self.held += self.calls.start(id.clone(), params, client, scope, self.number)?;
+                self.held += self.calls.start(id, params, &self.speaker())?;
             }
             Request::VaultStatus(_) => {
                 let answer_to = id.clone();
-                let job = move |shared: &Shared, _: &Cancel| {
-                    Step::Answer(answer::<StatusParams>(&answer_to, &status(shared)))
-                };
-                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+                let shared = Arc::clone(&self.shared);
+                let job = move |_: &Cancel| answer::<StatusParams>(&answer_to, &status(&shared));
+                self.calls.begin(id, Work::Read, job)?;
             }
             Request::SettingsGet(_) => {
                 let scope = self.scope;
@@ -255,13 +253,12 @@ impl Session {
             Request::VaultMode(params) => {
                 self.only_a_person()?;
                 let answer_to = id.clone();
-                let job = move |shared: &Shared, _: &Cancel| {
-                    Step::Answer(match mode(shared, params) {
-                        Ok(result) => answer::<ModeParams>(&answer_to, &result),
-                        Err(error) => envelope::failure(Some(&answer_to), &error),
-                    })
+                let shared = Arc::clone(&self.shared);
+                let job = move |_: &Cancel| match mode(&shared, params) {
+                    Ok(result) => answer::<ModeParams>(&answer_to, &result),
+                    Err(error) => envelope::failure(Some(&answer_to), &error),
                 };
-                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+                self.calls.begin(id, Work::Read, job)?;
             }
             Request::VaultApprovals(params) => {
                 self.only_a_person()?;
@@ -276,31 +273,31 @@ impl Session {
                 let most = self.settings.max_reply_bytes.saturating_sub(LIST_FRAME);
                 self.only_a_person()?;
                 let answer_to = id.clone();
-                let job = move |shared: &Shared, _: &Cancel| {
+                let shared = Arc::clone(&self.shared);
+                let job = move |_: &Cancel| {
                     let written = envelope::answer_of(&answer_to, 0, |json| {
                         shared.backend.conversations().list(params, most, json)
                     });
                     let refused = |error| envelope::failure(Some(&answer_to), &error);
-                    Step::Answer(written.unwrap_or_else(refused))
+                    written.unwrap_or_else(refused)
                 };
-                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+                self.calls.begin(id, Work::Read, job)?;
             }
             Request::SessionLoad(params) => {
                 self.only_a_person()?;
                 // Heard from before it is read, so that nothing falls between the two.
                 self.shared.events.listen(self.number, &self.outbox);
                 let (answer_to, outbox) = (id.clone(), Arc::clone(&self.outbox));
-                let job = move |shared: &Shared, _: &Cancel| {
-                    Step::Answer(match shared.backend.conversations().load(params) {
-                        Ok((updates, result)) => {
-                            let told = updates.iter().map(envelope::notification);
-                            outbox.push_replay(told.map(Utf8Bytes::from));
-                            answer::<SessionLoadParams>(&answer_to, &result)
-                        }
-                        Err(error) => envelope::failure(Some(&answer_to), &error),
-                    })
+                let shared = Arc::clone(&self.shared);
+                let job = move |_: &Cancel| match shared.backend.conversations().load(params) {
+                    Ok((updates, result)) => {
+                        let told = updates.iter().map(envelope::notification);
+                        outbox.push_replay(told.map(Utf8Bytes::from));
+                        answer::<SessionLoadParams>(&answer_to, &result)
+                    }
+                    Err(error) => envelope::failure(Some(&answer_to), &error),
                 };
-                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+                self.calls.begin(id, Work::Read, job)?;
             }
             Request::VaultConversation(params) => {
                 // Room for what JSON adds to the texts.
@@ -355,9 +352,7 @@ impl Session {
                 self.listen();
                 let speaker = self.speaker();
                 // Only once there is room for its answer: what is refused is not heard.
-                self.calls.wait::<SessionPromptParams, _>(id.clone(), || {
-                    self.shared.backend.prompt(params, speaker)
-                })?;
+                self.calls.wait(id, || self.shared.backend.prompt(params, speaker))?;
             }
             Request::RenameConversation(params) => {
                 self.of_conversations::<RenameConversationParams>(id, Work::Setting, |kept| {
@@ -386,19 +381,21 @@ impl Session {
             }
             Request::VaultModels(params) => {
                 self.only_a_person()?;
-                self.calls
-                    .wait::<ModelsParams, _>(id.clone(), || self.shared.backend.models(params))?;
+                self.calls.wait(id, || self.shared.backend.models(params))?;
             }
             Request::HostRequest(params) => {
                 self.only_a_person()?;
                 let answer_to = id.clone();
-                let job = move |shared: &Shared, cancel: &Cancel| {
-                    Step::Answer(match shared.backend.ask_host(params, &shared.hosts, cancel) {
-                        Ok(result) => answer::<HostRequestParams>(&answer_to, &result),
-                        Err(error) => envelope::failure(Some(&answer_to), &error),
-                    })
+                let shared = Arc::clone(&self.shared);
+                let job = move |cancel: &Cancel| match shared.backend.ask_host(
+                    params,
+                    &shared.hosts,
+                    cancel,
+                ) {
+                    Ok(result) => answer::<HostRequestParams>(&answer_to, &result),
+                    Err(error) => envelope::failure(Some(&answer_to), &error),
                 };
-                self.calls.begin(id.clone(), Work::Read, Box::new(job))?;
+                self.calls.begin(id, Work::Read, job)?;
             }
             Request::PageCode(_) => {
                 self.only_a_person()?;
@@ -504,13 +501,12 @@ impl Session {
         job: impl FnOnce(&dyn Backend) -> Result<P::Result, ErrorObject> + Send + 'static,
     ) -> Result<(), ErrorObject> {
         let answer_to = id.clone();
-        let job = move |shared: &Shared, _: &Cancel| {
-            Step::Answer(match job(&*shared.backend) {
-                Ok(result) => answer::<P>(&answer_to, &result),
-                Err(error) => envelope::failure(Some(&answer_to), &error),
-            })
+        let shared = Arc::clone(&self.shared);
+        let job = move |_: &Cancel| match job(&*shared.backend) {
+            Ok(result) => answer::<P>(&answer_to, &result),
+            Err(error) => envelope::failure(Some(&answer_to), &error),
         };
-        self.calls.begin(id.clone(), work, Box::new(job))
+        self.calls.begin(id, work, job)
     }
 
     fn answer<P: MethodParams>(&self, id: &RequestId, result: &P::Result) {

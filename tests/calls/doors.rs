@@ -240,7 +240,7 @@ fn a_glance_counts_as_a_call_and_one_broken_off_as_none() {
     let settings = Settings { reads_per_minute: 3, ..Settings::default() };
     let calls = calls(&vault, settings);
     let glance =
-        |path: &str| calls.glance(request(Scope::Client, "read_file", json!({"path": path})));
+        |path: &str| calls.glance(&request(Scope::Client, "read_file", json!({"path": path})));
     for _ in 0..10 {
         assert!(glance("nowhere.md").is_none(), "only a look at the disk can tell");
     }
@@ -255,7 +255,7 @@ fn a_glance_counts_as_a_call_and_one_broken_off_as_none() {
     assert_eq!(rows.len(), 4);
     assert_eq!(rows.iter().filter(|row| row.decision == "refused").count(), 1);
     let write = json!({"path": "c.md", "content": "x"});
-    assert!(calls.glance(request(Scope::Person, "write_file", write)).is_none());
+    assert!(calls.glance(&request(Scope::Person, "write_file", write)).is_none());
     assert!(!vault.exists("c.md"));
 }
 

@@ -72,7 +72,7 @@ fn what_a_hook_wants_to_hear_of_is_never_done_at_a_glance() {
         let hook = json!({"on": [on], "sees": "texts"});
         let calls = ground.calls(Settings::default(), hook, "");
         let read = request(Scope::Client, "read_file", json!({"path": "a.md"}));
-        assert!(calls.glance(read).is_none(), "{on}");
+        assert!(calls.glance(&read).is_none(), "{on}");
     }
 }
 

@@ -42,7 +42,7 @@ fn who_may_not_see_all_sees_nothing_at_a_glance() {
     let calls = limited(&vault);
     for path in ["Open/a.md", "Closed/hidden.md"] {
         let request = request(Scope::Client, "read_file", json!({"path": path}));
-        assert!(calls.glance(request).is_none(), "{path}");
+        assert!(calls.glance(&request).is_none(), "{path}");
     }
 }
 

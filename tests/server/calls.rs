@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
+use vault_steward::calls::run::blocking_threads;
 use vault_steward::server::Settings;
 
 use crate::fake::fake;
@@ -218,7 +219,7 @@ fn changes_wait_in_order_and_hold_up_no_read() {
     let door = Door::open(Settings::default(), fake);
     // More than there are threads.
     let most = Settings::default().max_in_flight as usize;
-    let clients = vault_steward::server::blocking_threads() / most + 1;
+    let clients = blocking_threads() / most + 1;
     let mut behind: Vec<_> = (0..=clients).map(|_| door.client()).collect();
     let mut client = behind.remove(0);
     let changes: Vec<i64> =
@@ -257,7 +258,7 @@ fn slow_reads_of_many_clients_hold_up_no_ping_no_search_and_no_change() {
     let door = Door::open(Settings::default(), fake);
     // More than there are threads.
     let most = Settings::default().max_in_flight as usize;
-    let clients = vault_steward::server::blocking_threads() / most + 1;
+    let clients = blocking_threads() / most + 1;
     let mut slow: Vec<_> = (0..clients).map(|_| door.client()).collect();
     for client in &mut slow {
         for _ in 0..most {

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use vault_steward::calls::run::{Answered, Tools, Work};
+use vault_steward::calls::{Outcome, Request};
+use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::Scope;
 use vault_steward::protocol::complete::{CompleteParams, CompleteResult};
 use vault_steward::protocol::conversations::{
@@ -37,11 +40,10 @@ use vault_steward::protocol::session::{
 };
 use vault_steward::protocol::settings::{SettingsGetResult, SettingsSetResult};
 use vault_steward::protocol::status::{Confinement, MemoryState, SettingsState, VaultState};
-use vault_steward::protocol::tools::{Tool, ToolAnnotations, ToolsCallWritten, ToolsListResult};
-use vault_steward::server::backend::{
-    Backend, Called, Caller, ConversationsBackend, Hosts, Later, Speaker, Work,
-};
+use vault_steward::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
+use vault_steward::server::backend::{Backend, ConversationsBackend, Hosts, Later, Speaker};
 use vault_steward::server::hosts::HostError;
+use vault_steward::tools::{Answer, ToolError};
 use vault_steward::vault::Cancel;
 
 /// What a test sees and holds of the [`Fake`].
@@ -56,9 +58,10 @@ pub struct Strings {
     pub slow_status: Arc<AtomicBool>,
 }
 
+#[derive(Clone)]
 pub struct Fake {
-    began: Mutex<Sender<String>>,
-    ended: Mutex<Sender<String>>,
+    began: Arc<Mutex<Sender<String>>>,
+    ended: Arc<Mutex<Sender<String>>>,
     go: Arc<Mutex<Receiver<()>>>,
     slow_status: Arc<AtomicBool>,
 }
@@ -70,8 +73,8 @@ pub fn fake() -> (Fake, Strings) {
     let slow_status = Arc::<AtomicBool>::default();
     let fake = Fake {
         slow_status: Arc::clone(&slow_status),
-        began: Mutex::new(began),
-        ended: Mutex::new(ended),
+        began: Arc::new(Mutex::new(began)),
+        ended: Arc::new(Mutex::new(ended)),
         go: Arc::new(Mutex::new(go_rx)),
     };
     (fake, Strings { began: began_rx, ended: ended_rx, go, slow_status })
@@ -87,12 +90,63 @@ const TOOLS: [(&str, Work); 6] = [
 ];
 
 /// Keeps a core for so many `milliseconds`.
-fn work(arguments: &Map<String, Value>) {
+fn work(arguments: &Value) {
     let milliseconds = arguments.get("milliseconds").and_then(Value::as_u64).unwrap_or(0);
     let long = std::time::Duration::from_millis(milliseconds);
     let begun = std::time::Instant::now();
     while begun.elapsed() < long {
         std::hint::spin_loop();
+    }
+}
+
+impl Tools for Fake {
+    fn work(&self, name: &str) -> Option<Work> {
+        TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
+    }
+
+    fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
+        let name = request.tool;
+        let _ = self.began.lock().unwrap().send(name.clone());
+        let mut text = String::new();
+        let answered = match &*name {
+            // Waits to be told, or to be cancelled.
+            "change" => {
+                let _ = self.go.lock().unwrap().recv();
+                Ok(json!({}))
+            }
+            // Runs until it is cancelled.
+            "search" => {
+                while !cancel.is_cancelled() {
+                    std::thread::yield_now();
+                }
+                Err(ToolError::new(ErrorCode::Cancelled, "", ""))
+            }
+            "long" => {
+                let size = usize::try_from(request.arguments["bytes"].as_u64().unwrap()).unwrap();
+                text = "x".repeat(size);
+                Ok(json!({}))
+            }
+            "panic" => panic!("as the test wants"),
+            "look" => {
+                work(&request.arguments);
+                Ok(request.arguments)
+            }
+            _ => Ok(request.arguments),
+        };
+        let _ = self.ended.lock().unwrap().send(name);
+        Outcome::Answered(answered.map(|facts| Answer { text, data: facts.into() }))
+    }
+
+    /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
+    /// these say `wait` it would have to wait, and where they say `panic` it panics.
+    fn glance(&self, request: &Request) -> Option<Answered> {
+        if request.tool != "look" || request.arguments.get("wait").is_some() {
+            return None;
+        }
+        assert!(request.arguments.get("panic").is_none(), "as the test wants");
+        work(&request.arguments);
+        let _ = self.began.lock().unwrap().send("a glance".to_owned());
+        Some(Ok(Answer { text: String::new(), data: request.arguments.clone().into() }))
     }
 }
 
@@ -141,64 +195,6 @@ impl Backend for Fake {
 
     fn conversations(&self) -> &dyn ConversationsBackend {
         self
-    }
-
-    fn work(&self, name: &str) -> Option<Work> {
-        TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, work)| *work)
-    }
-
-    fn call(
-        &self,
-        name: &str,
-        arguments: Map<String, Value>,
-        _: Caller,
-        cancel: &Cancel,
-    ) -> Called {
-        let _ = self.began.lock().unwrap().send(name.to_owned());
-        let (text, is_error, data) = match name {
-            // Waits to be told, or to be cancelled.
-            "change" => {
-                let _ = self.go.lock().unwrap().recv();
-                (String::new(), false, json!({}))
-            }
-            // Runs until it is cancelled.
-            "search" => {
-                while !cancel.is_cancelled() {
-                    std::thread::yield_now();
-                }
-                (String::new(), true, json!({"code": "cancelled"}))
-            }
-            "long" => {
-                let size = usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap();
-                ("x".repeat(size), false, json!({}))
-            }
-            "panic" => panic!("as the test wants"),
-            "look" => {
-                work(&arguments);
-                (String::new(), false, Value::Object(arguments))
-            }
-            _ => (String::new(), false, Value::Object(arguments)),
-        };
-        let _ = self.ended.lock().unwrap().send(name.to_owned());
-        Called::Done(ToolsCallWritten { text, facts: data.to_string(), is_error })
-    }
-
-    /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
-    /// these say `wait` it would have to wait, and where they say `panic` it panics.
-    fn glance(
-        &self,
-        name: &str,
-        arguments: &Map<String, Value>,
-        _: &Caller,
-    ) -> Option<ToolsCallWritten> {
-        if name != "look" || arguments.contains_key("wait") {
-            return None;
-        }
-        assert!(!arguments.contains_key("panic"), "as the test wants");
-        work(arguments);
-        let _ = self.began.lock().unwrap().send("a glance".to_owned());
-        let facts = Value::Object(arguments.clone()).to_string();
-        Some(ToolsCallWritten { text: String::new(), facts, is_error: false })
     }
 
     fn new_session(&self, _: SessionNewParams, _: Scope) -> Result<SessionNewResult, ErrorObject> {

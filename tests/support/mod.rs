@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
+use vault_steward::calls::run::{Runner, Tools, blocking_threads};
 use vault_steward::server::backend::Backend;
 use vault_steward::server::events::Events;
 use vault_steward::server::token::{Proof, Token, TokenKeeper};
@@ -30,11 +31,11 @@ pub struct Door {
 }
 
 impl Door {
-    pub fn open(settings: Settings, backend: impl Backend) -> Self {
+    pub fn open(settings: Settings, backend: impl Backend + Tools + Clone) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             // As in the daemon.
-            .max_blocking_threads(vault_steward::server::blocking_threads())
+            .max_blocking_threads(blocking_threads())
             .enable_all()
             .build()
             .unwrap();
@@ -42,7 +43,9 @@ impl Door {
         let token = Token::generate().unwrap();
         let settings = Settings { port: 0, ..settings };
         let keeper = TokenKeeper::fixed(token.clone());
-        let server = runtime.block_on(Server::bind(settings, keeper, backend)).unwrap();
+        let tools = Arc::new(backend.clone());
+        let server = Server::bind(settings, keeper, backend, tools, Runner::default());
+        let server = runtime.block_on(server).unwrap();
         let (port, events, settings) = (server.port(), server.events(), server.settings());
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {

@@ -1,0 +1,64 @@
+//! A question to a person, as clients are asked it.
+
+use crate::calls::Question;
+use crate::protocol::permission::{
+    PermissionChange, PermissionContent, PermissionLocation, PermissionMeta, PermissionToolCall,
+    PermissionVaultMeta, RequestPermissionParams,
+};
+use crate::protocol::tools::Content;
+
+/// What a person is asked, but for ids, options and time, which are the server's.
+pub fn params(question: &Question) -> RequestPermissionParams {
+    let root = question.calls().context().vault.root();
+    let absolute = |path: &str| root.join(path).to_string_lossy().into_owned();
+    let changes = question.changes();
+    let content = changes.iter().filter_map(|change| match &change.texts {
+        Some((old_text, new_text)) => Some(PermissionContent::Diff {
+            path: absolute(&change.path),
+            old_text: old_text.clone(),
+            new_text: new_text.clone(),
+        }),
+        None if change.diff.is_empty() => None,
+        None => Some(PermissionContent::Content {
+            content: Content::Text { text: change.diff.clone() },
+        }),
+    });
+    let paths = changes.iter().flat_map(|change| change.from.iter().chain([&change.path]));
+    let kind = match changes.first().map(|change| change.action) {
+        Some("write") => "edit",
+        Some("delete") => "delete",
+        Some("move") => "move",
+        _ => "other",
+    };
+    RequestPermissionParams {
+        session_id: question.conversation().unwrap_or("direct").to_owned(),
+        tool_call: PermissionToolCall {
+            tool_call_id: String::new(),
+            title: question.title().to_owned(),
+            kind: kind.to_owned(),
+            status: "pending".to_owned(),
+            locations: paths.map(|path| PermissionLocation { path: absolute(path) }).collect(),
+            content: content.collect(),
+        },
+        options: Vec::new(),
+        meta: PermissionMeta {
+            vault: PermissionVaultMeta {
+                tool: question.tool().to_owned(),
+                caller: question.caller().name.clone(),
+                scope: question.caller().scope.word().to_owned(),
+                reasons: question.reasons().to_vec(),
+                changes: changes
+                    .iter()
+                    .map(|change| PermissionChange {
+                        action: change.action.to_owned(),
+                        path: change.path.clone(),
+                        from: change.from.clone(),
+                        diff: change.diff.clone(),
+                    })
+                    .collect(),
+                folder: question.folder().map(str::to_owned),
+                seconds: 0,
+            },
+        },
+    }
+}
