@@ -27,7 +27,8 @@
 //! | 7 | [`agent`] | the part that thinks: turns, what a model is given and may call |
 //! | 7 | [`server`] | the WebSocket door |
 //! | 7 | [`smarthole`] | the door to SmartHole, which hears what a person says |
-//! | 8 | [`config`], [`daemon`], [`cli`] | settings, the composition root, the command line |
+//! | 8 | [`config`], [`methods`] | settings; what the daemon answers, method by method |
+//! | 8 | [`daemon`], [`cli`] | the composition root, the command line |
 
 pub mod agent;
 pub mod calls;
@@ -44,6 +45,7 @@ pub mod hooks;
 pub mod index;
 pub mod journal;
 pub mod llm;
+pub mod methods;
 pub mod note;
 pub mod policy;
 pub mod protocol;

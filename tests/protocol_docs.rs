@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use vault_steward::note::code::ErrorCode;
-use vault_steward::protocol::Request;
+use vault_steward::protocol::METHODS;
 use vault_steward::server::Settings;
 
 mod support;
@@ -231,7 +231,7 @@ fn the_daemons_record_is_as_the_page_shows_it() {
 #[test]
 fn every_method_and_every_kind_has_its_place() {
     let page = page();
-    for method in Request::METHODS.iter().chain(&[
+    for method in METHODS.iter().chain(&[
         "$/cancel_request",
         "_vault/changed",
         "_vault/conversation_changed",

@@ -15,8 +15,9 @@ use super::keeping::agreed;
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::daemon::export::{self as note, short};
-use crate::daemon::{self, conversations::KeptConversations};
+use crate::daemon;
+use crate::methods::conversations::KeptConversations;
+use crate::methods::export::{self as note, short};
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
@@ -24,7 +25,6 @@ use crate::protocol::conversations::{
     SessionListVaultMeta, UsageInfo, UsageParams,
 };
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::server::backend::ConversationsBackend;
 use crate::store::Store;
 
 /// How long another process's change is waited for.
@@ -146,7 +146,7 @@ impl Kept<'_> {
         &self,
         params: &P,
         changes: bool,
-        work: impl FnOnce(&dyn ConversationsBackend, P) -> Result<P::Result, ErrorObject>,
+        work: impl FnOnce(&KeptConversations, P) -> Result<P::Result, ErrorObject>,
     ) -> Result<P::Result, Failure> {
         if let Some(answer) = reach::ask(self.session, self.root, params)? {
             return Ok(answer);

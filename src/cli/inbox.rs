@@ -10,7 +10,8 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
-use crate::daemon::{self, inbox};
+use crate::daemon;
+use crate::methods::inbox;
 use crate::protocol::MethodParams;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{

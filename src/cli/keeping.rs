@@ -11,7 +11,8 @@ use super::history;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
-use crate::daemon::{self, asking, keeping};
+use crate::daemon;
+use crate::methods::keeping;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
@@ -59,13 +60,9 @@ fn empty(
         match reach::ask(session, &root, &params)? {
             Some(result) => Ok(result),
             None => reach::here(session, &root, !dry_run, |context| {
-                if !dry_run {
-                    let state = session.folders.prepare(&root)?;
-                    let config = &session.settings.config;
-                    let calls = daemon::calls(context.clone(), &state, config);
-                    asking::may_change(&calls).map_err(failed)?;
-                }
-                keeping::empty_trash(context, &params).map_err(failed)
+                let state = session.folders.prepare(&root)?;
+                let calls = daemon::calls(context.clone(), &state, &session.settings.config);
+                keeping::empty_trash(&calls, &params).map_err(failed)
             }),
         }
     };

@@ -12,7 +12,8 @@ use super::output::Output;
 use super::reach;
 use super::session::Session;
 use crate::calls::Calls;
-use crate::daemon::{self, asking};
+use crate::daemon;
+use crate::methods::policy;
 use crate::protocol::MethodParams;
 use crate::protocol::error::ErrorObject;
 use crate::protocol::policy::{ApprovalsParams, AuditParams, AuditedCall, ModeParams};
@@ -32,7 +33,7 @@ pub fn mode(
 ) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let params = ModeParams { mode: arguments.mode.clone() };
-    let work = |calls: &Calls| asking::mode(calls, &params);
+    let work = |calls: &Calls| policy::mode(calls, &params);
     let found = asked(session, &root, &params, work)?;
     if output.json() {
         output.json_value(&found)?;
@@ -58,7 +59,7 @@ pub fn approvals(
         ApprovalsAction::Revoke { id } => Some(id),
     };
     let params = ApprovalsParams { revoke };
-    let work = |calls: &Calls| asking::approvals(calls, &params);
+    let work = |calls: &Calls| policy::approvals(calls, &params);
     let found = asked(session, &root, &params, work)?;
     if let Some(id) = revoke.filter(|_| !found.revoked) {
         let hint = "`steward approvals list` has their numbers";
@@ -114,7 +115,7 @@ pub fn audit(
     };
     loop {
         let given = params.clone();
-        let work = |calls: &Calls| asking::audit(calls, given.clone());
+        let work = |calls: &Calls| policy::audit(calls, given.clone());
         let found = asked(session, &root, &params, work)?;
         match (output.json(), arguments.follow) {
             (true, false) => output.json_value(&found)?,

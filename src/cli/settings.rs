@@ -14,7 +14,7 @@ use crate::config::layers::{self, Flags};
 use crate::config::live::Live;
 use crate::config::running::Running;
 use crate::config::{Environment, obsidian, vaults};
-use crate::daemon;
+use crate::methods;
 use crate::policy::Scope;
 use crate::protocol::settings::{
     Setting, SettingSource, SettingsGetParams, SettingsGetResult, TakesEffect,
@@ -48,7 +48,7 @@ impl Place {
         }
         let settings = layers::load(&self.flags, &self.environment, &self.folders)?;
         let live = Live::new(settings, self.named, self.flags.clone(), self.environment.clone());
-        Ok((daemon::settings::get(&live, Scope::Person), false))
+        Ok((methods::settings::get(&live, Scope::Person), false))
     }
 
     /// What the daemon of the vault says that would be chosen here, where it goes by this file.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::told::Doors;
+use super::doors::Doors;
 use crate::agent::ConversationEvent;
 use crate::agent::ports::{Audience, Told, What};
 use crate::agent::toolbox::turn_name;

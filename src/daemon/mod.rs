@@ -1,40 +1,20 @@
 //! The composition root: one daemon for one vault, from lock to last word.
 //!
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place holds
-//! all the rooms at once. `backend` shows the tools to the server, `settings` the settings;
-//! [`confine`] holds the whole in.
+//! all the rooms at once. What it answers is in `methods`; [`confine`] holds the whole in.
 
-pub mod asking;
-pub mod backend;
-pub mod complete;
 pub mod confine;
-pub mod conversations;
-pub mod diff;
+pub mod doors;
 mod error;
-pub mod export;
 pub mod fresh;
 mod handles;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod heap;
-pub mod history;
 pub mod hooked;
-pub mod host;
-pub mod inbox;
-pub mod keeping;
-mod keyring;
-mod listing;
-mod memory;
-pub mod model_list;
-pub mod models;
 mod opening;
-mod prompt;
-pub mod replay;
-pub mod settings;
 mod signals;
 mod spoken;
 pub mod surroundings;
-pub mod talk;
-pub mod told;
 pub mod voice;
 
 use std::io;
@@ -44,17 +24,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use backend::VaultBackend;
+use doors::Doors;
 pub use error::StartError;
 use fresh::Fresh;
 use hooked::Hooked;
-use host::HostDoor;
-use models::ChosenModels;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
 use opening::{instructions, not_recovered, open_both, tool_settings};
 use surroundings::Surroundings;
-use talk::Talk;
-use told::Doors;
 use voice::Voice;
 
 use crate::agent::memory::StoredMemory;
@@ -66,17 +42,22 @@ use crate::config::folders::{self, Folders};
 use crate::config::layers::Settings;
 use crate::config::live::{Live, News};
 use crate::config::log::Level;
+use crate::config::models::ChosenModels;
 use crate::config::running::Running;
 use crate::config::watch as config_watch;
 use crate::config::{Config, Environment};
-use crate::journal::Journal;
+use crate::journal::{Journal, Recovered};
 use crate::llm::tape::Tape;
+use crate::methods::conversations::KeptConversations;
+use crate::methods::host::HostDoor;
+use crate::methods::talk::Talk;
+use crate::methods::{self, Services, policy, settings, status};
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
 use crate::server::events::{Event, Events};
 use crate::server::token::TokenKeeper;
-use crate::server::{Server, ServerError};
+use crate::server::{Backend, Server, ServerError};
 use crate::smarthole::SmartHole;
 use crate::vault::{Vault, make_system_trash, system_trash};
 
@@ -174,15 +155,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         tracing::error!(%error, "the audit cannot be written");
     }
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
-    let mut backend = VaultBackend::new(
-        calls.clone(),
-        Arc::clone(&agent.talk),
-        Arc::clone(&live),
-        agent.models.clone(),
-        confinement,
-    );
-    backend.hear(Arc::clone(&agent.voice));
-    backend.warn(recovered.warnings.into_iter().chain(recovered.left));
+    let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
     tracing::debug!(since = ?begun.elapsed(), "the store and what is kept in it are ready");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -192,7 +165,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         .context("could not start the threads")?;
     let stopping = Arc::default();
     let ending = Arc::clone(&stopping);
-    let served = serve(calls.clone(), agent, backend, &state, live, log_level, ready, ending);
+    let served = serve(calls.clone(), agent, services, &state, live, log_level, ready, ending);
     let served = runtime.block_on(served);
     runtime.shutdown_timeout(LAST_WORK);
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
@@ -280,6 +253,34 @@ fn agent(
     AgentParts { talk, left, models, doors, host, surroundings, voice }
 }
 
+/// What the methods work on. Finds out what the vault's file system can do, with two short-lived
+/// files, so it may block.
+fn services(
+    calls: &Calls,
+    agent: &AgentParts,
+    live: Arc<Live>,
+    confinement: Confinement,
+    recovered: &Recovered,
+) -> Services {
+    let context = calls.context();
+    let mut warnings = status::reduced(context.vault.abilities());
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    warnings.extend(recovered.warnings.iter().chain(&recovered.left).cloned());
+    let folder = context.vault.root().to_string_lossy().into_owned();
+    let conversations = KeptConversations::new(agent.talk.conversations().clone(), folder)
+        .with_journal(context.journal.clone());
+    Services {
+        calls: calls.clone(),
+        talk: Arc::clone(&agent.talk),
+        live,
+        models: agent.models.clone(),
+        conversations,
+        voice: Arc::clone(&agent.voice) as _,
+        confinement,
+        warnings,
+    }
+}
+
 /// Hands new settings to every room that has some, each at once and whole.
 fn take(
     calls: Calls,
@@ -314,7 +315,7 @@ fn take(
         }
         let is_of_mode = |changed: &[String]| changed.iter().any(|key| key == "policy.mode");
         if matches!(news, News::Reloaded { changed, .. } if is_of_mode(changed))
-            && let Ok(mode) = asking::mode(&calls, &ModeParams::default())
+            && let Ok(mode) = policy::mode(&calls, &ModeParams::default())
         {
             events.publish(Event::ModeChanged(mode));
         }
@@ -325,7 +326,7 @@ fn take(
 async fn serve(
     calls: Calls,
     agent: AgentParts,
-    backend: VaultBackend,
+    services: Services,
     state: &Path,
     live: Arc<Live>,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
@@ -335,9 +336,13 @@ async fn serve(
     let stop = signals::listen().context("could not listen for signals")?;
     let token = TokenKeeper::follow(&folders::token_file(state)).context("no token")?;
     let config = live.current().config.clone();
-    let (tools, runner) = (Arc::new(calls.clone()), Runner::default());
-    let server = Server::bind(config.server, token, backend, tools, runner);
-    let server = server.await.map_err(not_bound)?;
+    let backend = Backend {
+        vault: calls.context().vault.name().to_owned(),
+        methods: methods::table().serve(Arc::new(services)),
+        tools: Arc::new(calls.clone()),
+        runner: Runner::default(),
+    };
+    let server = Server::bind(config.server, token, backend).await.map_err(not_bound)?;
     let port = server.port();
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
@@ -349,17 +354,17 @@ async fn serve(
 
     let events = server.events();
     let tell = events.clone();
-    vault.subscribe(Box::new(move |change| tell.publish(backend::event(change))));
+    vault.subscribe(Box::new(move |change| tell.publish(methods::events::event(change))));
     let tell = events.clone();
     let conversations = agent.talk.conversations().clone();
     let hooks = calls.hooks().clone();
     conversations.subscribe(Box::new(move |event| {
         hooked::hear(&hooks, event);
-        conversations::events(event).into_iter().for_each(|event| tell.publish(event));
+        methods::events::of_conversation(event).into_iter().for_each(|event| tell.publish(event));
     }));
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()));
     let _naming = Following(tokio::spawn(summaries.run()));
-    journal.subscribe(Box::new(move |set| events.publish(backend::applied(set))));
+    journal.subscribe(Box::new(move |set| events.publish(methods::events::applied(set))));
     let seen = Arc::clone(&agent.surroundings);
     vault.subscribe(Box::new(move |change| seen.changed(change)));
     let seen = agent.surroundings;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, FixedOffset, Utc};
 
-use super::host::HostDoor;
 use crate::agent::ports::Place;
 use crate::agent::prompt::Moment;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::ListedSet;
+use crate::methods::host::HostDoor;
 use crate::vault::{ChangeKind, Kind as EntryKind, Vault, VaultChange, Want};
 
 /// Changes by others that are remembered.

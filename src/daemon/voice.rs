@@ -16,13 +16,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::{inbox, spoken};
+use super::spoken;
 use crate::agent::entry::Said;
 use crate::agent::ports::{MemoryError, Told, What};
 use crate::agent::turn::{MessageKind, Reason, Show};
 use crate::agent::{Agent, Answered, Conversations, PromptError};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::ErrorKind;
+use crate::methods::inbox;
 use crate::policy::Scope;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::server::events::{Event, Events};
@@ -113,31 +114,6 @@ impl Voice {
         self.came.notify_one();
     }
 
-    /// How the connection stands, and how many messages wait. Blocks.
-    pub fn state(&self) -> SmartHoleState {
-        let Some((_, smarthole)) = self.doors.get() else { return SmartHoleState::default() };
-        let store = self.conversations.store();
-        // What cannot be counted now is said by everything else that needs the store.
-        let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
-        let standing = smarthole.standing();
-        SmartHoleState {
-            state: match standing.state {
-                State::Disabled => SmartHoleConnection::Disabled,
-                State::Connecting => SmartHoleConnection::Connecting,
-                State::Connected => SmartHoleConnection::Connected,
-                State::Refused => SmartHoleConnection::Refused,
-                State::Disconnected => SmartHoleConnection::Disconnected,
-            },
-            name: standing.name,
-            reason: standing.reason,
-            waiting: [InboxState::New, InboxState::Taken, InboxState::Answered]
-                .into_iter()
-                .map(count)
-                .sum(),
-            set_aside: count(InboxState::SetAside),
-        }
-    }
-
     /// Tells clients how a message stands. Blocks.
     pub fn tell_of(&self, number: i64) {
         let Some((events, _)) = self.doors.get() else { return };
@@ -156,7 +132,7 @@ impl Voice {
         let Some((events, _)) = self.doors.get() else { return };
         // Held until it is told, so that what is told last is what holds.
         let mut told = lock(&self.standing);
-        let now = self.state();
+        let now = inbox::Voice::state(self);
         if told.as_ref() != Some(&now) {
             events.publish(Event::SmartHole(now.clone()));
             *told = Some(now);
@@ -477,6 +453,37 @@ impl Voice {
     async fn tell(self: &Arc<Self>, number: i64) {
         let voice = Arc::clone(self);
         let _ = tokio::task::spawn_blocking(move || voice.tell_of(number)).await;
+    }
+}
+
+impl inbox::Voice for Voice {
+    fn state(&self) -> SmartHoleState {
+        let Some((_, smarthole)) = self.doors.get() else { return SmartHoleState::default() };
+        let store = self.conversations.store();
+        // What cannot be counted now is said by everything else that needs the store.
+        let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
+        let standing = smarthole.standing();
+        SmartHoleState {
+            state: match standing.state {
+                State::Disabled => SmartHoleConnection::Disabled,
+                State::Connecting => SmartHoleConnection::Connecting,
+                State::Connected => SmartHoleConnection::Connected,
+                State::Refused => SmartHoleConnection::Refused,
+                State::Disconnected => SmartHoleConnection::Disconnected,
+            },
+            name: standing.name,
+            reason: standing.reason,
+            waiting: [InboxState::New, InboxState::Taken, InboxState::Answered]
+                .into_iter()
+                .map(count)
+                .sum(),
+            set_aside: count(InboxState::SetAside),
+        }
+    }
+
+    fn moved(&self, number: i64) {
+        self.tell_of(number);
+        self.try_again();
     }
 }
 

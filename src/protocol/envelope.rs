@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::error::{ErrorObject, Kind};
-use super::{NotificationParams, Request, ServerRequestParams, quoted, strict};
+use super::{METHODS, NotificationParams, ServerRequestParams, quoted, strict};
 
 /// The longest id in text, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
@@ -137,7 +137,7 @@ impl Incoming {
             Some(id) => Ok(Self::Request { id, method, params }),
             // JSON-RPC would have us be silent. A known request without an id is a slip that its
             // author can only find when told.
-            None if Request::knows(&method) => {
+            None if METHODS.contains(&&*method) => {
                 Err(refuse(None, Kind::MissingId, format!("`{method}` needs an `id`")))
             }
             None => Ok(Self::Notification { method, params }),

@@ -1,7 +1,7 @@
 //! The entry for fuzzing: any bytes must end in a value or a typed error.
 
 use super::envelope::{self, Incoming};
-use super::{ClientNotification, Request};
+use super::{ClientNotification, check};
 
 /// Takes bytes as if they had come in one text frame, all the way to typed params and back to the
 /// text of a refusal.
@@ -25,7 +25,7 @@ pub fn fuzz_message(bytes: &[u8]) {
                 }),
                 "a request written again reads the same"
             );
-            if let Err(error) = Request::parse(&method, params) {
+            if let Err(error) = check(&method, params) {
                 readable(&envelope::failure(Some(&id), &error));
             }
         }

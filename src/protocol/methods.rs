@@ -1,18 +1,12 @@
 //! The two lists that the protocol is made of, and what is made from them.
 
-/// One line a request: `Variant => "wire/name" { Params => Result }`.
+/// One line a request: `"wire/name" { Params => Result }`.
 ///
-/// Makes [`Request`](super::Request) (the server's `match` does not compile until a new line is
-/// handled), [`MethodParams`](super::MethodParams) for each params type (so a reply has the right
-/// type and a client's call is typed), and the list that the TypeScript is written from.
+/// Makes [`MethodParams`](super::MethodParams) for each params type (so a handler's reply has the
+/// right type and a client's call is typed), [`METHODS`](super::METHODS), and the list that the
+/// TypeScript is written from.
 macro_rules! methods {
-    ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
-        /// A request, parsed: one variant a method.
-        #[derive(Debug, Clone, PartialEq)]
-        pub enum Request {
-            $($(#[doc = $doc])+ $variant($params)),+
-        }
-
+    ($($(#[doc = $doc:literal])+ $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
         /// The params of one method, which know its name and the type of its result.
         pub trait MethodParams: serde::Serialize + serde::de::DeserializeOwned {
             /// The method's name on the wire.
@@ -26,36 +20,20 @@ macro_rules! methods {
             type Result = $result;
         })+
 
-        impl Request {
-            /// The names of all requests.
-            pub const METHODS: &[&str] = &[$($name),+];
+        /// The names of all requests.
+        pub const METHODS: &[&str] = &[$($name),+];
 
-            /// Whether `method` is a request of this protocol.
-            #[must_use]
-            pub fn knows(method: &str) -> bool {
-                Self::METHODS.contains(&method)
-            }
-
-            /// Reads the params of `method`.
-            ///
-            /// # Errors
-            /// Kind `unknown_method`, or `invalid_params` with what serde has to say.
-            pub fn parse(
-                method: &str,
-                params: serde_json::Map<String, serde_json::Value>,
-            ) -> Result<Self, error::ErrorObject> {
-                match method {
-                    $($name => envelope::params(params).map(Self::$variant),)+
-                    _ => Err(error::ErrorObject::unknown_method(method)),
-                }
-            }
-
-            /// The method's name on the wire.
-            #[must_use]
-            pub fn method(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name),+
-                }
+        /// Reads the params of `method`, and lets them go.
+        ///
+        /// # Errors
+        /// Kind `unknown_method`, or `invalid_params` with what serde has to say.
+        pub(crate) fn check(
+            method: &str,
+            params: serde_json::Map<String, serde_json::Value>,
+        ) -> Result<(), error::ErrorObject> {
+            match method {
+                $($name => envelope::params::<$params>(params).map(drop),)+
+                _ => Err(error::ErrorObject::unknown_method(method)),
             }
         }
 

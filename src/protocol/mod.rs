@@ -3,7 +3,7 @@
 //! May import nothing of ours. The server converts to and from these types by hand, so a change of
 //! the wire is a change in this room; the plugin's `protocol.ts` is written from it.
 //!
-//! Invariants: a method is one line in `methods!` below, from which the request enum, its parser
+//! Invariants: a method is one line in `methods!` below, from which its types
 //! and the TypeScript follow; a kind of error is one line in [`error::Kind`]; parsing any bytes
 //! ends in a value or a typed error, never in a panic.
 //!
@@ -100,81 +100,81 @@ pub const TICKET_SUBPROTOCOL_PREFIX: &str = "vault.ticket.";
 
 methods! {
     /// Opens the conversation: versions, capabilities, limits, and the server's proof of itself.
-    Initialize => "initialize" { InitializeParams => InitializeResult },
+    "initialize" { InitializeParams => InitializeResult },
     /// The tools that can be called, sorted by name.
-    ToolsList => "tools/list" { ToolsListParams => ToolsListResult },
+    "tools/list" { ToolsListParams => ToolsListResult },
     /// Runs one tool.
-    ToolsCall => "tools/call" { ToolsCallParams => ToolsCallResult },
+    "tools/call" { ToolsCallParams => ToolsCallResult },
     /// What the daemon knows of the vault and of itself.
-    VaultStatus => "_vault/status" { StatusParams => StatusResult },
+    "_vault/status" { StatusParams => StatusResult },
     /// Every setting: value, default, where it comes from, what it is for.
-    SettingsGet => "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
+    "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
     /// Changes one setting in the settings file, which keeps its comments.
-    SettingsSet => "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
+    "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
     /// Starts the events, from now on or from where a lost connection stopped.
-    VaultSubscribe => "_vault/subscribe" { SubscribeParams => SubscribeResult },
+    "_vault/subscribe" { SubscribeParams => SubscribeResult },
     /// Removes things from the trash for good.
-    TrashEmpty => "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
+    "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
     /// Checks every text the journal keeps against its hash.
-    JournalVerify => "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
+    "_vault/journal/verify" { JournalVerifyParams => JournalVerifyResult },
     /// Frees what the journal keeps longer than the settings say.
-    JournalGc => "_vault/journal/gc" { JournalGcParams => JournalGcResult },
+    "_vault/journal/gc" { JournalGcParams => JournalGcResult },
     /// How far callers are trusted with changes.
-    VaultMode => "_vault/mode" { ModeParams => ModeResult },
+    "_vault/mode" { ModeParams => ModeResult },
     /// What a person agreed to for good.
-    VaultApprovals => "_vault/approvals" { ApprovalsParams => ApprovalsResult },
+    "_vault/approvals" { ApprovalsParams => ApprovalsResult },
     /// Calls, and what was decided on them.
-    VaultAudit => "_vault/audit" { AuditParams => AuditResult },
+    "_vault/audit" { AuditParams => AuditResult },
     /// The conversations, the one last active first.
-    SessionList => "session/list" { SessionListParams => SessionListResult },
+    "session/list" { SessionListParams => SessionListResult },
     /// Tells the history of a conversation again, and what happens in it from then on.
-    SessionLoad => "session/load" { SessionLoadParams => SessionLoadResult },
+    "session/load" { SessionLoadParams => SessionLoadResult },
     /// One conversation with what was said in it.
-    VaultConversation => "_vault/conversation" { ConversationParams => ConversationResult },
+    "_vault/conversation" { ConversationParams => ConversationResult },
     /// Ends a conversation; the next message begins another.
-    VaultEnd => "_vault/end" { EndParams => EndResult },
+    "_vault/end" { EndParams => EndResult },
     /// Goes on from before an earlier message, or with another branch.
-    VaultFork => "_vault/fork" { ForkParams => ForkResult },
+    "_vault/fork" { ForkParams => ForkResult },
     /// Finds conversations by what was said in them.
-    SearchConversations => "_vault/search_conversations" {
+    "_vault/search_conversations" {
         SearchConversationsParams => SearchConversationsResult
     },
     /// Deletes conversations for good.
-    DeleteConversation => "_vault/delete_conversation" {
+    "_vault/delete_conversation" {
         DeleteConversationParams => DeleteConversationResult
     },
     /// Gives a conversation a title of a person's own.
-    RenameConversation => "_vault/rename_conversation" {
+    "_vault/rename_conversation" {
         RenameConversationParams => RenameConversationResult
     },
     /// Writes a conversation into a note of the vault.
-    ExportConversation => "_vault/export_conversation" {
+    "_vault/export_conversation" {
         ExportConversationParams => ExportConversationResult
     },
     /// What a change set did, text by text.
-    VaultDiff => "_vault/diff" { DiffParams => DiffResult },
+    "_vault/diff" { DiffParams => DiffResult },
     /// Notes and folders for somebody who types part of a name.
-    VaultComplete => "_vault/complete" { CompleteParams => CompleteResult },
+    "_vault/complete" { CompleteParams => CompleteResult },
     /// Which language models are asked, and which could be.
-    VaultModels => "_vault/models" { ModelsParams => ModelsResult },
+    "_vault/models" { ModelsParams => ModelsResult },
     /// Asks something of the program that has the vault open.
-    HostRequest => "_vault/host/request" { HostRequestParams => HostRequestResult },
+    "_vault/host/request" { HostRequestParams => HostRequestResult },
     /// A code that opens the daemon's page once.
-    PageCode => "_vault/page_code" { PageCodeParams => PageCodeResult },
+    "_vault/page_code" { PageCodeParams => PageCodeResult },
     /// What models were used for, and what that cost.
-    VaultUsage => "_vault/usage" { UsageParams => UsageResult },
+    "_vault/usage" { UsageParams => UsageResult },
     /// Begins a conversation with the agent.
-    SessionNew => "session/new" { SessionNewParams => SessionNewResult },
+    "session/new" { SessionNewParams => SessionNewResult },
     /// Says something to the agent; answered when the turn is over.
-    SessionPrompt => "session/prompt" { SessionPromptParams => SessionPromptResult },
+    "session/prompt" { SessionPromptParams => SessionPromptResult },
     /// Messages that came by voice, and how they stand.
-    InboxList => "_vault/inbox/list" { InboxListParams => InboxListResult },
+    "_vault/inbox/list" { InboxListParams => InboxListResult },
     /// Has a message that was set aside tried again.
-    InboxRetry => "_vault/inbox/retry" { InboxRetryParams => InboxResult },
+    "_vault/inbox/retry" { InboxRetryParams => InboxResult },
     /// Lets go of a message.
-    InboxDiscard => "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
+    "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
     /// Is anybody there: for clients that cannot send a WebSocket ping.
-    VaultPing => "_vault/ping" { PingParams => PingResult },
+    "_vault/ping" { PingParams => PingResult },
 }
 
 server_requests! {

@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Peer};
 use super::http::{self, LetIn};
-use super::{Shared, connection, page};
+use super::{Shared, challenge, connection, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
@@ -78,6 +78,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1", routing::get(upgrade))
         .route("/healthz", routing::get(health))
         .merge(http::routes())
+        .merge(challenge::routes())
         .merge(page::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(shared), gate::check))
         .with_state(Arc::clone(shared))
@@ -162,7 +163,7 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     };
     let most = shared.settings.load().max_connections;
     let place = match shared.connections.begin_below(most as usize) {
-        Some(place) if !shared.runner.is_closing() => place,
+        Some(place) if !shared.backend.runner.is_closing() => place,
         _ => {
             tracing::warn!("turned a connection away: too many, or stopping");
             return StatusCode::SERVICE_UNAVAILABLE.into_response();

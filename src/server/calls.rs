@@ -9,9 +9,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::backend::{Later, MAX_NAME_CHARS, Speaker};
-use super::connection::STUCK_DEADLINE;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, STUCK_DEADLINE};
+use super::table::{Client, Context, Later, Write};
 use super::{Settings, Shared, lock};
 use crate::calls::Request;
 use crate::calls::run::{Answered, Stopped, Task, Work};
@@ -22,6 +21,9 @@ use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::tools::{ToolsCallParams, ToolsCallWritten};
 use crate::tools::Facts;
 use crate::vault::Cancel;
+
+/// Characters of the name of a turn or a conversation.
+const MAX_NAME_CHARS: usize = 100;
 
 /// How long a client is asked to wait when it has too much in flight.
 const RETRY_AFTER_MS: u64 = 50;
@@ -73,9 +75,9 @@ impl Calls {
         &self,
         id: &RequestId,
         params: ToolsCallParams,
-        client: &Speaker,
+        client: &Client,
     ) -> Result<Duration, ErrorObject> {
-        let Some(work) = self.shared.tools.work(&params.name) else {
+        let Some(work) = self.shared.backend.tools.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
             return Err(ErrorObject::new(
                 Kind::UnknownTool,
@@ -92,9 +94,9 @@ impl Calls {
         let task = self.admit(id, work)?;
         let (shared, most) = (Arc::clone(&self.shared), self.settings.max_reply_bytes);
         let answer_to = id.clone();
-        let done = self.shared.runner.call(
+        let done = self.shared.backend.runner.call(
             &task,
-            Arc::clone(&self.shared.tools),
+            Arc::clone(&self.shared.backend.tools),
             request,
             move |question| shared.approvals.ask_about(question, None, false),
             // Written once, on the thread that ran it.
@@ -105,7 +107,7 @@ impl Calls {
     }
 
     /// The call as all doors make it.
-    fn request(&self, params: ToolsCallParams, client: &Speaker) -> Request {
+    fn request(&self, params: ToolsCallParams, client: &Client) -> Request {
         let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
         let epoch = self.shared.events.epoch();
         // Clients count their turns from 1: such a name holds for this connection alone.
@@ -128,8 +130,8 @@ impl Calls {
         if lock(&self.in_flight).len() >= self.settings.max_in_flight as usize {
             return None;
         }
-        let (answer, took) = self.shared.runner.glance(|| {
-            let answered = self.shared.tools.glance(request)?;
+        let (answer, took) = self.shared.backend.runner.glance(|| {
+            let answered = self.shared.backend.tools.glance(request)?;
             Some(bounded(id, answered, self.settings.max_reply_bytes))
         })?;
         let answer = answer.unwrap_or_else(|stopped| refusal(id, &stopped));
@@ -137,18 +139,36 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
-    /// Begins work that gives the text of the answer, which follows.
+    /// What is known of a request of this client, beside its params.
+    pub fn context(&self, client: Client, cancel: Cancel) -> Context {
+        Context {
+            client,
+            max_bytes: self.settings.max_reply_bytes,
+            cancel,
+            shared: Arc::clone(&self.shared),
+            outbox: Some(Arc::clone(&self.outbox)),
+        }
+    }
+
+    /// Begins work that writes its result; the answer follows.
     ///
     /// # Errors
     /// Kind `overloaded`.
     pub fn begin(
         &self,
         id: &RequestId,
+        client: Client,
         work: Work,
-        job: impl FnOnce(&Cancel) -> String + Send + 'static,
+        write: Write,
     ) -> Result<(), ErrorObject> {
         let task = self.admit(id, work)?;
-        self.follow(id, self.shared.runner.run(&task, job));
+        let context = self.context(client, task.cancelled().clone());
+        let answer_to = id.clone();
+        let job = move |_: &Cancel| {
+            envelope::answer_of(&answer_to, 128, |json| write(&context, json))
+                .unwrap_or_else(|error| envelope::failure(Some(&answer_to), &error))
+        };
+        self.follow(id, self.shared.backend.runner.run(&task, job));
         Ok(())
     }
 
@@ -157,19 +177,24 @@ impl Calls {
     ///
     /// # Errors
     /// Kind `overloaded`.
-    pub fn wait<T: serde::Serialize + Send + 'static>(
+    pub fn wait(
         &self,
         id: &RequestId,
-        begin: impl FnOnce() -> Later<T>,
+        client: Client,
+        begin: impl FnOnce(&Context) -> Later<Vec<u8>>,
     ) -> Result<(), ErrorObject> {
         let task = self.admit(id, Work::Read)?;
-        let done = self.shared.runner.wait(&task, begin());
+        let work = begin(&self.context(client, task.cancelled().clone()));
+        let done = self.shared.backend.runner.wait(&task, work);
         let answer_to = id.clone();
         self.follow(id, async move {
-            Ok(match done.await? {
-                Ok(result) => envelope::answer(&answer_to, &result),
-                Err(error) => envelope::failure(Some(&answer_to), &error),
-            })
+            let written = done.await?.and_then(|result| {
+                envelope::answer_of(&answer_to, result.len(), |json| {
+                    json.extend_from_slice(&result);
+                    Ok(())
+                })
+            });
+            Ok(written.unwrap_or_else(|error| envelope::failure(Some(&answer_to), &error)))
         });
         Ok(())
     }

@@ -19,12 +19,11 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::{Router, routing};
 
-use super::backend::Scope;
-use super::gate::{self, Entry};
-use super::http::{Refusal, answer, paced, plain};
-use super::page;
-use super::token::Proof;
+use super::page_keys::{is_our_page, key_of};
+use super::reply::{Refusal, answer, paced, plain};
+use super::token::{Entry, Proof};
 use super::{Shared, lock};
+use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::ChallengeAnswer;
 
@@ -97,7 +96,7 @@ struct Known {
 
 fn known(shared: &Shared, name: &str) -> Option<Known> {
     let main = shared.token.current();
-    let page = page::key_of(name, &main, shared.events.epoch(), SystemTime::now());
+    let page = key_of(name, &main, shared.events.epoch(), SystemTime::now());
     if let Some(token) = page {
         return Some(Known { entry: Entry { scope: Scope::Person, token }, is_page: true });
     }
@@ -116,7 +115,7 @@ pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entr
     let right = entry.token.proof(Proof::Ticket, shared.port, nonce);
     // Compared as hashes are, in a time that says nothing.
     let is_right = blake3::hash(right.as_bytes()) == blake3::hash(proof.as_bytes());
-    let is_home = !is_page || gate::is_our_page(headers, shared.port);
+    let is_home = !is_page || is_our_page(headers, shared.port);
     (is_right && is_home && shared.challenges.take(nonce, Instant::now())).then_some(entry)
 }
 

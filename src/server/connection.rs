@@ -26,10 +26,10 @@ use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::Shared;
 use super::close::Closing;
-use super::gate::Entry;
 use super::meter::{Metered, Unfinished};
-use super::outbox::{Next, Outbox};
+use super::outbox::{Next, Outbox, STUCK_DEADLINE};
 use super::session::Session;
+use super::token::Entry;
 
 type Socket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
@@ -38,10 +38,6 @@ const INITIALIZE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The largest message before `initialize`, in bytes.
 const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
-
-/// How long one write may be stuck, and how long a client may leave its answers unread while it
-/// asks for more.
-pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long to go on listening after the close frame, so that it is not lost in a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -189,7 +185,7 @@ impl Reader<'_> {
 
     /// Takes frames until there is a reason to stop: to close, or (`None`) that the client left.
     async fn frames(&mut self) -> ControlFlow<Option<Closing>> {
-        let mut stopping = pin!(self.shared.runner.closed());
+        let mut stopping = pin!(self.shared.backend.runner.closed());
         let initialize_by = Instant::now() + INITIALIZE_DEADLINE;
         loop {
             if timeout(STUCK_DEADLINE, self.outbox.room()).await.is_err() {

@@ -18,9 +18,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
-use super::backend::Scope;
 use super::challenge;
-use super::token::Token;
+use super::page_keys::is_our_page;
+use super::token::{Entry, Token};
+use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
 /// Where a request came from; put into its extensions by the accept loop.
@@ -80,15 +81,6 @@ fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool
     }
 }
 
-/// Whether a request says that it comes from the page that this server serves.
-#[must_use]
-pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
-    let ours = |host: &&str| origin.as_bytes() == format!("http://{host}:{port}").as_bytes();
-    ["127.0.0.1", "localhost"].iter().any(ours)
-}
-
 /// What the subprotocols of a request offer.
 #[derive(Debug, Default, PartialEq)]
 pub struct Offered<'a> {
@@ -116,15 +108,6 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
         }
     }
     offered
-}
-
-/// What a request is let in with.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Which kind of caller the token makes of it.
-    pub scope: Scope,
-    /// The token that it showed, or proved that it knows.
-    pub token: Token,
 }
 
 /// Whether the request shows the token, in a header and nowhere else, or a ticket in its place

@@ -7,24 +7,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse as _, Response};
-use axum::{Json, Router, routing};
-use futures_util::StreamExt as _;
-use serde::Serialize;
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::{Router, routing};
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
-use super::backend::{ConversationsBackend, Scope, Speaker};
-use super::{Settings, Shared, challenge, gate, lock};
-use crate::calls::run::{Task, Work};
+use super::reply::{Refusal, answer, is_json, paced, plain, whole};
+use super::table::{Client, Context, Prepared};
+use super::{Shared, gate};
+use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
+use crate::policy::Scope;
+use crate::protocol::MethodParams;
 use crate::protocol::conversations::{ConversationParams, DeleteConversationParams};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::{MessageAnswer, MessageBody};
@@ -32,6 +30,7 @@ use crate::protocol::session::{
     PromptContent, PromptMeta, PromptVaultMeta, SessionNewParams, SessionPromptParams,
 };
 use crate::protocol::strict;
+use crate::vault::Cancel;
 
 /// The name under which such a request speaks.
 const CALLER: &str = "http";
@@ -51,7 +50,6 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/v1/sessions/{id}/after/{item}", routing::get(read_on))
         .route("/v1/sessions/{id}/branches/{branch}/after/{item}", routing::get(read_branch))
         .route("/v1/sessions/{id}/messages", routing::post(say))
-        .merge(challenge::routes())
 }
 
 /// A request that has the token, has been read, and has a place among the connections.
@@ -62,51 +60,11 @@ struct Entered {
     _place: Guard,
 }
 
-/// Why a request is not answered as it wished.
-pub(super) enum Refusal {
-    /// A word of HTTP's.
-    Plain(Response),
-    /// As the protocol says it.
-    Error(ErrorObject),
-}
-
-impl From<ErrorObject> for Refusal {
-    fn from(error: ErrorObject) -> Self {
-        Self::Error(error)
-    }
-}
-
-/// Answers with a value and this status, or with the refusal.
-pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
-    match answer {
-        Ok(value) => (status, Json(value)).into_response(),
-        Err(Refusal::Plain(response)) => response,
-        Err(Refusal::Error(error)) => {
-            (status_of(error.data.kind), Json(json!({ "error": error }))).into_response()
-        }
-    }
-}
-
-fn status_of(kind: Kind) -> StatusCode {
-    match kind {
-        Kind::InvalidParams | Kind::ParseError | Kind::InvalidRequest => StatusCode::BAD_REQUEST,
-        Kind::Forbidden | Kind::NotPermitted => StatusCode::FORBIDDEN,
-        Kind::UnknownSession | Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::TurnRunning => StatusCode::CONFLICT,
-        Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Kind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::ModelFailed => StatusCode::BAD_GATEWAY,
-        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
 async fn create(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let begun = async {
         let entered = enter(shared, request).await?;
         let params: SessionNewParams = entered.json()?;
-        let scope = entered.scope;
-        entered.blocking(move |shared| shared.backend.new_session(params, scope)).await
+        entered.method(&params).await
     };
     answer(StatusCode::CREATED, begun.await)
 }
@@ -145,16 +103,13 @@ async fn show(
 ) -> Response {
     let found = async {
         let entered = enter(shared, request).await?;
-        entered.only_a_person()?;
-        // Room for what JSON adds to the texts.
-        let most = entered.shared.settings.load().max_reply_bytes / 2;
         let params = ConversationParams {
             session_id: named(id),
             branch,
             after,
             ..ConversationParams::default()
         };
-        entered.conversations(move |kept| kept.show(params, most)).await
+        entered.method(&params).await
     };
     answer(StatusCode::OK, found.await)
 }
@@ -166,10 +121,9 @@ async fn delete(
 ) -> Response {
     let deleted = async {
         let entered = enter(shared, request).await?;
-        entered.only_a_person()?;
         // Never a conversation that the caller has not named.
         let params = DeleteConversationParams { session_id: Some(id), ..Default::default() };
-        entered.conversations(move |kept| kept.delete(params)).await
+        entered.method(&params).await
     };
     answer(StatusCode::OK, deleted.await)
 }
@@ -188,16 +142,7 @@ async fn say(
             prompt: vec![PromptContent::Text { text }],
             meta: Some(PromptMeta { vault: Some(vault) }),
         };
-        let shared = &entered.shared;
-        let connection = shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        let speaker = Speaker { name: CALLER.to_owned(), scope: entered.scope, connection };
-        let result = tokio::select! {
-            result = shared.backend.prompt(params, speaker) => result?,
-            () = shared.runner.closed() => {
-                let error = ErrorObject::new(Kind::Overloaded, "the steward ends");
-                return Err(error.hint("what was said is kept").into());
-            }
-        };
+        let result = entered.method(&params).await?;
         let ours = result.meta.vault;
         Ok(MessageAnswer {
             session_id: ours.session_id,
@@ -222,7 +167,7 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
     let place = match shared.connections.begin_below(settings.max_connections as usize) {
-        Some(place) if !shared.runner.is_closing() => place,
+        Some(place) if !shared.backend.runner.is_closing() => place,
         _ => return Err(plain(StatusCode::SERVICE_UNAVAILABLE)),
     };
     let has_body = parts.method == axum::http::Method::POST;
@@ -237,51 +182,6 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
     Ok(Entered { shared, scope, body, _place: place })
 }
 
-/// Takes a request's place in the row; it is refused where too many come.
-pub(super) fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
-    let mut requests = lock(&shared.requests);
-    requests.set(settings.messages_per_second, settings.message_burst);
-    requests.take(Instant::now()).map_err(|wait| {
-        ErrorObject::new(Kind::RateLimited, "too many requests")
-            .retry_after_ms(u64::try_from(wait.as_millis()).unwrap_or(1).max(1))
-    })
-}
-
-/// The whole body, if it is no larger than `most` bytes.
-pub(super) async fn whole(
-    headers: &HeaderMap,
-    body: Body,
-    most: usize,
-) -> Result<Vec<u8>, Refusal> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let announced = announced.and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > most) {
-        return Err(plain(StatusCode::PAYLOAD_TOO_LARGE));
-    }
-    let mut bytes = Vec::new();
-    let mut pieces = body.into_data_stream();
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| plain(StatusCode::BAD_REQUEST))?;
-        if bytes.len() + piece.len() > most {
-            return Err(plain(StatusCode::PAYLOAD_TOO_LARGE));
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes)
-}
-
-/// Exactly one `Content-Type`, and it is JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };
-    let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-    kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
-}
-
-pub(super) fn plain(status: StatusCode) -> Refusal {
-    Refusal::Plain(status.into_response())
-}
-
 impl Entered {
     fn json<T: DeserializeOwned>(&self) -> Result<T, ErrorObject> {
         let invalid = |error: &dyn std::fmt::Display| {
@@ -292,34 +192,46 @@ impl Entered {
         serde_json::from_value(value).map_err(|error| invalid(&error))
     }
 
-    fn only_a_person(&self) -> Result<(), ErrorObject> {
-        if self.scope.is_person() {
-            return Ok(());
-        }
-        let message = format!("a caller of the kind `{}` may not do this", self.scope.word());
-        Err(ErrorObject::new(Kind::Forbidden, message)
-            .hint("it needs the token of a person's own program: `steward token`"))
-    }
-
-    async fn conversations<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&dyn ConversationsBackend) -> Result<T, ErrorObject> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        self.blocking(move |shared| work(shared.backend.conversations())).await
-    }
-
-    /// Does something on a thread that may block.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Shared) -> Result<T, ErrorObject> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let (shared, task) = (Arc::clone(&self.shared), Task::new(Work::Read, None));
-        match self.shared.runner.run(&task, move |_| work(&shared)).await {
-            Ok(done) => Ok(done?),
-            Err(error) => {
-                tracing::error!(?error, "a request broke off");
-                Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's").into())
+    /// Has a method done, as a client that is gone once it is answered.
+    async fn method<P: MethodParams>(&self, params: &P) -> Result<P::Result, Refusal> {
+        let backend = &self.shared.backend;
+        let params = match serde_json::to_value(params) {
+            Ok(Value::Object(params)) => params,
+            _ => Map::new(),
+        };
+        let task = Task::new(Work::Read, None);
+        let context = Context {
+            client: Client {
+                name: CALLER.to_owned(),
+                scope: self.scope,
+                connection: self.shared.next_connection.fetch_add(1, Ordering::Relaxed),
+            },
+            max_bytes: self.shared.settings.load().max_reply_bytes,
+            cancel: task.cancelled().clone(),
+            shared: Arc::clone(&self.shared),
+            outbox: None,
+        };
+        let done = match backend.methods.prepare(P::METHOD, params, self.scope)? {
+            Prepared::Queued(work, write) => {
+                let job = move |_: &Cancel| {
+                    let mut json = Vec::new();
+                    write(&context, &mut json).map(|()| json)
+                };
+                backend.runner.run(&Task::new(work, None), job).await
             }
-        }
+            Prepared::Later(begin) => backend.runner.wait(&task, begin(&context)).await,
+            Prepared::Now(_) | Prepared::Subscribe(_) | Prepared::Tool(_) => {
+                return Err(ErrorObject::unknown_method(P::METHOD).into());
+            }
+        };
+        let json = done.map_err(|stopped| match stopped {
+            Stopped::Ending => ErrorObject::new(Kind::Overloaded, stopped.to_string())
+                .hint(stopped.hint().unwrap_or_default()),
+            stopped => {
+                tracing::error!(error = ?stopped, "a request broke off");
+                ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+            }
+        })??;
+        Ok(serde_json::from_slice(&json).expect("a result is read as it was written"))
     }
 }

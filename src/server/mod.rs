@@ -2,8 +2,8 @@
 //! the token; beside it HTTP for scripts.
 //!
 //! It translates the wire and admits; how work is queued, given up and asked about is the runner's
-//! (`calls::run`). What it opens onto is handed to it as a [`backend`], which converts by hand; no
-//! type of another room crosses the socket.
+//! (`calls::run`). What it answers is handed to it as a [`table`] of methods; no type of another room
+//! crosses the socket.
 //!
 //! Invariants: no frame is read before peer, Host, Origin and token are right ([`gate`]); nothing
 //! a client does makes another wait or a queue grow without bound ([`outbox`], [`pace`]); a
@@ -12,13 +12,12 @@
 //! logged.
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
-//! [`connection`], [`session`], [`calls`], [`approvals`], [`permission`], [`hosts`], [`events`], [`http`],
-//! [`page`]; [`backend`] is what it opens onto; [`outbox`], [`pace`],
-//! [`meter`] and [`close`] are its parts.
+//! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
+//! [`events`], [`http`], [`page`] with [`page_keys`]; [`outbox`], [`pace`], `reply`, [`meter`] and
+//! [`close`] are its parts.
 
 pub mod accept;
 pub mod approvals;
-pub mod backend;
 pub mod calls;
 pub mod challenge;
 pub mod close;
@@ -31,10 +30,13 @@ pub mod meter;
 pub mod outbox;
 pub mod pace;
 pub mod page;
+pub mod page_keys;
 pub mod permission;
 pub mod private;
+mod reply;
 pub mod session;
 pub mod settings;
+pub mod table;
 pub mod token;
 
 use std::future::Future;
@@ -50,13 +52,13 @@ use tokio::net::TcpListener;
 use crate::calls::run::{Runner, Tools};
 use crate::calls::tracker::Tracker;
 use approvals::Approvals;
-use backend::Backend;
 use challenge::Challenges;
 use events::Events;
 use hosts::Hosts;
 use pace::{Bucket, Failures};
-use page::Pages;
+use page_keys::Pages;
 pub use settings::Settings;
+use table::Methods;
 use token::TokenKeeper;
 
 /// Why there is no server.
@@ -75,6 +77,18 @@ pub enum ServerError {
     Random(getrandom::Error),
 }
 
+/// What a server opens onto.
+pub struct Backend {
+    /// The vault's name.
+    pub vault: String,
+    /// The methods.
+    pub methods: Methods,
+    /// The tools.
+    pub tools: Arc<dyn Tools>,
+    /// What all work of this process goes through, whichever door it came by.
+    pub runner: Runner,
+}
+
 /// The server, bound to its port and not yet taking connections.
 pub struct Server {
     listener: TcpListener,
@@ -86,10 +100,7 @@ pub struct Shared {
     /// Those of now. A connection keeps the ones it began with: they are what it was told.
     settings: Arc<ArcSwap<Settings>>,
     token: TokenKeeper,
-    backend: Box<dyn Backend>,
-    tools: Arc<dyn Tools>,
-    /// What all work of this process goes through, whichever door it came by.
-    runner: Runner,
+    backend: Backend,
     events: Events,
     version: String,
     port: u16,
@@ -120,9 +131,7 @@ impl Server {
     pub async fn bind(
         settings: Settings,
         token: TokenKeeper,
-        backend: impl Backend,
-        tools: Arc<dyn Tools>,
-        runner: Runner,
+        backend: Backend,
     ) -> Result<Self, ServerError> {
         let failed = |source| ServerError::Bind { port: settings.port, source };
         // Literally this address: the daemon is for this machine.
@@ -135,9 +144,7 @@ impl Server {
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let shared = Shared {
             token,
-            backend: Box::new(backend),
-            tools,
-            runner,
+            backend,
             events: Events::new(format!("{:016x}", u64::from_le_bytes(epoch))),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port,
@@ -196,8 +203,8 @@ impl Server {
             () = shutdown => {}
         }
         drop(listener);
-        shared.runner.close();
-        let running = shared.runner.running();
+        shared.backend.runner.close();
+        let running = shared.backend.runner.running();
         let both = async {
             shared.connections.idle().await;
             running.idle().await;

@@ -7,12 +7,17 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::close::Closing;
 use super::lock;
+
+/// How long one write may be stuck, and how long a client may leave its answers unread while it
+/// asks for more.
+pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The queue of one connection. Texts are shared, not copied, between connections.
 #[derive(Debug)]

@@ -315,6 +315,15 @@ impl TokenKeeper {
     }
 }
 
+/// What a request is let in with.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Which kind of caller the token makes of it.
+    pub scope: Scope,
+    /// The token that it showed, or proved that it knows.
+    pub token: Token,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
-use vault_steward::calls::run::{Runner, Tools, blocking_threads};
-use vault_steward::server::backend::Backend;
+use vault_steward::calls::run::blocking_threads;
 use vault_steward::server::events::Events;
 use vault_steward::server::token::{Proof, Token, TokenKeeper};
-use vault_steward::server::{Server, Settings};
+use vault_steward::server::{Backend, Server, Settings};
 
 /// A server that runs until dropped.
 pub struct Door {
@@ -31,7 +30,7 @@ pub struct Door {
 }
 
 impl Door {
-    pub fn open(settings: Settings, backend: impl Backend + Tools + Clone) -> Self {
+    pub fn open(settings: Settings, backend: impl Into<Backend>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             // As in the daemon.
@@ -43,8 +42,7 @@ impl Door {
         let token = Token::generate().unwrap();
         let settings = Settings { port: 0, ..settings };
         let keeper = TokenKeeper::fixed(token.clone());
-        let tools = Arc::new(backend.clone());
-        let server = Server::bind(settings, keeper, backend, tools, Runner::default());
+        let server = Server::bind(settings, keeper, backend.into());
         let server = runtime.block_on(server).unwrap();
         let (port, events, settings) = (server.port(), server.events(), server.settings());
         let (stop, stopped) = oneshot::channel();

@@ -15,13 +15,12 @@ use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
 use crate::agent::{Agent, Answered, Conversations, PromptError, Received, foreign_source};
 use crate::conversation::ConversationId;
-use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult,
 };
-use crate::server::backend::{self, Speaker};
+use crate::server::table::{Client, Context, Later};
 
 /// Refuses to work in another folder than the vault at `root`, and to run programs for a client.
 ///
@@ -84,15 +83,17 @@ impl Talk {
         &self.conversations
     }
 
-    /// Begins a conversation, which is the current one of such callers from then on.
+    /// Begins a conversation, which is the current one of such callers from then on; may block.
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`.
     pub fn new_session(
         &self,
         params: &SessionNewParams,
-        by: Scope,
+        context: &Context,
     ) -> Result<SessionNewResult, ErrorObject> {
+        context.listen();
+        let by = context.scope();
         check_place(&self.root, params.cwd.as_deref(), &params.mcp_servers)?;
         let source = if by.is_person() { "chat".to_owned() } else { foreign_source(by) };
         let begun = self.conversations.open_new(&source).map_err(|error| {
@@ -109,13 +110,15 @@ impl Talk {
         }
     }
 
-    /// Says something to the agent.
+    /// Says something to the agent; the answer comes when the turn is over. It has its place in the
+    /// order of these calls, whether anybody waits or not.
     pub fn prompt(
         &self,
         params: SessionPromptParams,
-        speaker: &Speaker,
-    ) -> backend::Later<SessionPromptResult> {
-        let queued = self.queued(params, speaker);
+        context: &Context,
+    ) -> Later<SessionPromptResult> {
+        context.listen();
+        let queued = self.queued(params, &context.client);
         Box::pin(async move {
             let answered = queued?.await.map_err(|_| ending())??;
             result(answered.await?)
@@ -126,8 +129,8 @@ impl Talk {
     fn queued(
         &self,
         params: SessionPromptParams,
-        speaker: &Speaker,
-    ) -> Result<oneshot::Receiver<Result<backend::Later<Answered>, ErrorObject>>, ErrorObject> {
+        speaker: &Client,
+    ) -> Result<oneshot::Receiver<Result<Later<Answered>, ErrorObject>>, ErrorObject> {
         let to = match &params.session_id {
             None => None,
             Some(id) => Some(id.parse().map_err(|_| unknown(id))?),
@@ -150,7 +153,7 @@ impl Talk {
 }
 
 /// Where a message's sender hears what became of it.
-type Teller = oneshot::Sender<Result<backend::Later<Answered>, ErrorObject>>;
+type Teller = oneshot::Sender<Result<Later<Answered>, ErrorObject>>;
 
 async fn carry_out_all(agent: Agent, mut orders: mpsc::UnboundedReceiver<Order>) {
     // The last message of each connection that hooks are still asked about: those behind it wait for
@@ -194,7 +197,7 @@ async fn carry_out_all(agent: Agent, mut orders: mpsc::UnboundedReceiver<Order>)
 
 async fn place(agent: &Agent, received: Received, answered: Teller) {
     let placed = agent.take(received).await.map_err(refused);
-    let _ = answered.send(placed.map(|waiting| -> backend::Later<Answered> {
+    let _ = answered.send(placed.map(|waiting| -> Later<Answered> {
         Box::pin(async move { waiting.await.map_err(refused) })
     }));
 }

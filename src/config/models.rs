@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::keyring::HeardKeys;
+use super::heard_keys::HeardKeys;
 use crate::agent::ports::{Later, Model, Models};
 use crate::config::Environment;
 use crate::config::folders::Folders;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::backend::set_info;
+use super::events::set_info;
 use super::replay::Replay;
-use super::{conversations, told};
+use super::{info, told};
 use crate::agent::toolbox::turn_name;
 use crate::conversation::{Item, Turn, TurnId};
 use crate::journal::Journal;
@@ -58,7 +58,7 @@ pub fn page(
     let told = |item: Item| {
         let updates = replay.as_ref().map(|replay| updates(&item, replay)).unwrap_or_default();
         let turn = turn_of(&item);
-        let info = ItemInfo { updates, ..conversations::said(item) };
+        let info = ItemInfo { updates, ..info::said(item) };
         (turn, info)
     };
     let mut page = Page::default();

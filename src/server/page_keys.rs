@@ -10,10 +10,12 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use axum::http::HeaderMap;
+use axum::http::header::ORIGIN;
 use subtle::ConstantTimeEq as _;
 
-use crate::server::lock;
-use crate::server::token::{Token, TokenError};
+use super::lock;
+use super::token::{Token, TokenError};
 
 /// How long a code holds, in seconds.
 pub const CODE_SECONDS: u32 = 60;
@@ -107,6 +109,15 @@ fn seconds(time: SystemTime) -> u64 {
 
 fn hash(code: &[u8]) -> [u8; 32] {
     *blake3::hash(code).as_bytes()
+}
+
+/// Whether a request says that it comes from the page that this server serves.
+#[must_use]
+pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
+    let ours = |host: &&str| origin.as_bytes() == format!("http://{host}:{port}").as_bytes();
+    ["127.0.0.1", "localhost"].iter().any(ours)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::asking;
+use super::policy;
 use crate::calls::Calls;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -148,7 +148,7 @@ pub fn request(
             Ok(HostRequestResult { client, note: None, done: Some(shown) })
         }
         HostRequestParams::Trash { path } => {
-            asking::may_change(calls)?;
+            policy::may_change(calls)?;
             let path = there(vault, &path)?;
             if vault.obsidian().trash == TrashOption::None {
                 let message = "Obsidian is set to delete for good, without any trash";
@@ -163,7 +163,7 @@ pub fn request(
             judged(answer.map(|(client, _)| client), is_gone, &format!("`{path}` is still there"))
         }
         HostRequestParams::Rename { path, to } => {
-            asking::may_change(calls)?;
+            policy::may_change(calls)?;
             let path = there(vault, &path)?;
             let to = free(vault, &path, &to)?;
             if !vault.obsidian().always_update_links {

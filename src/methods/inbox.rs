@@ -3,11 +3,20 @@
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
-    InboxResult, InboxRetryParams,
+    InboxResult, InboxRetryParams, SmartHoleState,
 };
 use crate::smarthole::frames::How;
 use crate::store::inbox::{InboxRow, InboxState, VOICE};
 use crate::store::{Store, StoreError};
+
+/// Whoever works on these messages.
+pub trait Voice: Send + Sync {
+    /// How the connection over which they come stands; may block.
+    fn state(&self) -> SmartHoleState;
+
+    /// A person had this message tried again, or let go of it; may block.
+    fn moved(&self, number: i64);
+}
 
 /// Messages listed where no limit is given, and at most.
 const LISTED: (u32, u32) = (100, 1_000);
@@ -125,7 +134,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
 }
 
 /// How a message came.
-pub(super) fn how(row: &InboxRow) -> How {
+pub fn how(row: &InboxRow) -> How {
     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
 }
 

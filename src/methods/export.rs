@@ -11,7 +11,7 @@ use crate::protocol::conversations::{
     ExportConversationResult, ItemInfo,
 };
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::server::backend::{ConversationsBackend as _, Speaker};
+use crate::server::table::Client;
 use crate::tools::ToolError;
 use crate::vault::{Cancel, Want};
 
@@ -76,7 +76,7 @@ pub fn into_vault(
     calls: &Calls,
     kept: &KeptConversations,
     params: ExportConversationParams,
-    by: &Speaker,
+    by: &Client,
 ) -> Result<ExportConversationResult, ErrorObject> {
     let wanted =
         ConversationParams { session_id: Some(params.session_id), ..ConversationParams::default() };

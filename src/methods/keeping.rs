@@ -2,6 +2,8 @@
 
 use chrono::{Days, Utc};
 
+use super::policy;
+use crate::calls::Calls;
 use crate::journal::{Empty, JournalError, TrashItem, TrashPlace};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::keeping::{
@@ -16,15 +18,19 @@ const OLD: u32 = 30;
 ///
 /// # Errors
 /// Kind `invalid_params`: what is younger than 30 days and not named. Kind `failed`: a name that is
-/// not in the trash, or lies in the system's; what the journal says.
+/// not in the trash, or lies in the system's; the mode `read-only`; what the journal says.
 pub fn empty_trash(
-    context: &Context,
+    calls: &Calls,
     params: &TrashEmptyParams,
 ) -> Result<TrashEmptyResult, ErrorObject> {
-    let items = context.journal.trash().map_err(failed)?;
+    let journal = &calls.context().journal;
+    if !params.dry_run {
+        policy::may_change(calls)?;
+    }
+    let items = journal.trash().map_err(failed)?;
     let what = wanted(&items, params)?;
     if !params.dry_run {
-        let emptied = context.journal.empty_trash(&what).map_err(failed)?;
+        let emptied = journal.empty_trash(&what).map_err(failed)?;
         if let Some(left) = emptied.left.first() {
             let rest = emptied.left.len() - 1;
             let more = if rest == 0 { String::new() } else { format!(" (and {rest} more)") };

@@ -8,7 +8,7 @@ use crate::agent::{foreign_source, is_foreign};
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{PromptContent, SessionPromptParams};
-use crate::server::backend::Speaker;
+use crate::server::table::Client;
 
 /// The longest message, in characters.
 const MAX_CHARS: usize = 200_000;
@@ -22,7 +22,7 @@ const MAX_NAME: usize = 100;
 /// Kind `invalid_params`.
 pub(super) fn said(
     params: SessionPromptParams,
-    speaker: &Speaker,
+    speaker: &Client,
     root: &Path,
 ) -> Result<Said, ErrorObject> {
     let mut texts = Vec::new();

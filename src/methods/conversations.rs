@@ -4,26 +4,22 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::info::{failed, info, local, numbered, place, shown, signed, unsigned};
 use super::replay::Replay;
 use super::{history, listing, talk};
-use crate::agent::conversations::{ConversationError, Excerpt};
-use crate::agent::{ConversationEvent, Conversations, view};
+use crate::agent::Conversations;
 use crate::conversation::title::plain;
-use crate::conversation::{
-    BranchId, Conversation, ConversationId, EndKind, Item, ItemKind, ItemNumber,
-};
+use crate::conversation::{BranchId, ConversationId, EndKind, Item, ItemNumber};
 use crate::journal::Journal;
 use crate::protocol::conversations::{
-    BranchInfo, ConversationChange, ConversationInfo, ConversationParams, ConversationResult,
-    DeleteConversationParams, DeleteConversationResult, EndParams, EndResult, ForkParams,
-    ForkResult, FoundConversation, ItemInfo, RenameConversationParams, RenameConversationResult,
-    SearchConversationsParams, SearchConversationsResult, SessionListParams, SessionLoadParams,
-    SessionLoadResult, SessionMeta, UsageDay, UsageInfo, UsageParams, UsageResult,
+    BranchInfo, ConversationParams, ConversationResult, DeleteConversationParams,
+    DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult, FoundConversation,
+    RenameConversationParams, RenameConversationResult, SearchConversationsParams,
+    SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
+    SessionMeta, UsageDay, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
-use crate::protocol::session::{SessionUpdate, SessionUpdateParams};
-use crate::server::backend::ConversationsBackend;
-use crate::server::events::{Event, SessionTold};
+use crate::server::table::Context;
 use crate::store::conversations::Order;
 use crate::store::usage::Used;
 
@@ -32,8 +28,6 @@ const FOUND: u32 = 20;
 const MOST_FOUND: u32 = 100;
 /// Characters of a title.
 const TITLE: usize = 200;
-/// Characters of one thing said.
-const SAID: usize = 100_000;
 
 /// The conversations of one vault, for the server.
 #[derive(Debug)]
@@ -64,10 +58,13 @@ impl KeptConversations {
             None => Ok(self.conversations.current().map_err(failed)?.map(|one| one.id)),
         }
     }
-}
 
-impl ConversationsBackend for KeptConversations {
-    fn list(
+    /// Writes the conversations, the one last active first, behind what `json` holds: the JSON of a
+    /// `SessionListResult` with at least one where there is any, and no more than take `most` bytes.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session` and `failed`.
+    pub fn list(
         &self,
         params: SessionListParams,
         most: u64,
@@ -80,10 +77,17 @@ impl ConversationsBackend for KeptConversations {
         listing::page(&self.conversations, &self.folder, &params, most, json)
     }
 
-    fn load(
+    /// Tells the client again what was said in a conversation, and what happens from now on.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` and `failed`.
+    pub fn load(
         &self,
         params: SessionLoadParams,
-    ) -> Result<(Vec<SessionUpdateParams>, SessionLoadResult), ErrorObject> {
+        context: &Context,
+    ) -> Result<SessionLoadResult, ErrorObject> {
+        // Heard from before it is read, so that nothing falls between the two.
+        context.listen();
         let root = Path::new(&self.folder);
         talk::check_place(root, params.cwd.as_deref(), &params.mcp_servers)?;
         let id = numbered(&params.session_id)?;
@@ -91,12 +95,16 @@ impl ConversationsBackend for KeptConversations {
         let history = self.conversations.history_with_gaps(id).map_err(failed)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let turns = self.conversations.turns(id).map_err(failed)?;
-        let updates = Replay::new(&history, &turns, root, history.iter()).all(&history);
+        context.replay(&Replay::new(&history, &turns, root, history.iter()).all(&history));
         let meta = SessionMeta { vault: info(conversation) };
-        Ok((updates, SessionLoadResult { meta }))
+        Ok(SessionLoadResult { meta })
     }
 
-    fn show(
+    /// One conversation with what was said in it, in an answer of at most about `most` bytes.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `not_found` and `failed`.
+    pub fn show(
         &self,
         params: ConversationParams,
         most: u64,
@@ -141,7 +149,11 @@ impl ConversationsBackend for KeptConversations {
         })
     }
 
-    fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
+    /// Ends one.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session` and `failed`.
+    pub fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
         };
@@ -149,7 +161,11 @@ impl ConversationsBackend for KeptConversations {
         Ok(EndResult { session_id: Some(id.to_string()), ended })
     }
 
-    fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject> {
+    /// Goes on from before an earlier message, or with another branch.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
+    pub fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject> {
         let id = numbered(&params.session_id)?;
         let branch = match (params.item, params.branch) {
             (Some(item), None) => self.conversations.fork(id, ItemNumber(signed(item))),
@@ -168,7 +184,11 @@ impl ConversationsBackend for KeptConversations {
         Ok(ForkResult { session_id: id.to_string(), branch })
     }
 
-    fn search(
+    /// Finds conversations by what was said in them.
+    ///
+    /// # Errors
+    /// Kind `failed`.
+    pub fn search(
         &self,
         params: SearchConversationsParams,
     ) -> Result<SearchConversationsResult, ErrorObject> {
@@ -181,7 +201,11 @@ impl ConversationsBackend for KeptConversations {
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
     }
 
-    fn delete(
+    /// Deletes conversations for good.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `turn_running`, `invalid_params` and `failed`.
+    pub fn delete(
         &self,
         params: DeleteConversationParams,
     ) -> Result<DeleteConversationResult, ErrorObject> {
@@ -218,7 +242,11 @@ impl ConversationsBackend for KeptConversations {
         }
     }
 
-    fn rename(
+    /// Gives one a title of a person's own.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session`, `invalid_params` and `failed`.
+    pub fn rename(
         &self,
         params: RenameConversationParams,
     ) -> Result<RenameConversationResult, ErrorObject> {
@@ -237,7 +265,11 @@ impl ConversationsBackend for KeptConversations {
         Ok(RenameConversationResult { session_id: id.to_string(), title })
     }
 
-    fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
+    /// What models were used for.
+    ///
+    /// # Errors
+    /// Kinds `unknown_session` and `failed`.
+    pub fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
         let rows = self.conversations.usage(params.days, id).map_err(failed)?;
         let mut days: Vec<(UsageDay, Used, BTreeSet<ConversationId>)> = Vec::new();
@@ -261,134 +293,4 @@ impl ConversationsBackend for KeptConversations {
         };
         Ok(UsageResult { days: days.into_iter().map(day).collect(), total: shown(&total) })
     }
-}
-
-/// Something that happened to a conversation, as events: every client hears what, and those that show
-/// it what it is called now.
-pub fn events(event: &ConversationEvent) -> Vec<Event> {
-    let (id, kind, conversation) = match event {
-        ConversationEvent::Began(one) => (one.id, ConversationChange::Began, None),
-        ConversationEvent::Ended(one) => (one.id, ConversationChange::Ended, Some(one)),
-        ConversationEvent::Titled(one) => (one.id, ConversationChange::Titled, Some(one)),
-        ConversationEvent::Noted(id, _) => (*id, ConversationChange::Noted, None),
-        ConversationEvent::Deleted(id) => (*id, ConversationChange::Deleted, None),
-    };
-    let mut events = vec![Event::ConversationChanged { session_id: id.to_string(), kind }];
-    events.extend(conversation.map(|one| Event::Session {
-        session: id.to_string(),
-        turn: None,
-        told: SessionTold::Update(SessionUpdate::SessionInfoUpdate {
-            title: one.title.clone(),
-            updated_at: Some(local(one.last_active)),
-        }),
-        from: None,
-    }));
-    events
-}
-
-/// A conversation as clients see it.
-pub fn info(one: Conversation) -> ConversationInfo {
-    let (state, shown) = (one.state().word().to_owned(), one.shown().word().to_owned());
-    let end = one.ended.as_ref();
-    let (ended, ended_by) =
-        (end.map(|end| local(end.at)), end.map(|end| end.kind.word().to_owned()));
-    ConversationInfo {
-        session_id: one.id.to_string(),
-        title: one.title,
-        summary: one.summary,
-        titled_by: one.titled_by.map(|by| by.word().to_owned()),
-        state,
-        shown,
-        question: one.waiting.map(|waiting| waiting.question),
-        source: one.source,
-        began: local(one.began),
-        last_active: local(one.last_active),
-        ended,
-        ended_by,
-        reason: one.ended.map(|end| end.reason).filter(|reason| !reason.is_empty()),
-        branch: unsigned(one.branch.0),
-        items: one.items,
-    }
-}
-
-/// One thing that was said, in plain words.
-pub(super) fn said(item: Item) -> ItemInfo {
-    let (turn, branch, kind) = (item.turn, item.branch, item.kind);
-    let said = view::said(item);
-    // Where the text was cut, the client is told and not shown half of a result as the whole.
-    let most = if kind == ItemKind::ToolResults { SAID / 10 } else { SAID };
-    let end = said.text.char_indices().nth(most).map(|(at, _)| at);
-    ItemInfo {
-        item: unsigned(said.item.0),
-        turn: turn.map(|turn| unsigned(turn.0)),
-        branch: unsigned(branch.0),
-        kind: kind.word().to_owned(),
-        time: local(said.time),
-        text: end.map_or(said.text.clone(), |end| said.text[..end].to_owned()),
-        tools: said.tools,
-        cut: end.is_some(),
-        updates: Vec::new(),
-    }
-}
-
-fn place(excerpt: Excerpt) -> ItemInfo {
-    ItemInfo {
-        item: unsigned(excerpt.item.0),
-        turn: None,
-        branch: unsigned(excerpt.branch.0),
-        kind: excerpt.kind.word().to_owned(),
-        time: local(excerpt.time),
-        text: excerpt.text,
-        tools: Vec::new(),
-        cut: true,
-        updates: Vec::new(),
-    }
-}
-
-fn shown(used: &Used) -> UsageInfo {
-    UsageInfo {
-        requests: used.requests,
-        input: used.input,
-        cache_read: used.cache_read,
-        cache_write: used.cache_write,
-        output: used.output,
-        cost_millionths: used.cost,
-        unpriced: used.unpriced,
-    }
-}
-
-/// A conversation's number as clients write it.
-///
-/// # Errors
-/// Kind `unknown_session`: what is no number is no conversation.
-pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
-    session.parse().map_err(|_| {
-        let shown: String = session.chars().take(80).collect();
-        let message = format!("there is no conversation `{}`", shown.escape_debug());
-        ErrorObject::new(Kind::UnknownSession, message).hint("`session/list` names them")
-    })
-}
-
-/// Why something could not be done with a conversation, as the wire says it.
-pub fn failed(error: ConversationError) -> ErrorObject {
-    let kind = match error {
-        ConversationError::NotFound { .. } => Kind::UnknownSession,
-        ConversationError::NoMessage { .. } | ConversationError::NoBranch { .. } => Kind::NotFound,
-        ConversationError::TurnRuns { .. } => Kind::TurnRunning,
-        ConversationError::Store(_) => Kind::Failed,
-    };
-    ErrorObject::new(kind, error.to_string()).hint(error.hint())
-}
-
-fn local(milliseconds: i64) -> String {
-    let time = chrono::DateTime::from_timestamp_millis(milliseconds).unwrap_or_default();
-    time.with_timezone(&chrono::Local).to_rfc3339_opts(chrono::SecondsFormat::Secs, false)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(0)
 }

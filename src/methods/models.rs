@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::models::ChosenModels;
 use super::settings;
 use crate::config::live::Live;
+use crate::config::models::ChosenModels;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, parted};
 use crate::llm::{Endpoint, Facts, Settings, facts, setup};

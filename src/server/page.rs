@@ -5,8 +5,6 @@
 //! which the page gets for a code that `steward open` puts behind the address's `#`: no browser
 //! sends that anywhere, and the page takes it out of the address at once.
 
-mod keys;
-
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -19,18 +17,18 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
-use super::http::{Refusal, answer, is_json, paced, plain, whole};
-use super::{Shared, gate};
+use super::Shared;
+use super::page_keys::{CODE_SECONDS, PAGE_DAYS, is_our_page, page_token};
+use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::page::{ExchangeAnswer, ExchangeBody, PageCodeResult};
 use crate::protocol::strict;
-pub use keys::{CODE_SECONDS, PAGE_DAYS, Pages, key_of};
 
 /// Built by `npm run build` in `plugin-shim`, and kept with the sources so that no Node is needed
 /// to build the program.
-const INDEX: &[u8] = include_bytes!("../../../plugin-shim/dist/page/index.html");
-const SCRIPT: &[u8] = include_bytes!("../../../plugin-shim/dist/page/view.js");
-const STYLE: &[u8] = include_bytes!("../../../plugin-shim/dist/page/view.css");
+const INDEX: &[u8] = include_bytes!("../../plugin-shim/dist/page/index.html");
+const SCRIPT: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.js");
+const STYLE: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.css");
 
 /// The largest body of an exchange, in bytes.
 const MOST: usize = 1024;
@@ -96,7 +94,7 @@ async fn exchange(State(shared): State<Arc<Shared>>, request: Request) -> Respon
 async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, Refusal> {
     let (parts, body) = request.into_parts();
     // Nobody else has a use for it.
-    if !gate::is_our_page(&parts.headers, shared.port) || parts.uri.query().is_some() {
+    if !is_our_page(&parts.headers, shared.port) || parts.uri.query().is_some() {
         return Err(plain(StatusCode::FORBIDDEN));
     }
     paced(shared, &shared.settings.load_full())?;
@@ -116,7 +114,7 @@ async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, 
         tokio::time::sleep(wait).await;
         return Err(plain(StatusCode::UNAUTHORIZED));
     }
-    let token = keys::page_token(&shared.token.current(), SystemTime::now())
+    let token = page_token(&shared.token.current(), SystemTime::now())
         .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
     tracing::info!("the page was opened");
     Ok(ExchangeAnswer { token, days: PAGE_DAYS })

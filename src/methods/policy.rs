@@ -9,6 +9,7 @@ use crate::protocol::policy::{
     Approval, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult, AuditedCall, ModeParams,
     ModeResult,
 };
+use crate::server::events::{Event, Events};
 use crate::store::StoreError;
 use crate::store::audit::AuditWanted;
 
@@ -35,6 +36,26 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
     }
     let (mode, set_live) = calls.mode().map_err(|error| failed(&error))?;
     Ok(ModeResult { mode: mode.word().to_owned(), set_live })
+}
+
+/// The same, and tells everybody where another mode holds then.
+///
+/// # Errors
+/// As for [`mode`].
+pub fn change_mode(
+    calls: &Calls,
+    params: &ModeParams,
+    events: &Events,
+) -> Result<ModeResult, ErrorObject> {
+    if params.mode.is_none() {
+        return mode(calls, params);
+    }
+    let before = mode(calls, &ModeParams::default()).ok();
+    let result = mode(calls, params)?;
+    if before.as_ref() != Some(&result) {
+        events.publish(Event::ModeChanged(result.clone()));
+    }
+    Ok(result)
 }
 
 /// Whether anything may be changed at all.

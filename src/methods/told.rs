@@ -1,90 +1,23 @@
-//! What happens in turns, in the protocol's words, and the way from the agent to clients.
+//! What happens in turns, in the protocol's words.
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::agent::ports::{Audience, Later, Told, What};
-use crate::agent::toolbox::Person;
+use crate::agent::ports::What;
 use crate::agent::turn::{self, End, Reason, Severity, Show};
-use crate::calls::{Decision, Question};
 use crate::llm::{ToolArgs, ToolCall};
-use crate::policy::Scope;
 use crate::protocol::permission::PermissionLocation;
 use crate::protocol::session::{
     Cost, MessageKind, SessionState, SessionUpdate, StopReason, ToolCallContent, ToolCallMeta,
     ToolCallStatus, ToolCallVaultMeta, UserMessageMeta, UserMessageVaultMeta,
 };
 use crate::protocol::tools::Content;
-use crate::server::approvals::Approvals;
-use crate::server::events::{Event, Events, SessionTold};
+use crate::server::events::SessionTold;
 use crate::tools;
 
 /// Characters of a tool's answer that clients are shown as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
-
-/// Told of what happens in turns.
-type Hearer = Box<dyn Fn(&Told) + Send + Sync>;
-
-/// The way from the agent to clients; leads nowhere until the server is there.
-#[derive(Default)]
-pub struct Doors {
-    server: OnceLock<(Events, Approvals)>,
-    /// Who else is told all of it.
-    hearer: OnceLock<Hearer>,
-    root: PathBuf,
-}
-
-impl Doors {
-    /// Of the vault at `root`.
-    pub fn new(root: &Path) -> Self {
-        Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
-    }
-
-    /// Has `hear` told of everything that happens in turns; it must be quick.
-    pub fn tell_too(&self, hear: Box<dyn Fn(&Told) + Send + Sync>) {
-        let _ = self.hearer.set(hear);
-    }
-
-    /// Opens the way.
-    pub fn open(&self, events: Events, approvals: Approvals) {
-        let _ = self.server.set((events, approvals));
-    }
-}
-
-impl Person for Doors {
-    fn ask(&self, question: &Question, call: String) -> Later<(Decision, String)> {
-        let Some((_, approvals)) = self.server.get() else {
-            return Box::pin(std::future::ready((Decision::Nobody, String::new())));
-        };
-        // Who speaks to a microphone may be on the way to the screen; nobody else would come for it.
-        let waits = question.caller().scope == Scope::Voice;
-        Box::pin(approvals.ask_about(question, Some(call), waits))
-    }
-}
-
-impl Audience for Doors {
-    fn tell(&self, told: Told) {
-        if let Some(hear) = self.hearer.get() {
-            hear(&told);
-        }
-        let Some((events, _)) = self.server.get() else { return };
-        let Told { conversation, turn, what } = told;
-        let (turn, from) = (turn.to_string(), speaker(&what));
-        for told in shown(&turn, what, &self.root) {
-            let (session, turn) = (conversation.to_string(), Some(turn.clone()));
-            events.publish(Event::Session { session, turn, told, from });
-        }
-    }
-}
-
-fn speaker(what: &What) -> Option<u64> {
-    match what {
-        What::Show(Show::User(said)) => said.from,
-        _ => None,
-    }
-}
 
 /// What happened in a turn, in the protocol's words.
 pub fn shown(turn: &str, what: What, root: &Path) -> Vec<SessionTold> {

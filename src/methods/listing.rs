@@ -3,7 +3,7 @@
 //! A thousand of them are half a megabyte of JSON, so each is written at once from how it is kept:
 //! nothing is put into a value of the wire's, and most times are of a day whose offset is known.
 
-use super::conversations::{failed, numbered};
+use super::info::{failed, numbered};
 use crate::agent::Conversations;
 use crate::conversation::Conversation;
 use crate::protocol::conversations::SessionListParams;
@@ -15,6 +15,9 @@ use crate::tools::LocalTimes;
 /// Conversations of a page where nothing is said, and at most.
 const PAGE: u32 = 100;
 const MOST: u32 = 1_000;
+
+/// What an answer has around a list, in bytes at most: an id of 256, each byte of it escaped.
+pub(super) const FRAME: u64 = 2_048;
 
 /// Bytes that most conversations take as JSON, for which there is room from the beginning.
 const ORDINARY: usize = 768;
@@ -119,7 +122,7 @@ mod tests {
     use crate::agent::conversations::TurnEnd;
     use crate::agent::{ConversationSettings, Message};
     use crate::conversation::{EndKind, TurnState};
-    use crate::daemon::conversations::info;
+    use crate::methods::info::info;
     use crate::protocol::conversations::{
         SessionInfo, SessionListMeta, SessionListResult, SessionListVaultMeta, SessionMeta,
     };

@@ -1,0 +1,90 @@
+//! What happens in the vault and to conversations, as clients are told it.
+
+use super::info::local;
+use crate::agent::ConversationEvent;
+use crate::agent::toolbox::turn_name;
+use crate::journal::{ListedChange, ListedSet, SetKind};
+use crate::protocol::conversations::ConversationChange;
+use crate::protocol::events::{ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind};
+use crate::protocol::session::SessionUpdate;
+use crate::server::events::{Event, SessionTold};
+use crate::vault::{ChangeKind, Kind, VaultChange};
+
+/// A change of the vault as an event.
+pub fn event(change: &VaultChange) -> Event {
+    let (kind, from) = match &change.kind {
+        ChangeKind::Created => (ChangedKind::Created, None),
+        ChangeKind::Modified => (ChangedKind::Modified, None),
+        ChangeKind::Removed => (ChangedKind::Removed, None),
+        ChangeKind::Renamed { from } => (ChangedKind::Renamed, Some(from.as_str().to_owned())),
+    };
+    let entry = match change.entry {
+        Kind::File => EntryKind::File,
+        Kind::Folder => EntryKind::Folder,
+        Kind::Link => EntryKind::Link,
+        Kind::Other => EntryKind::Other,
+    };
+    Event::Changed { kind, path: change.path.as_str().to_owned(), from, entry }
+}
+
+/// Changes of a set that an event tells one by one.
+const MAX_TOLD: usize = 100;
+
+/// A change set that was applied, as an event.
+pub fn applied(set: &ListedSet) -> Event {
+    Event::Applied(set_info(set))
+}
+
+/// A change set as clients see it.
+pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
+    let change = |change: &ListedChange| ChangeInfo {
+        id: change.id.to_string(),
+        action: change.action.word().to_owned(),
+        path: change.path.as_str().to_owned(),
+        from: change.from.as_ref().map(|from| from.as_str().to_owned()),
+    };
+    let time = set.time.with_timezone(&chrono::Local);
+    // The agent's turns have names of this form; other callers name theirs as they like.
+    let turn =
+        set.conversation.as_deref().zip(set.turn.as_deref()).and_then(|(within, turn)| {
+            turn.strip_prefix(&turn_name(within, "")).map(str::to_owned)
+        });
+    ChangeSetInfo {
+        id: set.id.0,
+        title: set.title.clone(),
+        time: time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        caller: set.caller.clone(),
+        conversation: set.conversation.clone(),
+        turn,
+        undone: set.is_undone(),
+        undoes: match set.kind {
+            SetKind::Undo(target) => Some(target.to_string()),
+            SetKind::Change | SetKind::Restore => None,
+        },
+        changes: set.changes.iter().take(MAX_TOLD).map(change).collect(),
+        total: set.changes.len() as u64,
+    }
+}
+
+/// Something that happened to a conversation, as events: every client hears what, and those that show
+/// it what it is called now.
+pub fn of_conversation(event: &ConversationEvent) -> Vec<Event> {
+    let (id, kind, conversation) = match event {
+        ConversationEvent::Began(one) => (one.id, ConversationChange::Began, None),
+        ConversationEvent::Ended(one) => (one.id, ConversationChange::Ended, Some(one)),
+        ConversationEvent::Titled(one) => (one.id, ConversationChange::Titled, Some(one)),
+        ConversationEvent::Noted(id, _) => (*id, ConversationChange::Noted, None),
+        ConversationEvent::Deleted(id) => (*id, ConversationChange::Deleted, None),
+    };
+    let mut events = vec![Event::ConversationChanged { session_id: id.to_string(), kind }];
+    events.extend(conversation.map(|one| Event::Session {
+        session: id.to_string(),
+        turn: None,
+        told: SessionTold::Update(SessionUpdate::SessionInfoUpdate {
+            title: one.title.clone(),
+            updated_at: Some(local(one.last_active)),
+        }),
+        from: None,
+    }));
+    events
+}

@@ -1,0 +1,210 @@
+//! What the daemon answers, method by method: the table of them all, and their handlers.
+//!
+//! Floor 8, below `daemon`, which makes the [`Services`]. A method is a line in [`table`] and a plain
+//! function on the services that it needs; the types of the vault become those of the wire there and
+//! nowhere else. The command line uses the same functions where no daemon runs. `initialize` and what
+//! concerns a connection alone are the server's (`server/table`).
+//!
+//! In reading order: this page; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
+//! [`policy`], [`keeping`], [`diff`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
+//! `info`, `listing`, [`history`], [`replay`] and [`export`]; [`talk`] with `prompt`; [`events`] and
+//! [`told`] (what happens, in the protocol's words).
+
+pub mod complete;
+pub mod conversations;
+pub mod diff;
+pub mod events;
+pub mod export;
+pub mod history;
+pub mod host;
+pub mod inbox;
+mod info;
+pub mod keeping;
+mod listing;
+mod memory;
+pub mod models;
+pub mod policy;
+mod prompt;
+pub mod replay;
+pub mod settings;
+pub mod status;
+pub mod talk;
+pub mod told;
+pub mod tools;
+
+use std::sync::Arc;
+
+use conversations::KeptConversations;
+use inbox::Voice;
+use talk::Talk;
+
+use crate::calls::Calls;
+use crate::calls::run::Work::{Change, Read, Search, Setting};
+use crate::config::live::Live;
+use crate::config::models::ChosenModels;
+use crate::protocol::complete::CompleteParams;
+use crate::protocol::conversations::{
+    ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
+    RenameConversationParams, SearchConversationsParams, SessionListParams, SessionLoadParams,
+    UsageParams,
+};
+use crate::protocol::diff::DiffParams;
+use crate::protocol::host::HostRequestParams;
+use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
+use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
+use crate::protocol::models::ModelsParams;
+use crate::protocol::policy::{ApprovalsParams, AuditParams, ModeParams};
+use crate::protocol::session::{SessionNewParams, SessionPromptParams};
+use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
+use crate::protocol::status::{Confinement, StatusParams};
+use crate::protocol::tools::ToolsListParams;
+use crate::server::table::Table;
+use crate::server::table::Who::{Anyone, Person};
+use crate::store::Store;
+
+/// What the handlers work on.
+pub struct Services {
+    /// The way to the tools.
+    pub calls: Calls,
+    /// What clients may ask of the agent.
+    pub talk: Arc<Talk>,
+    /// The settings, and those to come.
+    pub live: Arc<Live>,
+    /// The models that the settings name.
+    pub models: ChosenModels,
+    /// The conversations.
+    pub conversations: KeptConversations,
+    /// What comes by voice.
+    pub voice: Arc<dyn Voice>,
+    /// What holds the daemon in.
+    pub confinement: Confinement,
+    /// What this file system cannot do, and what was found at the start, for `status`.
+    pub warnings: Vec<String>,
+}
+
+impl Services {
+    /// Where conversations and messages are kept.
+    fn store(&self) -> &Store {
+        self.talk.conversations().store()
+    }
+
+    /// Has a message that a person moved be seen, and worked on where it is to be.
+    fn moved(&self, moved: InboxResult) -> InboxResult {
+        if let Ok(number) = i64::try_from(moved.message.id) {
+            self.voice.moved(number);
+        }
+        moved
+    }
+}
+
+/// Every method: who may call it, the queue in which it is done, and its handler.
+#[must_use]
+pub fn table() -> Table<Services> {
+    Table::<Services>::default()
+        .now::<ToolsListParams>(Anyone, |it, _, _| Ok(tools::list(&it.calls)))
+        .on::<StatusParams>(Anyone, Read, |it, _, by| Ok(status::status(it, by)))
+        .on::<SettingsGetParams>(Anyone, Read, |it, _, by| Ok(settings::get(&it.live, by.scope())))
+        .on::<SettingsSetParams>(Anyone, Setting, |it, params, by| {
+            settings::set(&it.live, by.scope(), &params.key, &params.value)
+        })
+        .later::<ModelsParams>(Person, |it, params, _| {
+            Box::pin(models::models(Arc::clone(&it.live), it.models.clone(), params))
+        })
+        .on::<ModeParams>(Person, Read, |it, params, by| {
+            policy::change_mode(&it.calls, &params, by.events())
+        })
+        .on::<ApprovalsParams>(Person, Read, |it, params, _| policy::approvals(&it.calls, &params))
+        .on::<AuditParams>(Person, Read, |it, params, _| policy::audit(&it.calls, params))
+        .on_change::<TrashEmptyParams>(
+            Person,
+            |params| params.dry_run,
+            |it, params, _| keeping::empty_trash(&it.calls, &params),
+        )
+        .on::<JournalVerifyParams>(Anyone, Search, |it, _, _| {
+            keeping::verify_journal(it.calls.context())
+        })
+        .on_change::<JournalGcParams>(
+            Person,
+            |params| params.dry_run,
+            |it, params, _| keeping::free_journal(it.calls.context(), &params),
+        )
+        .on::<DiffParams>(Person, Read, |it, params, by| {
+            diff::diff(&it.calls.context().journal, &params, by.max_bytes / 2)
+        })
+        .on::<CompleteParams>(Person, Read, |it, params, _| {
+            Ok(complete::complete(&it.calls.context().vault, &params))
+        })
+        .on::<HostRequestParams>(Person, Read, |it, params, by| {
+            host::request(&it.calls, by.hosts(), params, &by.cancel)
+        })
+        .on::<InboxListParams>(Person, Read, |it, params, _| inbox::list(it.store(), &params))
+        .on::<InboxRetryParams>(Person, Setting, |it, params, _| {
+            inbox::retry(it.store(), &params).map(|moved| it.moved(moved))
+        })
+        .on::<InboxDiscardParams>(Person, Setting, |it, params, _| {
+            inbox::discard(it.store(), &params).map(|moved| it.moved(moved))
+        })
+        .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
+        .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
+        .on_cancel(|it, params| it.talk.cancel(params))
+        .on_writing::<SessionListParams>(Person, Read, |it, params, by, json| {
+            let most = by.max_bytes.saturating_sub(listing::FRAME);
+            it.conversations.list(params, most, json)
+        })
+        .on::<SessionLoadParams>(Person, Read, |it, params, by| it.conversations.load(params, by))
+        // Room for what JSON adds to the texts.
+        .on::<ConversationParams>(Person, Read, |it, params, by| {
+            it.conversations.show(params, by.max_bytes / 2)
+        })
+        .on::<EndParams>(Person, Setting, |it, params, _| it.conversations.end(params))
+        .on::<ForkParams>(Person, Setting, |it, params, _| it.conversations.fork(params))
+        .on::<SearchConversationsParams>(Person, Read, |it, params, _| {
+            it.conversations.search(params)
+        })
+        .on::<DeleteConversationParams>(Person, Setting, |it, params, _| {
+            it.conversations.delete(params)
+        })
+        .on::<RenameConversationParams>(Person, Setting, |it, params, _| {
+            it.conversations.rename(params)
+        })
+        .on::<ExportConversationParams>(Person, Change, |it, params, by| {
+            export::into_vault(&it.calls, &it.conversations, params, &by.client)
+        })
+        .on::<UsageParams>(Person, Read, |it, params, _| it.conversations.usage(params))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::protocol::{METHODS, MethodParams as _, initialize::InitializeParams};
+
+    use super::*;
+
+    #[test]
+    fn each_method_of_the_protocol_is_answered_and_who_may_call_it_is_said() {
+        let names: BTreeSet<&str> = table().names().map(|(name, _)| name).collect();
+        let opens = [InitializeParams::METHOD];
+        assert_eq!(
+            names.union(&opens.into()).copied().collect::<BTreeSet<_>>(),
+            METHODS.iter().copied().collect()
+        );
+        let anyone: Vec<&str> =
+            table().names().filter(|(_, who)| *who == Anyone).map(|(name, _)| name).collect();
+        assert_eq!(
+            anyone,
+            [
+                "_vault/journal/verify",
+                "_vault/ping",
+                "_vault/settings/get",
+                "_vault/settings/set",
+                "_vault/status",
+                "_vault/subscribe",
+                "session/new",
+                "session/prompt",
+                "tools/call",
+                "tools/list",
+            ]
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! The methods that a server answers: who may call each, in which queue it is done, and by whom.
+//!
+//! A method is a line in a [`Table`], which is filled where the handlers are (`methods`), and its
+//! handler is a plain function. What is of the connection itself is the server's own: the table
+//! begins with it, and `initialize` alone is not in it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::events::Events;
+use super::hosts::Hosts;
+use super::outbox::Outbox;
+use super::{Shared, page};
+use crate::calls::run::Work;
+use crate::policy::Scope;
+use crate::protocol::MethodParams;
+use crate::protocol::envelope;
+use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::events::SubscribeParams;
+use crate::protocol::page::{PageCodeParams, PageCodeResult};
+use crate::protocol::ping::{PingParams, PingResult};
+use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
+use crate::protocol::tools::ToolsCallParams;
+use crate::vault::Cancel;
+
+/// Who may call a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Whoever has a token.
+    Anyone,
+    /// A person's own programs.
+    Person,
+}
+
+impl Who {
+    /// Lets nobody pass who is not one of them.
+    fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
+        if self == Self::Anyone || scope.is_person() {
+            return Ok(());
+        }
+        let message = format!("a caller of the kind `{}` may not do this", scope.word());
+        Err(ErrorObject::new(Kind::Forbidden, message)
+            .hint("it needs the token of a person's own program: `steward token`"))
+    }
+}
+
+/// Who asks for something, or says something to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The name it gave of itself.
+    pub name: String,
+    /// What kind of caller it is, as its token says.
+    pub scope: Scope,
+    /// Its connection.
+    pub connection: u64,
+}
+
+/// What a handler knows of a request beside its params.
+pub struct Context {
+    /// Who asks.
+    pub client: Client,
+    /// Bytes that the whole answer may have.
+    pub max_bytes: u64,
+    /// Says when the answer is no longer wanted.
+    pub cancel: Cancel,
+    pub(super) shared: Arc<Shared>,
+    /// What is sent to the client, where it stays to hear more than the answer.
+    pub(super) outbox: Option<Arc<Outbox>>,
+}
+
+/// How the server is.
+#[derive(Debug, Clone)]
+pub struct ServerState {
+    /// Its version.
+    pub version: String,
+    /// How long it has been running.
+    pub uptime: Duration,
+    /// Connections that are open.
+    pub connections: u32,
+}
+
+impl Context {
+    /// What kind of caller the client is.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.client.scope
+    }
+
+    /// What happens in the vault, and where it is published.
+    #[must_use]
+    pub fn events(&self) -> &Events {
+        &self.shared.events
+    }
+
+    /// The clients that have the vault open.
+    #[must_use]
+    pub fn hosts(&self) -> &Hosts {
+        &self.shared.hosts
+    }
+
+    /// How the server is.
+    #[must_use]
+    pub fn server(&self) -> ServerState {
+        ServerState {
+            version: self.shared.version.clone(),
+            uptime: self.shared.started.elapsed(),
+            connections: u32::try_from(self.shared.connections.count()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// From now on the client is told what happens in conversations, where a person uses it.
+    pub fn listen(&self) {
+        if let Some(outbox) = self.outbox.as_ref().filter(|_| self.client.scope.is_person()) {
+            self.shared.events.listen(self.client.connection, outbox);
+        }
+    }
+
+    /// Sends what happened before the answer.
+    pub fn replay(&self, updates: &[SessionUpdateParams]) {
+        if let Some(outbox) = &self.outbox {
+            let told = updates.iter().map(envelope::notification);
+            outbox.push_replay(told.map(Utf8Bytes::from));
+        }
+    }
+}
+
+/// An answer that takes as long as it takes.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+
+/// Writes the JSON of a result behind what there is.
+pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<(), ErrorObject> + Send>;
+
+/// Begins what is answered later, with the JSON of a result.
+pub type Begin = Box<dyn FnOnce(&Context) -> Later<Vec<u8>> + Send>;
+
+/// A request whose params have been read, and that its client may make.
+pub enum Prepared {
+    /// It is answered at once.
+    Now(Write),
+    /// The connection hears events from now on.
+    Subscribe(SubscribeParams),
+    /// It is answered on a thread that may block, in its turn.
+    Queued(Work, Write),
+    /// It is answered when what this begins has come to its end; its place in the order of such
+    /// requests is that of the beginning.
+    Later(Begin),
+    /// A tool is called.
+    Tool(ToolsCallParams),
+}
+
+type Handler<S, P> = fn(&S, P, &Context) -> Result<<P as MethodParams>::Result, ErrorObject>;
+
+type Params = Map<String, Value>;
+type Read = Result<Prepared, ErrorObject>;
+type Prepare<S> = Box<dyn Fn(&Arc<S>, Params) -> Read + Send + Sync>;
+type Bound = Box<dyn Fn(Params) -> Read + Send + Sync>;
+
+/// The methods of a server whose handlers work on an `S`.
+pub struct Table<S> {
+    rows: BTreeMap<&'static str, (Who, Prepare<S>)>,
+    cancel_turn: fn(&S, &SessionCancelParams),
+}
+
+impl<S: Send + Sync + 'static> Default for Table<S> {
+    fn default() -> Self {
+        Self { rows: BTreeMap::new(), cancel_turn: |_, _| {} }
+            .now::<PingParams>(Who::Anyone, |_, _, context| ping(context))
+            .now::<PageCodeParams>(Who::Person, |_, _, context| page_code(context))
+            .row::<SubscribeParams>(Who::Anyone, |_, params| Prepared::Subscribe(params))
+            .row::<ToolsCallParams>(Who::Anyone, |_, params| Prepared::Tool(params))
+    }
+}
+
+impl<S: Send + Sync + 'static> Table<S> {
+    /// A method whose handler may block: it is done in this queue.
+    #[must_use]
+    pub fn on<P: MethodParams + Send + 'static>(
+        self,
+        who: Who,
+        work: Work,
+        handler: Handler<S, P>,
+    ) -> Self {
+        self.row(who, move |services, params| {
+            Prepared::Queued(work, written(services, params, handler))
+        })
+    }
+
+    /// The same for one that only says what it would do where its params wish so: it changes
+    /// something otherwise.
+    #[must_use]
+    pub fn on_change<P: MethodParams + Send + 'static>(
+        self,
+        who: Who,
+        is_dry_run: fn(&P) -> bool,
+        handler: Handler<S, P>,
+    ) -> Self {
+        self.row(who, move |services, params| {
+            let work = if is_dry_run(&params) { Work::Read } else { Work::Change };
+            Prepared::Queued(work, written(services, params, handler))
+        })
+    }
+
+    /// A method whose handler may block and writes the JSON of its result itself.
+    #[must_use]
+    pub fn on_writing<P: MethodParams + Send + 'static>(
+        self,
+        who: Who,
+        work: Work,
+        handler: fn(&S, P, &Context, &mut Vec<u8>) -> Result<(), ErrorObject>,
+    ) -> Self {
+        self.row::<P>(who, move |services, params| {
+            let services = Arc::clone(services);
+            let write = move |context: &Context, json: &mut Vec<u8>| {
+                handler(&services, params, context, json)
+            };
+            Prepared::Queued(work, Box::new(write))
+        })
+    }
+
+    /// A method whose handler answers at once, and waits for nothing.
+    #[must_use]
+    pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {
+        self.row(who, move |services, params| Prepared::Now(written(services, params, handler)))
+    }
+
+    /// A method whose answer takes as long as it takes and holds no thread. The handler begins it,
+    /// in the order of the requests.
+    #[must_use]
+    pub fn later<P: MethodParams<Result: Send> + Send + 'static>(
+        self,
+        who: Who,
+        handler: fn(&S, P, &Context) -> Later<P::Result>,
+    ) -> Self {
+        self.row::<P>(who, move |services, params| {
+            let services = Arc::clone(services);
+            Prepared::Later(Box::new(move |context| {
+                let result = handler(&services, params, context);
+                Box::pin(async move {
+                    let mut json = Vec::new();
+                    write(&result.await?, &mut json);
+                    Ok(json)
+                })
+            }))
+        })
+    }
+
+    /// What stops the turn of a conversation, for which no answer is wanted.
+    #[must_use]
+    pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams)) -> Self {
+        self.cancel_turn = handler;
+        self
+    }
+
+    fn row<P: MethodParams>(
+        mut self,
+        who: Who,
+        prepare: impl Fn(&Arc<S>, P) -> Prepared + Send + Sync + 'static,
+    ) -> Self {
+        let prepare =
+            move |services: &Arc<S>, params| Ok(prepare(services, envelope::params(params)?));
+        self.rows.insert(P::METHOD, (who, Box::new(prepare)));
+        self
+    }
+
+    /// The names of the methods, and who may call each.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, Who)> {
+        self.rows.iter().map(|(name, (who, _))| (*name, *who))
+    }
+
+    /// The methods, served by `services`.
+    #[must_use]
+    pub fn serve(self, services: Arc<S>) -> Methods {
+        let bound = |prepare: Prepare<S>| -> Bound {
+            let services = Arc::clone(&services);
+            Box::new(move |params| prepare(&services, params))
+        };
+        let rows = self.rows.into_iter();
+        let rows = rows.map(|(name, (who, prepare))| (name, (who, bound(prepare)))).collect();
+        let cancel_turn = self.cancel_turn;
+        Methods { rows, cancel_turn: Box::new(move |params| cancel_turn(&services, params)) }
+    }
+}
+
+/// The methods of a server.
+pub struct Methods {
+    rows: BTreeMap<&'static str, (Who, Bound)>,
+    cancel_turn: Box<dyn Fn(&SessionCancelParams) + Send + Sync>,
+}
+
+impl Methods {
+    /// Reads a request of a client of this kind.
+    ///
+    /// # Errors
+    /// Kinds `unknown_method`, `invalid_params` and `forbidden`.
+    pub fn prepare(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        scope: Scope,
+    ) -> Result<Prepared, ErrorObject> {
+        let row = self.rows.get(method);
+        let (who, prepare) = row.ok_or_else(|| ErrorObject::unknown_method(method))?;
+        // What is malformed is said to whoever sent it.
+        let prepared = prepare(params)?;
+        who.admit(scope)?;
+        Ok(prepared)
+    }
+
+    /// Stops the turn of a conversation.
+    pub fn cancel_turn(&self, params: &SessionCancelParams) {
+        (self.cancel_turn)(params);
+    }
+}
+
+/// What writes the result of a handler.
+fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
+where
+    S: Send + Sync + 'static,
+    P: MethodParams + Send + 'static,
+{
+    let services = Arc::clone(services);
+    Box::new(move |context, json| {
+        write(&handler(&services, params, context)?, json);
+        Ok(())
+    })
+}
+
+fn write(result: &impl Serialize, json: &mut Vec<u8>) {
+    serde_json::to_writer(json, result).expect("results are plain data");
+}
+
+fn ping(context: &Context) -> Result<PingResult, ErrorObject> {
+    Ok(PingResult { epoch: context.events().epoch().to_owned(), seq: context.events().seq() })
+}
+
+fn page_code(context: &Context) -> Result<PageCodeResult, ErrorObject> {
+    let code = context.shared.pages.code(Instant::now());
+    let code = code.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
+    Ok(page::opened_by(&code, context.shared.port))
+}
