@@ -38,9 +38,11 @@ pub struct Proposal<'a> {
 pub struct Proposed<'a> {
     /// What it does to what.
     pub effect: Effect,
-    /// Of a file that is written, the bytes that are there, if any, and the new ones.
-    text: Option<(Option<Cow<'a, [u8]>>, Cow<'a, [u8]>)>,
+    text: Option<Bytes<'a>>,
 }
+
+/// Of a file that is written, the bytes that are there, if any, and the new ones.
+type Bytes<'a> = (Option<Cow<'a, [u8]>>, Cow<'a, [u8]>);
 
 impl Proposed<'_> {
     /// The change of its text as a unified diff; empty where it changes none.
