@@ -99,7 +99,7 @@ pub(super) fn guard(
 /// There are others' alone.
 fn own_last(context: &Context, conversation: ConversationId) -> Result<Option<u64>, ToolError> {
     let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
-    let mut sets = context.journal.change_sets(&query)?;
+    let mut sets = context.journal.history().change_sets(&query)?;
     sets.retain(|set| !matches!(set.kind, SetKind::Undo(_)) && !set.is_undone());
     // The name of a turn is the agent's alone; any client may name a conversation.
     let turns = turn_name(conversation, "");

@@ -249,7 +249,7 @@ impl Memory for StoredMemory {
     }
 
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError> {
-        let Some(found) = self.0.store().conversations.turns.get(turn)? else {
+        let Some(found) = self.0.rows().turns.get(turn)? else {
             // Its conversation was deleted meanwhile, and the number with it.
             let message = format!("the turn {turn} was deleted");
             return Err(MemoryError::Broken { message, hint: None });
@@ -269,7 +269,7 @@ impl Memory for StoredMemory {
 
     fn leftovers(&self) -> Result<Leftovers, MemoryError> {
         self.0.trim()?;
-        let turns = self.0.store().conversations.turns.running()?;
+        let turns = self.0.rows().turns.running()?;
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
             for row in self.0.store().inbox.list(Some(SOURCE), state, LEFT)? {

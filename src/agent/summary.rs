@@ -95,9 +95,8 @@ impl Summaries {
     /// What the store says. What a model says is none: it is asked again.
     pub async fn round(&mut self) -> Result<(), ConversationError> {
         self.blocking(|conversations| conversations.end_idle()).await?;
-        let untitled = self.blocking(|conversations| {
-            Ok(conversations.store().conversations.endings.untitled(KNOWN)?)
-        });
+        let untitled =
+            self.blocking(|conversations| Ok(conversations.rows().endings.untitled(KNOWN)?));
         let mut untitled = untitled.await?;
         let now = self.conversations.clock().running();
         // Those that wait for their time keep no other from its turn.
@@ -114,7 +113,7 @@ impl Summaries {
         let id = wanted.conversation;
         let read = self.blocking(move |conversations| {
             let ended = conversations.get(id)?.ended;
-            Ok((ended, conversations.store().conversations.branches.readable_history(id)?))
+            Ok((ended, conversations.rows().branches.readable_history(id)?))
         });
         let (ended, history) = match read.await {
             Ok(read) => read,
@@ -172,11 +171,7 @@ impl Summaries {
                 self.failed.insert(wanted.conversation, (times + 1, due));
                 let id = wanted.conversation;
                 self.blocking(move |conversations| {
-                    Ok(conversations
-                        .store()
-                        .conversations
-                        .endings
-                        .count_title_try(id, ended, false)?)
+                    Ok(conversations.rows().endings.count_title_try(id, ended, false)?)
                 })
                 .await
             }
@@ -194,12 +189,7 @@ impl Summaries {
         titled: Titled,
     ) -> Result<(), ConversationError> {
         self.blocking(move |conversations| {
-            if conversations.store().conversations.endings.title(
-                id,
-                ended,
-                &titled,
-                TitleOrigin::Model,
-            )? {
+            if conversations.rows().endings.title(id, ended, &titled, TitleOrigin::Model)? {
                 conversations.tell(&ConversationEvent::Titled(conversations.get(id)?));
             }
             Ok(())
@@ -216,12 +206,9 @@ impl Summaries {
         self.blocking(move |conversations| {
             let item = NewItem { kind: ItemKind::Note, text, body: None };
             let time = conversations.wall();
-            if let Some(number) = conversations.store().conversations.endings.keep_note(
-                id,
-                ended,
-                Some(&item),
-                time,
-            )? {
+            if let Some(number) =
+                conversations.rows().endings.keep_note(id, ended, Some(&item), time)?
+            {
                 conversations.tell(&ConversationEvent::Noted(id, number));
             }
             Ok(())
@@ -308,8 +295,8 @@ fn give_up(
     ended: i64,
 ) -> Result<(), ConversationError> {
     let id = wanted.conversation;
-    conversations.store().conversations.endings.count_title_try(id, ended, true)?;
-    conversations.store().conversations.endings.keep_note(id, ended, None, conversations.wall())?;
+    conversations.rows().endings.count_title_try(id, ended, true)?;
+    conversations.rows().endings.keep_note(id, ended, None, conversations.wall())?;
     Ok(())
 }
 

@@ -36,12 +36,8 @@ impl ConversationView for Conversations {
             Err(error) => return Err(failed(error)),
         };
         // What is damaged hides nothing else.
-        let history = self
-            .store()
-            .conversations
-            .branches
-            .readable_history(id)
-            .map_err(|error| failed(error.into()))?;
+        let history =
+            self.rows().branches.readable_history(id).map_err(|error| failed(error.into()))?;
         Ok(Some((conversation, history.into_iter().map(said).collect())))
     }
 }

@@ -105,7 +105,7 @@ impl Calls {
         if !self.hears(request, Kind::ChangeApplied) {
             return;
         }
-        let Ok(Some(listed)) = self.0.context.journal.change_set(set) else { return };
+        let Ok(Some(listed)) = self.0.context.journal.history().change_set(set) else { return };
         let changes: Vec<Value> = listed
             .changes
             .iter()

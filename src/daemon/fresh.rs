@@ -71,7 +71,7 @@ fn lost(vault: &Vault, journal: &Journal, made: &Made) -> Option<String> {
     if now.revision == made.revision {
         return None;
     }
-    let Ok(Difference::Text(diff)) = journal.diff(made.change) else { return None };
+    let Ok(Difference::Text(diff)) = journal.history().diff(made.change) else { return None };
     let text = String::from_utf8_lossy(&now.bytes);
     let ours = diff.lines().filter(|line| !line.starts_with("+++"));
     let mut ours = ours.filter_map(|line| line.strip_prefix('+')).map(str::trim);

@@ -95,7 +95,7 @@ fn word(reason: Reason) -> &'static str {
 /// Number and title of each change set of a turn, oldest first.
 fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
     let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
-    let sets = calls.context().journal.change_sets(&query).unwrap_or_default();
+    let sets = calls.context().journal.history().change_sets(&query).unwrap_or_default();
     let of_turn = sets.into_iter().filter(|set| set.turn.as_deref() == Some(turn));
     let mut found: Vec<_> = of_turn.map(|set| (set.id.0.into(), set.title.into())).collect();
     found.reverse();

@@ -461,7 +461,7 @@ async fn look_after(journal: Journal, conversations: Conversations) {
     loop {
         days.tick().await;
         let journal = journal.clone();
-        match tokio::task::spawn_blocking(move || journal.daily()).await {
+        match tokio::task::spawn_blocking(move || journal.texts().daily()).await {
             Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
             Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
             Err(_) => return,

@@ -103,7 +103,7 @@ impl Editor<'_> {
     pub fn undo(&self, target: Target, force: bool) -> Result<(Undone, Followed), EditsError> {
         // What stands in the way is told with its text, so it is only looked for where it may be
         // seen.
-        let set = self.journal.change_set(target.set())?;
+        let set = self.journal.history().change_set(target.set())?;
         if set.as_ref().is_some_and(|set| !set.is_seen_through(self.vault.view())) {
             return Err(UndoError::Unknown(target).into());
         }
@@ -125,10 +125,10 @@ impl Editor<'_> {
     ) -> Result<(Restored, Followed), EditsError> {
         let place = to.or(item.was.as_ref()).cloned().unwrap_or_else(VaultPath::root);
         let run = |follow: Follow<'_>, review: Review<'_>| {
-            self.journal.restore_with(&item.id, to, self.origin, follow, review)
+            self.journal.trash().restore_with(&item.id, to, self.origin, follow, review)
         };
         let set = match item.change {
-            Some(change) => self.journal.change_set(change.set)?,
+            Some(change) => self.journal.history().change_set(change.set)?,
             None => None,
         };
         let since = Since::deleted(item, set.as_ref());

@@ -92,7 +92,7 @@ impl Since {
         let mut texts = Texts::default();
         let Some(since) = self.change else { return texts };
         let query = Query { since: Some(self.time - BEFORE), limit: MOST_SETS, ..Query::default() };
-        let sets = journal.change_sets(&query).unwrap_or_else(|error| {
+        let sets = journal.history().change_sets(&query).unwrap_or_else(|error| {
             tracing::warn!(%error, "what was written since cannot be known");
             Vec::new()
         });

@@ -1,15 +1,24 @@
 //! The order of every change: look, keep, record, do, record.
 
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use arc_swap::ArcSwap;
+
 use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target};
 use super::error::JournalError;
 use super::execute::{Ended, Failed, detail_after, execute, failure, finish, take_back};
+use super::listing::{History, ListedSet};
+use super::marks::Marks;
+use super::parts::Parts;
 use super::plan::{self, Texts};
-use super::recovery::Recovered;
+use super::recovery::{self, Recovered, recover_unfinished, undo_marks};
 use super::rollback::Rollback;
+use super::settings::Settings;
 use super::step::{Act, Recorded, Step};
-use super::{Journal, lock, now};
-use crate::store::StoreError;
-use crate::store::journal::{Mark, NewSet, StepResult};
+use super::{lock, now};
+use crate::store::journal::{NewSet, StepResult};
+use crate::store::{Database, Store};
+use crate::vault::Writer;
 
 /// Below so many notes the share of the vault does not count.
 const FEW: usize = 10;
@@ -27,20 +36,49 @@ pub(super) struct Job<'a> {
     pub undone: &'a [i64],
 }
 
-impl Journal {
-    /// Applies a set: durable when this returns.
-    ///
-    /// The old and the new texts are kept and what is intended is recorded before anything is
-    /// changed; that it was done is recorded before this returns.
-    ///
-    /// # Errors
-    /// [`JournalError::Change`], [`JournalError::Store`], [`JournalError::Limit`], and everything
-    /// is as it was; [`JournalError::Half`] where something could not be taken back.
+/// Hears of every change set that was applied or undone.
+pub type Sink = Box<dyn Fn(&ListedSet) + Send + Sync>;
+
+/// Does what is planned, one after the other, and records it.
+pub(super) struct Executor {
+    pub parts: Parts,
+    pub history: History,
+    pub database: Database,
+    pub marks: Mutex<Marks>,
+    pub settings: ArcSwap<Settings>,
+    /// Held while a change set is applied.
+    turn: Mutex<()>,
+    /// Operations that were taken back and whose end could not be recorded: nothing new is begun
+    /// before it is.
+    unrecorded: Mutex<Vec<i64>>,
+    pub sinks: RwLock<Vec<Sink>>,
+}
+
+impl Executor {
+    pub fn new(writer: Writer, store: &Store, settings: Settings) -> Self {
+        let (rows, blobs) = (store.journal.clone(), store.blobs.clone());
+        Self {
+            history: History::new(rows.changes.clone(), blobs.clone()),
+            parts: Parts { writer, rows, blobs },
+            database: store.database.clone(),
+            marks: Mutex::default(),
+            settings: ArcSwap::from_pointee(settings),
+            turn: Mutex::default(),
+            unrecorded: Mutex::default(),
+            sinks: RwLock::default(),
+        }
+    }
+
+    /// Waits until nobody else changes the vault.
+    pub fn alone(&self) -> MutexGuard<'_, ()> {
+        lock(&self.turn)
+    }
+
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
         let _alone = self.alone();
         self.ready()?;
-        let mut texts = Texts::new(&self.store().blobs);
-        let steps = plan::steps(self, set, &mut texts)?;
+        let mut texts = Texts::new(&self.parts.blobs);
+        let steps = plan::steps(&self.parts, set, &mut texts)?;
         self.check_limits(&steps, origin)?;
         texts.finish(&steps)?;
         let job = Job {
@@ -57,27 +95,27 @@ impl Journal {
     }
 
     /// Whether anything can be recorded; ends what an earlier failure left open in the store.
-    pub(super) fn ready(&self) -> Result<(), JournalError> {
-        self.store().database.check()?;
-        let mut unrecorded = lock(&self.0.unrecorded);
+    pub fn ready(&self) -> Result<(), JournalError> {
+        self.database.check()?;
+        let mut unrecorded = lock(&self.unrecorded);
         while let Some(operation) = unrecorded.last() {
-            self.store().journal.operations.take_back(*operation, now())?;
+            self.parts.rows.operations.take_back(*operation, now())?;
             unrecorded.pop();
         }
         drop(unrecorded);
         // What failed and could be taken back in part only, or was ended by a panic.
-        if self.store().journal.operations.has_unfinished()? {
+        if self.parts.rows.operations.has_unfinished()? {
             // On a disk that is gone another attempt would only give up.
-            self.vault().check_root()?;
+            self.parts.vault().check_root()?;
             let mut recovered = Recovered::default();
-            self.recover_unfinished(&mut recovered)?;
-            recovered.left.into_iter().for_each(|sentence| self.vault().warn(sentence));
+            recover_unfinished(&self.parts, &mut recovered)?;
+            recovered.left.into_iter().for_each(|sentence| self.parts.vault().warn(sentence));
         }
         Ok(())
     }
 
     /// Records, does, records. The texts are durable already; the caller holds [`Self::alone`].
-    pub(super) fn run(&self, job: &Job) -> Result<(ChangeSetId, Vec<Ended>), JournalError> {
+    pub fn run(&self, job: &Job) -> Result<(ChangeSetId, Vec<Ended>), JournalError> {
         let rows: Vec<_> = job.steps.iter().map(Step::row).collect();
         let set = NewSet {
             kind: job.kind,
@@ -92,9 +130,9 @@ impl Journal {
             },
             began: now(),
         };
-        let intent = self.store().journal.operations.intend(&set, &rows)?;
+        let intent = self.parts.rows.operations.intend(&set, &rows)?;
         let change_set = ChangeSetId(intent.set.cast_unsigned());
-        let writer = self.writer();
+        let writer = &self.parts.writer;
         let mut done = Vec::new();
         let ends = match execute(writer, job.steps, &mut done) {
             Ok(ends) => ends,
@@ -124,8 +162,8 @@ impl Journal {
             let mut steps = job.steps.iter().zip(&ends);
             steps.any(|(act, ended)| act.undoes == Some(step) && !ended.nothing)
         };
-        let recorded = self.marks(job.undone, &acted, intent.set).and_then(|marks| {
-            self.store().journal.operations.finish(intent.operation, &results, &marks, now())
+        let recorded = undo_marks(&self.parts, job.undone, &acted, intent.set).and_then(|marks| {
+            self.parts.rows.operations.finish(intent.operation, &results, &marks, now())
         });
         if let Err(error) = recorded {
             let left = take_back(writer, done);
@@ -133,7 +171,7 @@ impl Journal {
             return Err(failure(error, left));
         }
         finish(writer, done);
-        self.note_renames(intent.operation);
+        lock(&self.marks).note(intent.operation, self.parts.vault().renames());
         tracing::info!(
             %change_set,
             title = job.title,
@@ -141,59 +179,34 @@ impl Journal {
             caller = job.origin.caller,
             "applied"
         );
-        match self.listed(intent.set, Some(intent.operation)) {
-            Ok(Some(listed)) => self.tell(&listed),
+        match self.history.listed(intent.set, Some(intent.operation)) {
+            Ok(Some(listed)) => {
+                let sinks = self.sinks.read().unwrap_or_else(PoisonError::into_inner);
+                sinks.iter().for_each(|sink| sink(&listed));
+            }
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "the change cannot be told to those who listen"),
         }
         Ok((change_set, ends))
     }
 
-    /// The marks that undoing these steps sets: each is undone by `set`; what it had undone itself
-    /// holds again; what that had undone is undone again; and so on. Where nothing had to be done
-    /// for a step (`acted`), what is there is somebody else's: a folder that was made anew meanwhile
-    /// is not taken for the one that the step had removed.
-    pub(super) fn marks(
-        &self,
-        undone: &[i64],
-        acted: &dyn Fn(i64) -> bool,
-        set: i64,
-    ) -> Result<Vec<Mark>, StoreError> {
-        let mut marks = Vec::new();
-        for step in undone {
-            let (mut step, mut by) = (*step, Some(set));
-            let acted = acted(step);
-            loop {
-                marks.push(Mark { step, undone_by: by });
-                if !acted {
-                    break;
-                }
-                let Some(row) = self.store().journal.changes.step(step)? else { break };
-                let Some(next) = row.undoes else { break };
-                by = if by.is_some() { None } else { Some(row.set) };
-                step = next;
-            }
-        }
-        Ok(marks)
-    }
-
     /// Takes back the step that failed as far as it came: an error does not say that nothing
     /// happened. Gives what could not be taken back.
     fn settle(&self, failed: &Failed, operation: i64) -> Vec<String> {
         let Some(at) = failed.at else { return Vec::new() };
-        if let Err(error) = self.vault().check_root() {
+        if let Err(error) = self.parts.vault().check_root() {
             return vec![error.to_string()];
         }
         let step = self
-            .store()
-            .journal
+            .parts
+            .rows
             .operations
             .unfinished_steps(operation)
             .and_then(|rows| rows.into_iter().nth(at).map(Recorded::read).transpose());
         let mut left = Vec::new();
         match step {
             Ok(Some(step)) => {
-                let mut rollback = Rollback { journal: self, left: &mut left };
+                let mut rollback = Rollback { parts: &self.parts, left: &mut left };
                 rollback.failed(&step, &failed.error);
             }
             Ok(None) => {}
@@ -205,17 +218,23 @@ impl Journal {
     /// Records that an operation was taken back, if all of it was. Else it stays unfinished: the
     /// next change, or the next start, takes back the rest.
     fn end_taking_back(&self, operation: i64, left: &[String]) {
-        if left.is_empty() && self.vault().check_disk().is_err() {
+        if left.is_empty() && self.parts.vault().check_disk().is_err() {
             // Whatever was found, it was not the disk that answered.
             tracing::error!(
                 "the vault's disk is gone: the next change or start takes back the rest"
             );
         } else if !left.is_empty() {
             tracing::error!(?left, "a change that failed could be taken back in part only");
-        } else if let Err(error) = self.store().journal.operations.take_back(operation, now()) {
+        } else if let Err(error) = self.parts.rows.operations.take_back(operation, now()) {
             tracing::warn!(%error, "that a change was taken back is not recorded yet");
-            lock(&self.0.unrecorded).push(operation);
+            lock(&self.unrecorded).push(operation);
         }
+    }
+
+    /// Ends what a crash left half-done.
+    pub fn recover(&self, warnings: Vec<String>) -> Result<Recovered, JournalError> {
+        lock(&self.unrecorded).clear();
+        recovery::recover(&self.parts, warnings)
     }
 
     /// Refuses what goes beyond the limits of one turn.
@@ -237,11 +256,11 @@ impl Journal {
         }
         let mut gone = 0;
         if let Some(turn) = &origin.turn {
-            let before = self.store().journal.changes.notes_of_turn(turn)?;
+            let before = self.parts.rows.changes.notes_of_turn(turn)?;
             (deleted, moved) = (deleted + before.0, moved + before.1);
             gone = before.0;
         }
-        let settings = self.settings();
+        let settings = self.settings.load();
         let over = |count, limit| limit > 0 && count > limit;
         if deletes && over(deleted, settings.max_deleted) {
             let limit = settings.max_deleted;
@@ -251,7 +270,7 @@ impl Journal {
             let limit = settings.max_moved;
             return Err(JournalError::Limit { action: "move", count: moved, limit });
         }
-        let notes = self.vault().catalogue().counts().notes + gone;
+        let notes = self.parts.vault().catalogue().counts().notes + gone;
         let limit = FEW.max(notes * settings.max_percent / 100);
         let count = deleted + moved;
         if settings.max_percent > 0 && count > limit {

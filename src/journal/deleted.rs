@@ -2,14 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::Journal;
-use super::apply::Job;
+use super::apply::{Executor, Job};
 use super::change::{Applied, ChangeId, ChangeSetId, Origin};
 use super::error::{JournalError, UndoError};
 use super::follow::Follow;
-use super::opposite::Undoing;
-use super::prospect::Review;
+use super::merging;
+use super::opposite::{bring_back, undelete};
+use super::parts::Parts;
+use super::prospect::{Review, prospects};
 use super::step::{Deed, Place, Recorded, Thing};
+use super::trashed::{find_deleted, is_deleted};
+use super::undoing::Undoing;
 use crate::note::path::VaultPath;
 use crate::vault::{InTrash, Kind, Trashed};
 
@@ -41,7 +44,7 @@ impl TrashPlace {
 /// A deleted thing that can be brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashItem {
-    /// What names it to [`Journal::restore`] and [`Journal::empty_trash`]: `.trash/Note 2.md` for
+    /// What names it to [`Trash::restore`] and [`super::Journal::empty_trash`]: `.trash/Note 2.md` for
     /// what lies there, else the change that deleted it, as `17.2`.
     pub id: String,
     /// Where it lies.
@@ -71,89 +74,17 @@ pub struct Restored {
     pub notes: Vec<String>,
 }
 
-impl Journal {
+/// What was deleted and can be brought back.
+pub struct Trash<'a>(pub(super) &'a Executor);
+
+impl Trash<'_> {
     /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
     /// whatever else lies in `.trash/`.
     ///
     /// # Errors
     /// [`JournalError`].
-    pub fn trash(&self) -> Result<Vec<TrashItem>, JournalError> {
-        Ok(self.deleted()?.into_iter().map(|(item, ..)| item).collect())
-    }
-
-    /// The items, each with the step that deleted it and where it lies.
-    pub(super) fn deleted(&self) -> Result<Vec<Deleted>, JournalError> {
-        let writer = self.writer();
-        let mut lying = writer.trashed();
-        let mut found: Vec<Deleted> = Vec::new();
-        for row in self.store().journal.changes.deletions()? {
-            // One that is damaged hides no other.
-            let step = match row.and_then(Recorded::read) {
-                Ok(step) => step,
-                Err(error) => {
-                    tracing::warn!(%error, "a deletion cannot be listed");
-                    continue;
-                }
-            };
-            let Deed::Delete { thing } = step.deed else { continue };
-            let (place, deleted) = match self.lies(&step, thing, &lying) {
-                Some((place, since)) => (Some(place), since),
-                None => (None, ended(&step)),
-            };
-            if let Some(place) = &place {
-                lying.retain(|one| one.place != *place);
-            }
-            let known = |one: &Deleted| match &one.1 {
-                Some(other) => other.path == step.path && other.row.before == step.row.before,
-                None => false,
-            };
-            let has_text = step.row.texts_kept && step.row.before.is_some();
-            if place.is_none() && (!has_text || found.iter().any(known)) {
-                continue;
-            }
-            found.push((item(&step, thing, place.as_ref(), deleted), Some(step), place));
-        }
-        // What Obsidian or a person put there; our own keeping holds nothing of theirs.
-        for one in lying {
-            let Trashed::Local { path, .. } = &one.place else { continue };
-            let item = TrashItem {
-                id: path.as_str().to_owned(),
-                place: TrashPlace::Local,
-                location: Some(path.as_str().to_owned()),
-                was: None,
-                kind: one.meta.kind,
-                size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
-                deleted: one.since().map(DateTime::from_timestamp_nanos),
-                change: None,
-            };
-            found.push((item, None, Some(one.place)));
-        }
-        found.sort_by_key(|one| std::cmp::Reverse(one.0.deleted));
-        Ok(found)
-    }
-
-    /// Where a deleted thing lies, by what is lying about, and since when it lies there as it is.
-    fn lies(
-        &self,
-        step: &Recorded,
-        thing: Thing,
-        lying: &[InTrash],
-    ) -> Option<(Trashed, Option<DateTime<Utc>>)> {
-        let known = step.detail.place.as_ref().and_then(Place::trashed)?;
-        if let Trashed::System { .. } = known {
-            return Some((self.find_deleted(step, thing)?, ended(step)));
-        }
-        let one = lying.iter().find(|one| one.place == known)?;
-        let touched = one.touched.map(DateTime::from_timestamp_nanos);
-        // Where nothing has happened to a file since, its text need not be read.
-        let untouched = (thing.kind(), one.meta.kind) == (Kind::File, Kind::File)
-            && thing.is_unchanged(one.meta.size, one.meta.modified)
-            && matches!((touched, ended(step)), (Some(touched), Some(ended)) if touched <= ended + SOON);
-        let same = untouched || self.is_deleted(step, thing, &known, &one.meta);
-        // Who took it out, wrote in it and put it back has deleted it then.
-        same.then(|| {
-            (known, touched.map(|touched| ended(step).map_or(touched, |at| at.max(touched))))
-        })
+    pub fn list(&self) -> Result<Vec<TrashItem>, JournalError> {
+        Ok(deleted(&self.0.parts)?.into_iter().map(|(item, ..)| item).collect())
     }
 
     /// Brings a deleted thing back to where it was, or to `to`, its whole new path. Where the name
@@ -184,22 +115,22 @@ impl Journal {
         follow: Follow<'_>,
         review: Review<'_>,
     ) -> Result<Restored, UndoError> {
-        let _alone = self.alone();
-        self.ready()?;
+        let _alone = self.0.alone();
+        self.0.ready()?;
         let unknown = || UndoError::NotInTrash {
             path: VaultPath::from_disk(item).unwrap_or_else(VaultPath::root),
         };
-        let found = self.deleted()?.into_iter().find(|(one, ..)| one.is_called(item));
+        let found = deleted(&self.0.parts)?.into_iter().find(|(one, ..)| one.is_called(item));
         let (item, step, place) = found.ok_or_else(unknown)?;
-        let mut undoing = Undoing::new(self, false);
+        let mut undoing = Undoing::new(&self.0.parts, &self.0.marks, false);
         let mut undone = Vec::new();
         let path = match (step, place) {
             (Some(step), _) => {
                 undone.push(step.row.id);
-                undoing.undelete(&step, to)?
+                undelete(&mut undoing, &step, to)?
             }
             (None, Some(place)) => {
-                let meta = self.writer().look_at_trashed(&place).ok_or_else(unknown)?;
+                let meta = self.0.parts.writer.look_at_trashed(&place).ok_or_else(unknown)?;
                 let root = VaultPath::root();
                 let name = match &place {
                     Trashed::Local { path, .. } => path.name(),
@@ -214,13 +145,13 @@ impl Journal {
                         root.join(name).ok_or_else(unknown)?
                     }
                 };
-                undoing.bring_back(place.clone(), Thing::of(&meta), &wanted)
+                bring_back(&mut undoing, place.clone(), Thing::of(&meta), &wanted)
             }
             (None, None) => return Err(unknown()),
         };
-        let following = undoing.follow(follow)?;
+        let following = merging::follow(&mut undoing, follow)?;
         let (steps, notes) = undoing.finish()?;
-        if !review(self.prospects(&steps, following)) {
+        if !review(prospects(&self.0.parts.writer, &steps, following)) {
             return Err(UndoError::Refused);
         }
         let title = match &item.was {
@@ -236,10 +167,83 @@ impl Journal {
             steps: &steps,
             undone: &undone,
         };
-        let (change_set, ends) = self.run(&job)?;
+        let (change_set, ends) = self.0.run(&job)?;
         let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
         Ok(Restored { applied: Applied { change_set, outcomes }, path, notes })
     }
+}
+
+/// The items, each with the step that deleted it and where it lies.
+pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
+    let writer = &parts.writer;
+    let mut lying = writer.trashed();
+    let mut found: Vec<Deleted> = Vec::new();
+    for row in parts.rows.changes.deletions()? {
+        // One that is damaged hides no other.
+        let step = match row.and_then(Recorded::read) {
+            Ok(step) => step,
+            Err(error) => {
+                tracing::warn!(%error, "a deletion cannot be listed");
+                continue;
+            }
+        };
+        let Deed::Delete { thing } = step.deed else { continue };
+        let (place, deleted) = match lies(parts, &step, thing, &lying) {
+            Some((place, since)) => (Some(place), since),
+            None => (None, ended(&step)),
+        };
+        if let Some(place) = &place {
+            lying.retain(|one| one.place != *place);
+        }
+        let known = |one: &Deleted| match &one.1 {
+            Some(other) => other.path == step.path && other.row.before == step.row.before,
+            None => false,
+        };
+        let has_text = step.row.texts_kept && step.row.before.is_some();
+        if place.is_none() && (!has_text || found.iter().any(known)) {
+            continue;
+        }
+        found.push((item(&step, thing, place.as_ref(), deleted), Some(step), place));
+    }
+    // What Obsidian or a person put there; our own keeping holds nothing of theirs.
+    for one in lying {
+        let Trashed::Local { path, .. } = &one.place else { continue };
+        let item = TrashItem {
+            id: path.as_str().to_owned(),
+            place: TrashPlace::Local,
+            location: Some(path.as_str().to_owned()),
+            was: None,
+            kind: one.meta.kind,
+            size: if one.meta.kind == Kind::Folder { 0 } else { one.meta.size },
+            deleted: one.since().map(DateTime::from_timestamp_nanos),
+            change: None,
+        };
+        found.push((item, None, Some(one.place)));
+    }
+    found.sort_by_key(|one| std::cmp::Reverse(one.0.deleted));
+    Ok(found)
+}
+
+/// Where a deleted thing lies, by what is lying about, and since when it lies there as it is.
+fn lies(
+    parts: &Parts,
+    step: &Recorded,
+    thing: Thing,
+    lying: &[InTrash],
+) -> Option<(Trashed, Option<DateTime<Utc>>)> {
+    let known = step.detail.place.as_ref().and_then(Place::trashed)?;
+    if let Trashed::System { .. } = known {
+        return Some((find_deleted(parts, step, thing)?, ended(step)));
+    }
+    let one = lying.iter().find(|one| one.place == known)?;
+    let touched = one.touched.map(DateTime::from_timestamp_nanos);
+    // Where nothing has happened to a file since, its text need not be read.
+    let untouched = (thing.kind(), one.meta.kind) == (Kind::File, Kind::File)
+        && thing.is_unchanged(one.meta.size, one.meta.modified)
+        && matches!((touched, ended(step)), (Some(touched), Some(ended)) if touched <= ended + SOON);
+    let same = untouched || is_deleted(parts, step, thing, &known, &one.meta);
+    // Who took it out, wrote in it and put it back has deleted it then.
+    same.then(|| (known, touched.map(|touched| ended(step).map_or(touched, |at| at.max(touched)))))
 }
 
 /// How much later than a deletion ended the file system may say that it was: FAT keeps every

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::Journal;
+use super::apply::Executor;
 use super::change::{ChangeId, ChangeSetId};
-use super::deleted::TrashItem;
+use super::deleted::{TrashItem, deleted};
 use super::error::JournalError;
+use super::parts::Parts;
 use super::step::{Deed, Detail, Recorded};
+use super::trashed::is_deleted;
 use crate::store::journal::StepResult;
 use crate::store::{BlobHash, StoreError};
 use crate::vault::Trashed;
@@ -36,142 +38,123 @@ pub struct Emptied {
     pub left: Vec<String>,
 }
 
-impl Journal {
-    /// Removes deleted things for good: the one act that cannot be undone. What is named goes from
-    /// the journal too, but for texts that other changes have; by age only what is known to be old
-    /// enough goes, out of the trash alone: its texts stay until their time is over. Never what is in
-    /// the system's trash.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
-        let _alone = self.alone();
-        self.ready()?;
-        let mut emptied = Emptied::default();
-        let all = self.deleted()?;
-        if let Empty::Named(names) = what {
-            for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
-                emptied.left.push(format!("`{name}` is not in the trash"));
-            }
+/// Removes deleted things for good.
+pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, JournalError> {
+    let _alone = executor.alone();
+    executor.ready()?;
+    let mut emptied = Emptied::default();
+    let all = deleted(&executor.parts)?;
+    if let Empty::Named(names) = what {
+        for name in names.iter().filter(|name| !all.iter().any(|one| one.0.is_called(name))) {
+            emptied.left.push(format!("`{name}` is not in the trash"));
         }
-        let listed: BTreeSet<i64> =
-            all.iter().filter_map(|one| one.1.as_ref()).map(|step| step.row.id).collect();
-        for (item, step, place) in all {
-            let bytes = match (what, &place) {
-                (Empty::Named(names), _) if !names.iter().any(|name| item.is_called(name)) => {
-                    continue;
-                }
-                (Empty::Named(_), Some(Trashed::System { .. })) => {
-                    let why = "lies in the system's trash, which is emptied there";
-                    emptied.left.push(format!("`{}` {why}", item.id));
-                    continue;
-                }
-                // The journal alone has it.
-                (Empty::Named(_), None) => Ok(item.size),
-                (Empty::Older(_), None | Some(Trashed::System { .. })) => continue,
-                (Empty::Older(than), Some(place))
-                    if item.deleted.is_none_or(|deleted| deleted >= *than)
-                        || !self.is_still_older(step.as_ref(), place, *than) =>
-                {
-                    continue;
-                }
-                (_, Some(place)) => self.writer().remove_trashed(place),
-            };
-            let bytes = match bytes {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    emptied.left.push(error.to_string());
-                    continue;
-                }
-            };
-            if let (Empty::Named(_), Some(step)) = (what, step) {
-                emptied.notes.extend(self.forget(step, &listed)?);
-            }
-            tracing::info!(item = item.id, bytes, "removed from the trash for good");
-            emptied.bytes += bytes;
-            emptied.items.push(item);
-        }
-        Ok(emptied)
     }
-
-    /// Whether what lies in a trash is what this step deleted, to its last letter, and nobody has
-    /// touched it since that time: looked at once more, because it is going for good.
-    fn is_still_older(
-        &self,
-        step: Option<&Recorded>,
-        place: &Trashed,
-        than: DateTime<Utc>,
-    ) -> bool {
-        let Some(one) = self.writer().in_trash(place) else { return false };
-        let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
-        let same = match step.map(|step| (step, &step.deed)) {
-            Some((step, Deed::Delete { thing })) => self.is_deleted(step, *thing, place, &one.meta),
-            _ => true,
+    let listed: BTreeSet<i64> =
+        all.iter().filter_map(|one| one.1.as_ref()).map(|step| step.row.id).collect();
+    for (item, step, place) in all {
+        let bytes = match (what, &place) {
+            (Empty::Named(names), _) if !names.iter().any(|name| item.is_called(name)) => {
+                continue;
+            }
+            (Empty::Named(_), Some(Trashed::System { .. })) => {
+                let why = "lies in the system's trash, which is emptied there";
+                emptied.left.push(format!("`{}` {why}", item.id));
+                continue;
+            }
+            // The journal alone has it.
+            (Empty::Named(_), None) => Ok(item.size),
+            (Empty::Older(_), None | Some(Trashed::System { .. })) => continue,
+            (Empty::Older(than), Some(place))
+                if item.deleted.is_none_or(|deleted| deleted >= *than)
+                    || !is_still_older(&executor.parts, step.as_ref(), place, *than) =>
+            {
+                continue;
+            }
+            (_, Some(place)) => executor.parts.writer.remove_trashed(place),
         };
-        same && one.touched.is_some_and(is_old)
-    }
-
-    /// Lets the texts of a deletion go; gives what is to be said where other changes have them too.
-    /// `listed`: the deletions that can be brought back by themselves.
-    fn forget(
-        &self,
-        deletion: Recorded,
-        listed: &BTreeSet<i64>,
-    ) -> Result<Option<String>, JournalError> {
-        let path = deletion.path.clone();
-        let mut steps = vec![deletion];
-        // Of several deletions of one text at one path only the newest is listed, for all of them.
-        for row in self.store().journal.changes.deletions()? {
-            let Ok(step) = row.and_then(Recorded::read) else { continue };
-            let (first, row) = (&steps[0].row, &step.row);
-            let same =
-                row.before.is_some() && (&row.path, row.before) == (&first.path, first.before);
-            if same && row.texts_kept && !listed.contains(&row.id) {
-                steps.push(step);
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                emptied.left.push(error.to_string());
+                continue;
             }
-        }
-        let mut texts: BTreeSet<BlobHash> = BTreeSet::new();
-        for step in &steps {
-            texts.extend(step.row.before);
-            texts.extend(
-                self.store()
-                    .journal
-                    .changes
-                    .files(step.row.id)?
-                    .into_iter()
-                    .filter_map(|file| file.1),
-            );
-        }
-        // First the rows, then the texts: a row never promises what is not there.
-        let emptied = |step: &Recorded| StepResult {
-            step: step.row.id,
-            detail: Detail { emptied: true, ..step.detail.clone() }.json(),
-            drop: false,
         };
-        self.store()
-            .journal
-            .retention
-            .let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
-        let mut needed: BTreeMap<BlobHash, i64> = BTreeMap::new();
-        for (step, text) in self.store().journal.retention.named_texts()? {
-            needed.entry(text).or_insert(step);
+        if let (Empty::Named(_), Some(step)) = (what, step) {
+            emptied.notes.extend(forget(&executor.parts, step, &listed)?);
         }
-        let mut by = None;
-        for text in texts {
-            match needed.get(&text) {
-                Some(step) => by = by.or(Some(*step)),
-                None => self.store().blobs.remove(text).map_err(StoreError::from)?,
-            }
-        }
-        let Some(step) = by else { return Ok(None) };
-        let change = self.store().journal.changes.step(step)?.map(|row| {
-            let set = ChangeSetId(row.set.cast_unsigned());
-            format!("change `{}` has", ChangeId { set, number: row.number })
-        });
-        let has = change.unwrap_or_else(|| "other changes have".to_owned());
-        Ok(Some(format!(
-            "the journal keeps text of `{path}` that {has} too, until the time that `[journal]` in \
-             the settings says is over"
-        )))
+        tracing::info!(item = item.id, bytes, "removed from the trash for good");
+        emptied.bytes += bytes;
+        emptied.items.push(item);
     }
+    Ok(emptied)
+}
+
+/// Whether what lies in a trash is what this step deleted, to its last letter, and nobody has
+/// touched it since that time: looked at once more, because it is going for good.
+fn is_still_older(
+    parts: &Parts,
+    step: Option<&Recorded>,
+    place: &Trashed,
+    than: DateTime<Utc>,
+) -> bool {
+    let Some(one) = parts.writer.in_trash(place) else { return false };
+    let is_old = |touched: i64| DateTime::from_timestamp_nanos(touched) < than;
+    let same = match step.map(|step| (step, &step.deed)) {
+        Some((step, Deed::Delete { thing })) => is_deleted(parts, step, *thing, place, &one.meta),
+        _ => true,
+    };
+    same && one.touched.is_some_and(is_old)
+}
+
+/// Lets the texts of a deletion go; gives what is to be said where other changes have them too.
+/// `listed`: the deletions that can be brought back by themselves.
+fn forget(
+    parts: &Parts,
+    deletion: Recorded,
+    listed: &BTreeSet<i64>,
+) -> Result<Option<String>, JournalError> {
+    let path = deletion.path.clone();
+    let mut steps = vec![deletion];
+    // Of several deletions of one text at one path only the newest is listed, for all of them.
+    for row in parts.rows.changes.deletions()? {
+        let Ok(step) = row.and_then(Recorded::read) else { continue };
+        let (first, row) = (&steps[0].row, &step.row);
+        let same = row.before.is_some() && (&row.path, row.before) == (&first.path, first.before);
+        if same && row.texts_kept && !listed.contains(&row.id) {
+            steps.push(step);
+        }
+    }
+    let mut texts: BTreeSet<BlobHash> = BTreeSet::new();
+    for step in &steps {
+        texts.extend(step.row.before);
+        texts.extend(parts.rows.changes.files(step.row.id)?.into_iter().filter_map(|file| file.1));
+    }
+    // First the rows, then the texts: a row never promises what is not there.
+    let emptied = |step: &Recorded| StepResult {
+        step: step.row.id,
+        detail: Detail { emptied: true, ..step.detail.clone() }.json(),
+        drop: false,
+    };
+    parts.rows.retention.let_go_for_good(&steps.iter().map(emptied).collect::<Vec<_>>())?;
+    let mut needed: BTreeMap<BlobHash, i64> = BTreeMap::new();
+    for (step, text) in parts.rows.retention.named_texts()? {
+        needed.entry(text).or_insert(step);
+    }
+    let mut by = None;
+    for text in texts {
+        match needed.get(&text) {
+            Some(step) => by = by.or(Some(*step)),
+            None => parts.blobs.remove(text).map_err(StoreError::from)?,
+        }
+    }
+    let Some(step) = by else { return Ok(None) };
+    let change = parts.rows.changes.step(step)?.map(|row| {
+        let set = ChangeSetId(row.set.cast_unsigned());
+        format!("change `{}` has", ChangeId { set, number: row.number })
+    });
+    let has = change.unwrap_or_else(|| "other changes have".to_owned());
+    Ok(Some(format!(
+        "the journal keeps text of `{path}` that {has} too, until the time that `[journal]` in \
+         the settings says is over"
+    )))
 }

@@ -3,10 +3,7 @@
 //! Whoever undoes knows nothing of links; who does is told beforehand what will happen to the
 //! vault's names, and gives the writes that belong with it. They are part of the same change set.
 
-use super::change::{Change, ChangeSet};
-use super::error::JournalError;
-use super::opposite::Undoing;
-use super::plan;
+use super::change::Change;
 use super::step::{Act, Step, Thing};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
@@ -50,29 +47,6 @@ impl NameStep {
 /// of as written, at their paths before it, each with the revision it rests on. Called once, while nobody else
 /// can change the vault through the journal.
 pub type Follow<'f> = &'f mut dyn FnMut(&[NameStep]) -> Vec<Change>;
-
-impl Undoing<'_> {
-    /// Asks what is to be written with it, and puts it first; how many changes that is.
-    pub(super) fn follow(&mut self, follow: Follow<'_>) -> Result<usize, JournalError> {
-        let mut changes = follow(&self.names);
-        changes.retain(|change| !self.weave(change));
-        if changes.is_empty() {
-            return Ok(0);
-        }
-        let set = ChangeSet { title: String::new(), changes };
-        let mut steps: Vec<Step> = plan::steps(self.journal, &set, &mut self.texts)?;
-        for step in &mut self.steps {
-            step.change += set.changes.len();
-        }
-        for step in &steps {
-            let Act::Write { path, content, .. } = &step.act else { continue };
-            written(&mut self.steps, path, content);
-        }
-        steps.append(&mut self.steps);
-        self.steps = steps;
-        Ok(set.changes.len())
-    }
-}
 
 /// Tells the steps that move a file that it will be another one by then, known by its text.
 pub(super) fn written(steps: &mut [Step], path: &VaultPath, content: &[u8]) {

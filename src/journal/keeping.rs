@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::apply::Executor;
 use super::error::JournalError;
-use super::{Journal, Settings, now};
+use super::now;
+use super::settings::Settings;
 use crate::store::journal::Limits;
 use crate::store::{BlobError, BlobHash, StoreError};
 
@@ -55,21 +57,18 @@ enum Asked {
     Daily,
 }
 
-impl Journal {
+/// The kept texts, and how long they are kept.
+pub struct KeptTexts<'a>(pub(super) &'a Executor);
+
+impl KeptTexts<'_> {
     /// Compares every kept text with its hash. Reads all of them.
     ///
     /// # Errors
     /// [`JournalError::Store`].
     pub fn verify(&self) -> Result<Verified, JournalError> {
-        let blobs = &self.store().blobs;
-        let named: BTreeSet<BlobHash> = self
-            .store()
-            .journal
-            .retention
-            .named_texts()?
-            .into_iter()
-            .map(|(_, text)| text)
-            .collect();
+        let blobs = &self.0.parts.blobs;
+        let named: BTreeSet<BlobHash> =
+            self.0.parts.rows.retention.named_texts()?.into_iter().map(|(_, text)| text).collect();
         let mut verified = Verified::default();
         let mut there = BTreeSet::new();
         for stored in blobs.list().map_err(StoreError::from)? {
@@ -107,28 +106,28 @@ impl Journal {
     }
 
     fn free(&self, dry_run: bool, asked: Asked) -> Result<Freed, JournalError> {
-        let _alone = self.alone();
+        let _alone = self.0.alone();
         if !dry_run {
-            self.ready()?;
+            self.0.ready()?;
         }
         let limits = self.limits(asked)?;
         let outlived: BTreeSet<i64> =
-            self.store().journal.retention.outlived(now(), limits)?.into_iter().collect();
+            self.0.parts.rows.retention.outlived(now(), limits)?.into_iter().collect();
         let (mut kept, mut let_go) = (BTreeSet::new(), BTreeSet::new());
-        for (step, text) in self.store().journal.retention.named_texts()? {
+        for (step, text) in self.0.parts.rows.retention.named_texts()? {
             let side = if outlived.contains(&step) { &mut let_go } else { &mut kept };
             side.insert(text);
         }
         let mut freed = Freed { changes: outlived.len(), ..Freed::default() };
         if !dry_run && !outlived.is_empty() {
             // First the rows, then the texts: a row never promises what is not there.
-            self.store().journal.retention.let_go(&outlived.into_iter().collect::<Vec<_>>())?;
+            self.0.parts.rows.retention.let_go(&outlived.into_iter().collect::<Vec<_>>())?;
         }
-        let blobs = &self.store().blobs;
-        let moved_aside = self.store().database.has_moved_aside()?;
+        let blobs = &self.0.parts.blobs;
+        let moved_aside = self.0.database.has_moved_aside()?;
         let unnamed_before = match limits.days {
             0 => None,
-            days => self.store().journal.retention.unnamed_before(days)?.map(|time| {
+            days => self.0.parts.rows.retention.unnamed_before(days)?.map(|time| {
                 time.min(now().saturating_sub(i64::from(days).saturating_mul(86_400_000)))
             }),
         };
@@ -154,8 +153,8 @@ impl Journal {
 
     /// The limits that texts go by now.
     fn limits(&self, asked: Asked) -> Result<Limits, StoreError> {
-        let limits = self.settings().limits();
-        let held = self.store().journal.retention.limits_of_days(HELD)?;
+        let limits = self.0.settings.load().limits();
+        let held = self.0.parts.rows.retention.limits_of_days(HELD)?;
         let most = match held.len() {
             HELD => held.into_iter().fold(limits, Limits::most),
             // Nobody knows what held before.
@@ -176,8 +175,8 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn daily(&self) -> Result<Freed, JournalError> {
-        self.store().database.back_up()?;
-        self.store().journal.retention.count_day(now(), self.settings().limits())?;
+        self.0.database.back_up()?;
+        self.0.parts.rows.retention.count_day(now(), self.0.settings.load().limits())?;
         self.free(false, Asked::Daily)
     }
 }

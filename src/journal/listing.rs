@@ -2,14 +2,13 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Journal;
 use super::change::{ChangeId, ChangeSetId, Target};
 use super::error::{JournalError, UndoError};
 use super::step::{Deed, Place, Recorded, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
-use crate::store::journal::{SetRow, StepRow, Wanted};
-use crate::store::{BlobHash, StoreError};
+use crate::store::journal::{Changes, SetRow, StepRow, Wanted};
+use crate::store::{BlobHash, Blobs, StoreError};
 use crate::vault::{Kind, Revision, View};
 
 /// Which change sets are asked for; all conditions hold together.
@@ -154,7 +153,18 @@ const MOST_COMPARED: u64 = 20 << 20;
 /// Earlier names of a file that are followed.
 const NAMES: usize = 16;
 
-impl Journal {
+/// What was done, as people and programs are shown it.
+#[derive(Debug)]
+pub struct History {
+    rows: Changes,
+    blobs: Blobs,
+}
+
+impl History {
+    pub(super) fn new(rows: Changes, blobs: Blobs) -> Self {
+        Self { rows, blobs }
+    }
+
     /// Change sets, newest first, each with all its changes.
     ///
     /// # Errors
@@ -169,11 +179,11 @@ impl Journal {
             before: query.before.map(|before| before.0.cast_signed()),
             limit: if query.limit == 0 { usize::MAX } else { query.limit },
         };
-        let sets = self.store().journal.changes.sets(&wanted)?;
+        let sets = self.rows.sets(&wanted)?;
         let mut listed = Vec::with_capacity(sets.len());
         for set in sets {
             let one = set.and_then(|set| {
-                let steps = self.store().journal.changes.each_step(set.id)?;
+                let steps = self.rows.each_step(set.id)?;
                 list(set, steps)
             });
             match one {
@@ -192,7 +202,7 @@ impl Journal {
         let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
         while names.len() < NAMES {
-            let Some(step) = self.store().journal.changes.last_move_to(&name, before)? else {
+            let Some(step) = self.rows.last_move_to(&name, before)? else {
                 break;
             };
             let to = step.other.as_deref().unwrap_or_default();
@@ -216,7 +226,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Store`].
     pub fn change_set_of_turn(&self, turn: &str) -> Result<Option<ListedSet>, JournalError> {
-        match self.store().journal.changes.set_of_turn(turn)? {
+        match self.rows.set_of_turn(turn)? {
             Some(id) => self.change_set(ChangeSetId(id.cast_unsigned())),
             None => Ok(None),
         }
@@ -228,8 +238,8 @@ impl Journal {
         set: i64,
         operation: Option<i64>,
     ) -> Result<Option<ListedSet>, StoreError> {
-        let Some(row) = self.store().journal.changes.set(set)? else { return Ok(None) };
-        let mut steps = self.store().journal.changes.each_step(set)?;
+        let Some(row) = self.rows.set(set)? else { return Ok(None) };
+        let mut steps = self.rows.each_step(set)?;
         steps.retain(|step| match step {
             Ok(step) => operation.is_none_or(|operation| step.operation == operation),
             Err(_) => operation.is_none(),
@@ -242,7 +252,7 @@ impl Journal {
     /// # Errors
     /// [`UndoError::Unknown`], [`UndoError::NotKept`] for a damaged text, the store's.
     pub fn diff(&self, change: ChangeId) -> Result<Difference, UndoError> {
-        let steps = self.store().journal.changes.steps(change.set.0.cast_signed())?;
+        let steps = self.rows.steps(change.set.0.cast_signed())?;
         let mut own = steps.into_iter().filter(|step| step.number == change.number).peekable();
         if own.peek().is_none() {
             return Err(UndoError::Unknown(Target::Change(change)));
@@ -265,7 +275,7 @@ impl Journal {
         if !recorded.row.texts_kept {
             return Ok(Difference::NotKept);
         }
-        let blobs = &self.store().blobs;
+        let blobs = &self.blobs;
         let path = &recorded.path;
         let unkept = |error: crate::store::BlobError| UndoError::NotKept {
             path: path.clone(),

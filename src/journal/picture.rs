@@ -3,11 +3,10 @@
 
 use std::cell::RefCell;
 
-use super::Journal;
 use super::step::{Act, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Kind, Meta, Revision, VaultError};
+use crate::vault::{Kind, Meta, Reader, Revision, VaultError};
 
 /// What is at a path.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ pub(super) enum There {
 
 /// The vault with a plan applied to it in thought.
 pub(super) struct Picture<'a> {
-    journal: &'a Journal,
+    vault: &'a Reader,
     edits: Vec<Edit>,
     /// The first look that failed.
     failed: RefCell<Option<VaultError>>,
@@ -44,8 +43,8 @@ enum Seen {
 }
 
 impl<'a> Picture<'a> {
-    pub fn new(journal: &'a Journal) -> Self {
-        Self { journal, edits: Vec::new(), failed: RefCell::default() }
+    pub fn new(vault: &'a Reader) -> Self {
+        Self { vault, edits: Vec::new(), failed: RefCell::default() }
     }
 
     fn seen(&self, path: &VaultPath) -> Seen {
@@ -83,7 +82,7 @@ impl<'a> Picture<'a> {
                 Some(Kind::Folder) => There::Folder,
                 Some(Kind::Link | Kind::Other) => There::Other,
                 Some(Kind::File) => {
-                    let opened = self.journal.vault().open_file(&disk).ok();
+                    let opened = self.vault.open_file(&disk).ok();
                     let revision = opened.and_then(|(file, _)| Revision::of_reader(file).ok());
                     match revision {
                         Some(revision) => There::File { revision, disk: Some(disk) },
@@ -106,7 +105,7 @@ impl<'a> Picture<'a> {
 
     /// What is at a path of the disk, `None` if nothing is.
     fn look(&self, disk: &VaultPath) -> Option<Meta> {
-        match self.journal.vault().stat(disk) {
+        match self.vault.stat(disk) {
             Ok(meta) => Some(meta),
             Err(error) => {
                 if !error.is_absence() {
@@ -158,7 +157,7 @@ impl<'a> Picture<'a> {
     fn twins(&self, path: &VaultPath) -> Vec<VaultPath> {
         if let Some(parent) = path.parent() {
             // Another program may have made it a moment ago.
-            self.journal.vault().recheck_folder(&parent);
+            self.vault.recheck_folder(&parent);
         }
         let key = path.fold_key();
         let planned = self.edits.iter().map(|edit| match edit {
@@ -167,7 +166,7 @@ impl<'a> Picture<'a> {
         let mut twins: Vec<VaultPath> =
             planned.filter(|at| at.fold_key() == key).cloned().collect();
         {
-            let catalogue = self.journal.vault().catalogue();
+            let catalogue = self.vault.catalogue();
             let alike = catalogue.folded(&key).into_iter();
             twins.extend(alike.map(|entry| entry.path().to_path()));
         }
@@ -235,9 +234,7 @@ impl<'a> Picture<'a> {
     fn is_empty(&self, path: &VaultPath) -> bool {
         match self.seen(path) {
             Seen::Known(_) => true,
-            Seen::Disk(disk) => {
-                self.journal.vault().files_below(&disk).is_ok_and(|files| files.is_empty())
-            }
+            Seen::Disk(disk) => self.vault.files_below(&disk).is_ok_and(|files| files.is_empty()),
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Journal;
 use super::change::{Change, ChangeSet};
 use super::error::JournalError;
+use super::parts::Parts;
 use super::step::{Act, Deletion, Old, Step, Thing};
 use crate::note::path::VaultPath;
 use crate::store::{BlobHash, Blobs, StoreError};
@@ -92,11 +92,11 @@ impl<'a> Texts<'a> {
 /// # Errors
 /// What stands in the way; nothing was changed.
 pub(super) fn steps(
-    journal: &Journal,
+    parts: &Parts,
     set: &ChangeSet,
     texts: &mut Texts,
 ) -> Result<Vec<Step>, JournalError> {
-    let writer = journal.writer();
+    let writer = &parts.writer;
     let (mut first, mut writes, mut moves, mut deletions) = (vec![], vec![], vec![], vec![]);
     let mut folders = Folders { writer, planned: Vec::new() };
     // What a step that comes later finds where an earlier one has been. All writes are done before
@@ -127,7 +127,7 @@ pub(super) fn steps(
                         Some(Old { text, in_place: old.in_place, read })
                     }
                     (Some(mut old), _) => {
-                        let text = keep_old(journal, path, &mut old, texts)?;
+                        let text = keep_old(parts, path, &mut old, texts)?;
                         Some(Old { text, in_place: old.in_place, read: None })
                     }
                 };
@@ -143,11 +143,11 @@ pub(super) fn steps(
                 let (thing, text) = match (written.get(from), moved.get(from)) {
                     (Some((text, size)), _) => (Thing::written(*size), Some(*text)),
                     (None, Some(thing)) => (*thing, None),
-                    (None, None) => (Thing::of(&journal.vault().stat(from)?), None),
+                    (None, None) => (Thing::of(&parts.vault().stat(from)?), None),
                 };
                 first.extend(folders.make_parent(to)?.into_iter().map(step));
                 moved.insert(to, thing);
-                let counted = files(journal, from, thing.kind());
+                let counted = files(parts, from, thing.kind());
                 let (from, to) = (from.clone(), to.clone());
                 moves.push(step(Act::Move { from, to, thing, text, counted }));
             }
@@ -159,10 +159,10 @@ pub(super) fn steps(
                         thing: Thing::written(*size),
                         text: Some(*text),
                         files: Vec::new(),
-                        counted: files(journal, path, Kind::File),
+                        counted: files(parts, path, Kind::File),
                         keeping: Keeping::new(),
                     },
-                    None => deletion(journal, path, before.clone(), texts)?,
+                    None => deletion(parts, path, before.clone(), texts)?,
                 };
                 deletion.keeping.past_trash = *past_trash;
                 deletions.push(step(Act::Delete(Box::new(deletion))));
@@ -175,12 +175,12 @@ pub(super) fn steps(
 
 /// A deletion of what is at `path` now, its texts kept.
 pub(super) fn deletion(
-    journal: &Journal,
+    parts: &Parts,
     path: &VaultPath,
     before: Before,
     texts: &mut Texts,
 ) -> Result<Deletion, JournalError> {
-    let vault = journal.vault();
+    let vault = parts.vault();
     let meta = vault.stat(path)?;
     let limit = vault.max_file_bytes();
     let (mut text, mut files) = (None, Vec::new());
@@ -213,7 +213,7 @@ pub(super) fn deletion(
         before,
         thing: Thing::of(&meta),
         text,
-        counted: self::files(journal, path, meta.kind),
+        counted: self::files(parts, path, meta.kind),
         files,
         keeping: Keeping::new(),
     })
@@ -221,13 +221,13 @@ pub(super) fn deletion(
 
 /// Keeps the text that a write replaces, whatever its size.
 fn keep_old(
-    journal: &Journal,
+    parts: &Parts,
     path: &VaultPath,
     old: &mut crate::vault::OldText,
     texts: &mut Texts,
 ) -> Result<BlobHash, JournalError> {
     use std::io::Read;
-    let limit = journal.vault().max_file_bytes();
+    let limit = parts.vault().max_file_bytes();
     let failed = |source| VaultError::Io { action: "read", path: path.to_string(), source };
     let (size, revision) = (old.meta.size, old.revision);
     let reader = old.reader().map_err(failed)?;
@@ -237,7 +237,7 @@ fn keep_old(
             reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
             texts.keep(bytes)?
         }
-        false => journal.store().blobs.put_reader(reader).map_err(StoreError::from)?.0,
+        false => parts.blobs.put_reader(reader).map_err(StoreError::from)?.0,
     };
     match super::step::revision(hash) == revision {
         true => Ok(hash),
@@ -250,10 +250,10 @@ fn keep_old(
 }
 
 /// How many notes and attachments something is, or holds: what the limits of a turn count.
-pub(super) fn files(journal: &Journal, path: &VaultPath, kind: Kind) -> usize {
+pub(super) fn files(parts: &Parts, path: &VaultPath, kind: Kind) -> usize {
     match kind {
         Kind::Folder => {
-            let catalogue = journal.vault().catalogue();
+            let catalogue = parts.vault().catalogue();
             catalogue.within(path).filter(|entry| entry.kind != Kind::Folder).count()
         }
         Kind::File | Kind::Link | Kind::Other => 1,

@@ -5,7 +5,7 @@ use super::Journal;
 use super::step::{Act, Step};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Kind, Trashed};
+use crate::vault::{Kind, Trashed, Writer};
 
 /// One step of it. Paths are those of its moment.
 #[derive(Debug, Clone)]
@@ -59,8 +59,8 @@ impl Text {
     pub fn load(&self, journal: &Journal) -> Option<Vec<u8>> {
         match self {
             Self::Here(bytes) => Some(bytes.clone()),
-            Self::Kept(hash) => journal.store().blobs.get(*hash).ok(),
-            Self::Trashed(trashed) => journal.writer().read_trashed(trashed),
+            Self::Kept(hash) => journal.parts().blobs.get(*hash).ok(),
+            Self::Trashed(trashed) => journal.parts().writer.read_trashed(trashed),
         }
     }
 }
@@ -69,71 +69,69 @@ impl Text {
 /// can change the vault through the journal.
 pub type Review<'r> = &'r mut dyn FnMut(Vec<Prospect>) -> bool;
 
-impl Journal {
-    /// The steps as they are shown; the first `following` changes are those that follow.
-    pub(super) fn prospects(&self, steps: &[Step], following: usize) -> Vec<Prospect> {
-        steps.iter().map(|step| self.prospect(step, step.change < following)).collect()
-    }
+/// The steps as they are shown; the first `following` changes are those that follow.
+pub(super) fn prospects(writer: &Writer, steps: &[Step], following: usize) -> Vec<Prospect> {
+    steps.iter().map(|step| prospect(writer, step, step.change < following)).collect()
+}
 
-    fn prospect(&self, step: &Step, follows: bool) -> Prospect {
-        let plain = |deed, path: &VaultPath| Prospect {
-            deed,
-            path: path.clone(),
-            from: None,
-            folder: false,
-            old: None,
-            new: Vec::new(),
-            follows,
-        };
-        match &step.act {
-            Act::Folder { path } => plain(Prospected::Folder, path),
-            Act::RemoveFolder { path } => plain(Prospected::RemoveFolder, path),
-            Act::Write { path, old, content, .. } => Prospect {
-                old: old.as_ref().map(|old| Text::Kept(old.text)),
-                new: vec![(path.clone(), Text::Here(content.clone()))],
-                ..plain(Prospected::Write, path)
-            },
-            Act::Move { from, to, thing, .. } => Prospect {
-                from: Some(from.clone()),
-                folder: thing.kind() == Kind::Folder,
-                ..plain(Prospected::Move, to)
-            },
-            Act::Delete(deletion) => Prospect {
-                folder: deletion.thing.kind() == Kind::Folder,
-                ..plain(Prospected::Delete, &deletion.path)
-            },
-            Act::Restore { from, to, thing, text, .. } => Prospect {
-                folder: thing.kind() == Kind::Folder,
-                new: self.brought_back(from, to, thing.kind(), *text),
-                ..plain(Prospected::BringBack, to)
-            },
-        }
+fn prospect(writer: &Writer, step: &Step, follows: bool) -> Prospect {
+    let plain = |deed, path: &VaultPath| Prospect {
+        deed,
+        path: path.clone(),
+        from: None,
+        folder: false,
+        old: None,
+        new: Vec::new(),
+        follows,
+    };
+    match &step.act {
+        Act::Folder { path } => plain(Prospected::Folder, path),
+        Act::RemoveFolder { path } => plain(Prospected::RemoveFolder, path),
+        Act::Write { path, old, content, .. } => Prospect {
+            old: old.as_ref().map(|old| Text::Kept(old.text)),
+            new: vec![(path.clone(), Text::Here(content.clone()))],
+            ..plain(Prospected::Write, path)
+        },
+        Act::Move { from, to, thing, .. } => Prospect {
+            from: Some(from.clone()),
+            folder: thing.kind() == Kind::Folder,
+            ..plain(Prospected::Move, to)
+        },
+        Act::Delete(deletion) => Prospect {
+            folder: deletion.thing.kind() == Kind::Folder,
+            ..plain(Prospected::Delete, &deletion.path)
+        },
+        Act::Restore { from, to, thing, text, .. } => Prospect {
+            folder: thing.kind() == Kind::Folder,
+            new: brought_back(writer, from, to, thing.kind(), *text),
+            ..plain(Prospected::BringBack, to)
+        },
     }
+}
 
-    fn brought_back(
-        &self,
-        from: &Trashed,
-        to: &VaultPath,
-        kind: Kind,
-        text: Option<BlobHash>,
-    ) -> Vec<(VaultPath, Text)> {
-        match kind {
-            Kind::Folder => {
-                let Some(files) = self.writer().files_in_trashed(from) else {
-                    // That it cannot be looked into is for whoever looks to judge.
-                    return vec![(to.clone(), Text::Trashed(from.clone()))];
-                };
-                let file = |file: String| {
-                    let path = file.split('/').try_fold(to.clone(), |at, name| at.join(name))?;
-                    Some((path, Text::Trashed(from.below(&file)?)))
-                };
-                files.into_iter().filter_map(file).collect()
-            }
-            Kind::File => {
-                let text = text.map_or_else(|| Text::Trashed(from.clone()), Text::Kept);
-                vec![(to.clone(), text)]
-            }
-            Kind::Link | Kind::Other => Vec::new(),
+fn brought_back(
+    writer: &Writer,
+    from: &Trashed,
+    to: &VaultPath,
+    kind: Kind,
+    text: Option<BlobHash>,
+) -> Vec<(VaultPath, Text)> {
+    match kind {
+        Kind::Folder => {
+            let Some(files) = writer.files_in_trashed(from) else {
+                // That it cannot be looked into is for whoever looks to judge.
+                return vec![(to.clone(), Text::Trashed(from.clone()))];
+            };
+            let file = |file: String| {
+                let path = file.split('/').try_fold(to.clone(), |at, name| at.join(name))?;
+                Some((path, Text::Trashed(from.below(&file)?)))
+            };
+            files.into_iter().filter_map(file).collect()
         }
+        Kind::File => {
+            let text = text.map_or_else(|| Text::Trashed(from.clone()), Text::Kept);
+            vec![(to.clone(), text)]
+        }
+        Kind::Link | Kind::Other => Vec::new(),
     }
 }

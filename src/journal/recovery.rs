@@ -1,11 +1,13 @@
 //! After a crash: what was begun is found done whole, or taken back.
 
 use super::error::JournalError;
+use super::now;
+use super::parts::Parts;
 use super::rollback::Rollback;
+use super::standing::is_whole;
 use super::step::Recorded;
-use super::{Journal, lock, now};
-use crate::store::journal::StepResult;
-use crate::store::{Prepared, StoreError};
+use crate::store::StoreError;
+use crate::store::journal::{Mark, StepResult};
 
 /// What was found after a crash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,108 +22,118 @@ pub struct Recovered {
     pub warnings: Vec<String>,
 }
 
-impl Journal {
-    /// Makes the store sound, then finds out how far each unfinished operation came: one that was
-    /// done whole counts as done, any other is taken back, in reverse. What somebody has changed
-    /// since is left alone.
-    ///
-    /// What the journal does not know of is moved out of the vault then, never deleted. For whoever
-    /// holds the vault alone. It may be cut short at any moment and called again.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`] if the store cannot be used.
-    pub fn recover(&self) -> Result<Recovered, JournalError> {
-        self.recover_prepared(self.store().database.prepare())
+/// Ends what a crash left half-done.
+///
+/// # Errors
+/// [`JournalError::Store`].
+pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered, JournalError> {
+    let mut recovered = Recovered { warnings, ..Recovered::default() };
+    parts.blobs.sweep();
+    recover_unfinished(parts, &mut recovered)?;
+    // A crash after the last record leaves the displaced versions of that one operation.
+    let last = parts
+        .rows
+        .changes
+        .last_applied()
+        .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
+    match last {
+        Ok(last) => {
+            let rollback = Rollback { parts, left: &mut recovered.left };
+            last.iter().for_each(|step| rollback.clear_temp(step));
+        }
+        // What it left in the vault is swept to the recovery folder.
+        Err(error @ StoreError::Row { .. }) => {
+            recovered.warnings.push(format!("the last change cannot be read: {error}"));
+        }
+        Err(error) => return Err(error.into()),
     }
+    for warning in recovered.left.iter().chain(&recovered.warnings) {
+        tracing::warn!("{warning}");
+    }
+    parts.writer.sweep();
+    Ok(recovered)
+}
 
-    /// The second half of [`Self::recover`], with what came of making the store sound: that needs no
-    /// vault, so a start does it meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::recover`].
-    pub fn recover_prepared(
-        &self,
-        prepared: Result<Prepared, StoreError>,
-    ) -> Result<Recovered, JournalError> {
-        let _alone = self.alone();
-        let mut recovered = Recovered { warnings: prepared?.warnings, ..Recovered::default() };
-        lock(&self.0.unrecorded).clear();
-        self.store().blobs.sweep();
-        self.recover_unfinished(&mut recovered)?;
-        // A crash after the last record leaves the displaced versions of that one operation.
-        let last =
-            self.store().journal.changes.last_applied().and_then(|rows| {
-                rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>()
-            });
-        match last {
-            Ok(last) => {
-                let rollback = Rollback { journal: self, left: &mut recovered.left };
-                last.iter().for_each(|step| rollback.clear_temp(step));
+/// Newest first: a later one may rest on an earlier. The caller changes the vault alone.
+pub(super) fn recover_unfinished(
+    parts: &Parts,
+    recovered: &mut Recovered,
+) -> Result<(), JournalError> {
+    for (operation, rows) in parts.rows.operations.unfinished()?.into_iter().rev() {
+        let steps = rows
+            .and_then(|rows| rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>());
+        let steps = match steps {
+            Ok(steps) => steps,
+            Err(error) => {
+                recovered.left.push(format!("operation {operation} is left alone: {error}"));
+                parts.rows.operations.take_back(operation, now())?;
+                continue;
             }
-            // What it left in the vault is swept to the recovery folder.
-            Err(error @ StoreError::Row { .. }) => {
-                recovered.warnings.push(format!("the last change cannot be read: {error}"));
+        };
+        recover_one(parts, operation, &steps, recovered)?;
+    }
+    Ok(())
+}
+
+fn recover_one(
+    parts: &Parts,
+    operation: i64,
+    steps: &[Recorded],
+    recovered: &mut Recovered,
+) -> Result<(), JournalError> {
+    let mut rollback = Rollback { parts, left: &mut recovered.left };
+    // Each as it would look if all after it were undone; a step moved on by a later one of the
+    // same operation is seen through it.
+    let sees_all = steps.iter().all(|step| rollback.can_see(step).is_ok());
+    let whole = if sees_all { is_whole(parts, steps) } else { None };
+    if let Some(details) = whole {
+        let results: Vec<StepResult> = steps
+            .iter()
+            .zip(details)
+            .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
+            .collect();
+        let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
+        let set = steps.first().map_or(0, |step| step.row.set);
+        let marks = undo_marks(parts, &undone, &|_| true, set)?;
+        parts.rows.operations.finish(operation, &results, &marks, now())?;
+        steps.iter().for_each(|step| rollback.clear_temp(step));
+        recovered.completed += 1;
+        return Ok(());
+    }
+    for step in steps.iter().rev() {
+        rollback.one_that_is_seen(step);
+    }
+    // A disk that went away meanwhile has everything still to be done.
+    parts.vault().check_disk()?;
+    parts.rows.operations.take_back(operation, now())?;
+    recovered.taken_back += 1;
+    Ok(())
+}
+
+/// The marks that undoing these steps sets: each is undone by `set`; what it had undone itself
+/// holds again; what that had undone is undone again; and so on. Where nothing had to be done
+/// for a step (`acted`), what is there is somebody else's: a folder that was made anew meanwhile
+/// is not taken for the one that the step had removed.
+pub(super) fn undo_marks(
+    parts: &Parts,
+    undone: &[i64],
+    acted: &dyn Fn(i64) -> bool,
+    set: i64,
+) -> Result<Vec<Mark>, StoreError> {
+    let mut marks = Vec::new();
+    for step in undone {
+        let (mut step, mut by) = (*step, Some(set));
+        let acted = acted(step);
+        loop {
+            marks.push(Mark { step, undone_by: by });
+            if !acted {
+                break;
             }
-            Err(error) => return Err(error.into()),
+            let Some(row) = parts.rows.changes.step(step)? else { break };
+            let Some(next) = row.undoes else { break };
+            by = if by.is_some() { None } else { Some(row.set) };
+            step = next;
         }
-        for warning in recovered.left.iter().chain(&recovered.warnings) {
-            tracing::warn!("{warning}");
-        }
-        self.writer().sweep();
-        Ok(recovered)
     }
-
-    /// Newest first: a later one may rest on an earlier. The caller holds [`Self::alone`].
-    pub(super) fn recover_unfinished(&self, recovered: &mut Recovered) -> Result<(), JournalError> {
-        for (operation, rows) in self.store().journal.operations.unfinished()?.into_iter().rev() {
-            let steps = rows.and_then(|rows| {
-                rows.into_iter().map(Recorded::read).collect::<Result<Vec<_>, _>>()
-            });
-            let steps = match steps {
-                Ok(steps) => steps,
-                Err(error) => {
-                    recovered.left.push(format!("operation {operation} is left alone: {error}"));
-                    self.store().journal.operations.take_back(operation, now())?;
-                    continue;
-                }
-            };
-            self.recover_one(operation, &steps, recovered)?;
-        }
-        Ok(())
-    }
-
-    fn recover_one(
-        &self,
-        operation: i64,
-        steps: &[Recorded],
-        recovered: &mut Recovered,
-    ) -> Result<(), JournalError> {
-        let mut rollback = Rollback { journal: self, left: &mut recovered.left };
-        // Each as it would look if all after it were undone; a step moved on by a later one of the
-        // same operation is seen through it.
-        let sees_all = steps.iter().all(|step| rollback.can_see(step).is_ok());
-        let whole = if sees_all { rollback.is_whole(steps) } else { None };
-        if let Some(details) = whole {
-            let results: Vec<StepResult> = steps
-                .iter()
-                .zip(details)
-                .map(|(step, detail)| StepResult { step: step.row.id, detail, drop: false })
-                .collect();
-            let undone: Vec<i64> = steps.iter().filter_map(|step| step.row.undoes).collect();
-            let set = steps.first().map_or(0, |step| step.row.set);
-            let marks = self.marks(&undone, &|_| true, set)?;
-            self.store().journal.operations.finish(operation, &results, &marks, now())?;
-            steps.iter().for_each(|step| rollback.clear_temp(step));
-            recovered.completed += 1;
-            return Ok(());
-        }
-        for step in steps.iter().rev() {
-            rollback.one_that_is_seen(step);
-        }
-        // A disk that went away meanwhile has everything still to be done.
-        self.vault().check_disk()?;
-        self.store().journal.operations.take_back(operation, now())?;
-        recovered.taken_back += 1;
-        Ok(())
-    }
+    Ok(marks)
 }

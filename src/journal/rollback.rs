@@ -1,27 +1,22 @@
 //! Taking recorded steps back, as far as they came: by what is on the disk, so that it can be asked
 //! again and again.
 
-use std::io::Read;
-
-use super::Journal;
+use super::parts::Parts;
+use super::remains::{bytes, find, holds, is_mixed, is_ours, is_there};
 use super::step::{Deed, Recorded, Thing, revision};
 use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Kind, Meta, Revision, Trashed, VaultError, Writer, temp_name};
+use crate::vault::{Before, Meta, Revision, Trashed, VaultError, temp_name};
 
 /// Taking back what a crash left.
 pub(super) struct Rollback<'a> {
-    pub journal: &'a Journal,
+    pub parts: &'a Parts,
     /// What was left alone, one sentence each.
     pub left: &'a mut Vec<String>,
 }
 
 impl Rollback<'_> {
-    fn writer(&self) -> &Writer {
-        self.journal.writer()
-    }
-
     /// Takes one step back as far as it came. The steps after it are taken back already.
     pub fn one(&mut self, step: &Recorded) {
         let result = self.opposite(step);
@@ -46,7 +41,7 @@ impl Rollback<'_> {
     /// # Errors
     /// As the system says.
     pub fn can_see(&self, step: &Recorded) -> Result<(), VaultError> {
-        let vault = self.journal.vault();
+        let vault = self.parts.vault();
         let seen = match &step.deed {
             Deed::Write { .. } => vault.open_file(&step.path).map(drop),
             Deed::Move { to, .. } => {
@@ -60,11 +55,11 @@ impl Rollback<'_> {
 
     fn opposite(&mut self, step: &Recorded) -> Result<(), VaultError> {
         match &step.deed {
-            Deed::Folder => match self.writer().remove_empty_folder(&step.path) {
+            Deed::Folder => match self.parts.writer.remove_empty_folder(&step.path) {
                 Err(VaultError::NotFound { .. }) => Ok(()),
                 other => other.map(|_| ()),
             },
-            Deed::RemoveFolder => self.writer().create_folders(&step.path).map(|_| ()),
+            Deed::RemoveFolder => self.parts.writer.create_folders(&step.path).map(|_| ()),
             Deed::Write { before, after } => self.write(step, *before, *after),
             Deed::Move { to, thing } => self.move_back(step, to, *thing),
             Deed::Delete { thing } => self.undelete(step, *thing),
@@ -77,14 +72,14 @@ impl Rollback<'_> {
     /// are said before anything is touched leave nothing to look for: what is at its paths then is
     /// somebody else's doing.
     pub fn failed(&mut self, step: &Recorded, error: &VaultError) {
-        let vault = self.journal.vault();
+        let vault = self.parts.vault();
         let touched = matches!(error, VaultError::Io { .. });
         let half = match &step.deed {
             Deed::Delete { thing } => {
                 step.temp().is_some_and(|aside| vault.stat(&aside).is_ok())
                     || (touched
                         && vault.stat(&step.path).is_err()
-                        && self.find(step, *thing).is_some())
+                        && find(self.parts, step, *thing).is_some())
             }
             // Says what it made, or has taken it away again.
             Deed::Folder => false,
@@ -104,9 +99,9 @@ impl Rollback<'_> {
         let path = &step.path;
         let (old, new) = (before.map(revision), revision(after));
         let again = step.detail.temp.as_deref().map_or_else(temp_name, second);
-        let displaced = step.temp().and_then(|temp| Some((self.bytes(&temp)?, temp)));
-        let displaced = displaced.filter(|(bytes, _)| !self.is_ours(bytes, before, after));
-        let now = self.holds(path);
+        let displaced = step.temp().and_then(|temp| Some((bytes(self.parts, &temp)?, temp)));
+        let displaced = displaced.filter(|(bytes, _)| !is_ours(self.parts, bytes, before, after));
+        let now = holds(self.parts, path);
         self.clear_temp(step);
         if now == old {
             return Ok(());
@@ -115,14 +110,14 @@ impl Rollback<'_> {
             if let Some((bytes, temp)) = displaced {
                 // Saved by another program in the moment before the exchange: that comes back.
                 self.put(path, &bytes, Before::Revision(new), &again)?;
-                self.writer().remove_unfinished(&temp, Revision::of(&bytes))?;
+                self.parts.writer.remove_unfinished(&temp, Revision::of(&bytes))?;
                 self.left.push(format!(
                     "`{path}` was saved by another program at the same moment; that text is in place"
                 ));
                 return Ok(());
             }
             return match before {
-                None => self.writer().take_away(path, new, &again),
+                None => self.parts.writer.take_away(path, new, &again),
                 Some(before) => match self.text(path, before) {
                     Some(bytes) => self.put(path, &bytes, Before::Revision(new), &again),
                     None => Ok(()),
@@ -130,7 +125,7 @@ impl Rollback<'_> {
             };
         }
         if step.detail.in_place
-            && let (Some(before), Some(torn)) = (before, self.bytes(path))
+            && let (Some(before), Some(torn)) = (before, bytes(self.parts, path))
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && is_mixed(&torn, &before, &after)
         {
@@ -148,9 +143,10 @@ impl Rollback<'_> {
         after: BlobHash,
         temp: &str,
     ) -> Result<(), VaultError> {
-        let vault = self.journal.vault();
+        let vault = self.parts.vault();
         let is_read_whole = |meta: Meta| meta.size <= vault.max_file_bytes();
-        let now = vault.stat(path).is_ok_and(is_read_whole).then(|| self.bytes(path)).flatten();
+        let now =
+            vault.stat(path).is_ok_and(is_read_whole).then(|| bytes(self.parts, path)).flatten();
         if let (Some(before), Some(now)) = (before, now)
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && let Some(theirs) = merge::without(&after, &before, &now)
@@ -175,7 +171,7 @@ impl Rollback<'_> {
         before: Before,
         temp: &str,
     ) -> Result<(), VaultError> {
-        let writer = self.writer();
+        let writer = &self.parts.writer;
         let mut staged = writer.stage(path, content, &before, temp)?;
         writer.commit(&mut staged)?;
         writer.finish(staged);
@@ -189,13 +185,13 @@ impl Rollback<'_> {
         thing: Thing,
     ) -> Result<(), VaultError> {
         let from = &step.path;
-        let vault = self.journal.vault();
-        let there = self.is_there(to, thing, step.row.after);
+        let vault = self.parts.vault();
+        let there = is_there(self.parts, to, thing, step.row.after);
         match (vault.stat(from), there) {
-            (Err(_), true) => self.writer().rename(to, from),
+            (Err(_), true) => self.parts.writer.rename(to, from),
             // One name in two spellings: whichever it has, it gets the first one.
             (Ok(_), true) if from.fold_key() == to.fold_key() => {
-                match self.writer().rename(to, from) {
+                match self.parts.writer.rename(to, from) {
                     Err(VaultError::AlreadyExists { .. }) => Ok(()),
                     other => other,
                 }
@@ -209,7 +205,7 @@ impl Rollback<'_> {
             (Ok(_), false) => Ok(()),
             // Saved since by an editor that makes a new file for it. Nothing was there before.
             (Err(_), false) if vault.stat(to).is_ok_and(|meta| meta.kind == thing.kind()) => {
-                self.writer().rename(to, from)
+                self.parts.writer.rename(to, from)
             }
             (Err(_), false) => {
                 self.left.push(format!("`{from}` is neither there nor at `{to}`"));
@@ -224,7 +220,7 @@ impl Rollback<'_> {
         from: &Trashed,
         thing: Thing,
     ) -> Result<(), VaultError> {
-        let (path, writer) = (&step.path, self.journal.writer());
+        let (path, writer) = (&step.path, &self.parts.writer);
         let in_trash = writer.look_at_trashed(from).is_some();
         if in_trash {
             // From another disk it was copied: the copy goes, whole or cut short.
@@ -234,22 +230,22 @@ impl Rollback<'_> {
             if writer.take_copy_away(path, from)? {
                 return Ok(());
             }
-        } else if self.is_there(path, thing, step.row.after) {
+        } else if is_there(self.parts, path, thing, step.row.after) {
             return writer.put_back(path, from);
         }
-        if self.journal.vault().stat(path).is_ok() {
+        if self.parts.vault().stat(path).is_ok() {
             self.left.push(format!("`{path}` was changed since it was brought back, and stays"));
         }
         Ok(())
     }
 
     fn undelete(&mut self, step: &Recorded, thing: Thing) -> Result<(), VaultError> {
-        let (path, writer) = (&step.path, self.journal.writer());
-        let vault = self.journal.vault();
+        let (path, writer) = (&step.path, &self.parts.writer);
+        let vault = self.parts.vault();
         if let Some(aside) = step.temp().filter(|aside| vault.stat(aside).is_ok()) {
             writer.bring_from_aside(&aside, path)?;
             self.fill(step)?;
-            self.writer().remove_kept_copy(path, &step.keeping());
+            self.parts.writer.remove_kept_copy(path, &step.keeping());
             return Ok(());
         }
         if let Ok(meta) = vault.stat(path) {
@@ -260,11 +256,11 @@ impl Rollback<'_> {
                 && writer.look_at_trashed(&kept).is_some()
             {
                 self.fill(step)?;
-                self.writer().remove_kept_copy(path, &step.keeping());
+                self.parts.writer.remove_kept_copy(path, &step.keeping());
             }
             return Ok(());
         }
-        if let Some(found) = self.find(step, thing) {
+        if let Some(found) = find(self.parts, step, thing) {
             // Not the name that the deletion itself had put it aside under.
             let temp = step.detail.temp.as_deref().map_or_else(temp_name, second);
             writer.bring_back(&found, path, &temp)?;
@@ -281,8 +277,8 @@ impl Rollback<'_> {
     /// Puts back what is missing of a folder that had been carried off name by name.
     fn fill(&mut self, step: &Recorded) -> Result<(), VaultError> {
         // What cannot be copied from there may be among the kept texts.
-        let _ = self.writer().fill_from_kept(&step.path, &step.keeping());
-        let files = match self.journal.store().journal.changes.files(step.row.id) {
+        let _ = self.parts.writer.fill_from_kept(&step.path, &step.keeping());
+        let files = match self.parts.rows.changes.files(step.row.id) {
             Ok(files) => files,
             Err(error) => {
                 self.left.push(format!("`{}` may lack files: {error}", step.path));
@@ -291,14 +287,14 @@ impl Rollback<'_> {
         };
         for (below, text) in files {
             let path = below.split('/').try_fold(step.path.clone(), |at, name| at.join(name));
-            let Some(path) = path.filter(|path| self.journal.vault().stat(path).is_err()) else {
+            let Some(path) = path.filter(|path| self.parts.vault().stat(path).is_err()) else {
                 continue;
             };
             if let Some(parent) = path.parent() {
-                self.writer().create_folders(&parent)?;
+                self.parts.writer.create_folders(&parent)?;
             }
-            let kept = self.writer().kept_copy(&step.path, &step.keeping()).below(&below);
-            let kept = || kept.and_then(|kept| self.writer().read_trashed(&kept));
+            let kept = self.parts.writer.kept_copy(&step.path, &step.keeping()).below(&below);
+            let kept = || kept.and_then(|kept| self.parts.writer.read_trashed(&kept));
             let content = match text {
                 Some(text) => self.text(&path, text),
                 None => kept(),
@@ -311,86 +307,31 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    /// Where a deleted thing went.
-    pub(super) fn find(&self, step: &Recorded, thing: Thing) -> Option<Trashed> {
-        if let Some(kept) = self.journal.find_kept(step, thing) {
-            return Some(kept);
-        }
-        let by_number =
-            self.writer().find_trashed(&step.path, &step.keeping(), &|meta| thing.is(meta));
-        if let Some(found) = by_number
-            && let Some(meta) = self.writer().look_at_trashed(&found)
-            && self.journal.is_deleted(step, thing, &found, &meta)
-        {
-            return Some(found);
-        }
-        let text = step.row.before?;
-        let alike = |meta: &Meta| {
-            meta.kind == Kind::File && thing.kind() == Kind::File && meta.size == thing.size
-        };
-        let found = self.writer().find_trashed(&step.path, &step.keeping(), &alike)?;
-        let same = self.writer().read_trashed(&found).is_some_and(|b| BlobHash::of(&b) == text);
-        same.then_some(found)
-    }
-
     /// Removes the hidden files of a write, where they hold what is kept elsewhere or the beginning
     /// of it, and what a restoration from another disk left there.
     pub fn clear_temp(&self, step: &Recorded) {
         if let Deed::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.deed {
-            self.writer().finish_bringing_back(kept, &step.path);
+            self.parts.writer.finish_bringing_back(kept, &step.path);
         }
         let Deed::Write { before, after } = step.deed else { return };
         let Some(first) = step.temp() else { return };
         let again = first.parent().unwrap_or_else(VaultPath::root).join(&second(first.name()));
         for temp in [Some(first), again].into_iter().flatten() {
-            let Some(content) = self.bytes(&temp) else { continue };
+            let Some(content) = bytes(self.parts, &temp) else { continue };
             // A kept text may be damaged by now: then this is the last good copy of it.
-            if before == Some(BlobHash::of(&content))
-                && self.journal.store().blobs.put(&[&content]).is_err()
+            if before == Some(BlobHash::of(&content)) && self.parts.blobs.put(&[&content]).is_err()
             {
                 continue;
             }
-            if self.is_ours(&content, before, after) {
+            if is_ours(self.parts, &content, before, after) {
                 // Where that fails the sweep moves it out of the vault.
-                let _ = self.writer().remove_unfinished(&temp, Revision::of(&content));
+                let _ = self.parts.writer.remove_unfinished(&temp, Revision::of(&content));
             }
         }
     }
 
-    pub(super) fn is_ours(
-        &self,
-        content: &[u8],
-        before: Option<BlobHash>,
-        after: BlobHash,
-    ) -> bool {
-        let hash = BlobHash::of(content);
-        if hash == after || Some(hash) == before {
-            return true;
-        }
-        let blobs = &self.journal.store().blobs;
-        let begins = |text| blobs.get(text).is_ok_and(|whole| whole.starts_with(content));
-        begins(after) || before.is_some_and(begins)
-    }
-
-    pub(super) fn is_there(&self, path: &VaultPath, thing: Thing, text: Option<BlobHash>) -> bool {
-        let Ok(meta) = self.journal.vault().stat(path) else { return false };
-        let by_text = || text.is_some_and(|text| self.holds(path) == Some(revision(text)));
-        thing.is(&meta) || (meta.kind == thing.kind() && (meta.kind == Kind::Folder || by_text()))
-    }
-
-    pub(super) fn holds(&self, path: &VaultPath) -> Option<Revision> {
-        let (file, _) = self.journal.vault().open_file(path).ok()?;
-        Revision::of_reader(file).ok()
-    }
-
-    pub(super) fn bytes(&self, path: &VaultPath) -> Option<Vec<u8>> {
-        let (mut file, _) = self.journal.vault().open_file(path).ok()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok().map(|_| bytes)
-    }
-
     fn text(&mut self, path: &VaultPath, text: BlobHash) -> Option<Vec<u8>> {
-        match self.journal.store().blobs.get(text) {
+        match self.parts.blobs.get(text) {
             Ok(bytes) => Some(bytes),
             Err(error) => {
                 self.left.push(format!("`{path}` is left as it is: {error}"));
@@ -412,31 +353,4 @@ fn absent(error: VaultError) -> Result<(), VaultError> {
 /// leaves nothing unknown.
 fn second(temp: &str) -> String {
     format!("{}-b.tmp", temp.strip_suffix(".tmp").unwrap_or(temp))
-}
-
-/// Whether a text is what a crash leaves of rewriting `before` to `after` in place.
-pub(super) fn is_mixed(torn: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let lengths = before.len().min(after.len())..=before.len().max(after.len());
-    lengths.contains(&torn.len())
-        && torn
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| before.get(at) == Some(byte) || after.get(at) == Some(byte))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_crash_tears_is_told_from_what_a_person_writes() {
-        let (before, after) = (b"old text here".as_slice(), b"new and longer text".as_slice());
-        for cut in 0..=after.len() {
-            let mut torn = after[..cut].to_vec();
-            torn.extend_from_slice(before.get(cut..).unwrap_or_default());
-            assert!(is_mixed(&torn, before, after), "{cut}");
-        }
-        assert!(!is_mixed(b"a person's text", before, after));
-        assert!(!is_mixed(b"", before, after));
-    }
 }

@@ -14,7 +14,8 @@ const AROUND: usize = 400;
 /// # Errors
 /// Kind `not_found`: no such change set. Kind `failed`: the journal cannot be read.
 pub fn diff(journal: &Journal, params: &DiffParams, most: u64) -> Result<DiffResult, ErrorObject> {
-    let set = journal.change_set(ChangeSetId(params.change_set)).map_err(|e| failed(&e))?;
+    let set =
+        journal.history().change_set(ChangeSetId(params.change_set)).map_err(|e| failed(&e))?;
     let set = set.ok_or_else(|| {
         let message = format!("there is no change set {}", params.change_set);
         ErrorObject::new(Kind::NotFound, message).hint("`list_changes` shows what there is")
@@ -59,7 +60,7 @@ fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
 
 /// The diff, or why there is none.
 fn difference(journal: &Journal, change: &ListedChange) -> (Option<String>, Option<String>) {
-    let found = match journal.diff(change.id) {
+    let found = match journal.history().diff(change.id) {
         Ok(found) => found,
         Err(UndoError::NotKept { reason, .. }) => return (None, Some(reason)),
         Err(error) => return (None, Some(error.to_string())),

@@ -94,7 +94,10 @@ pub fn page(
 
 /// The change sets of these turns of a conversation, the oldest first.
 pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<ChangeSetInfo> {
-    let set = |turn: &TurnId| match journal.change_set_of_turn(&turn_name(conversation, turn)) {
+    let set = |turn: &TurnId| match journal
+        .history()
+        .change_set_of_turn(&turn_name(conversation, turn))
+    {
         Ok(set) => set.map(|set| set_info(&set)),
         Err(error) => {
             tracing::warn!(%error, "the changes of a turn cannot be told");

@@ -27,7 +27,7 @@ pub fn empty_trash(
     if !params.dry_run {
         policy::may_change(calls)?;
     }
-    let items = journal.trash().map_err(failed)?;
+    let items = journal.trash().list().map_err(failed)?;
     let what = wanted(&items, params)?;
     if !params.dry_run {
         let emptied = journal.empty_trash(&what).map_err(failed)?;
@@ -97,7 +97,7 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
 /// # Errors
 /// Kind `failed`.
 pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObject> {
-    let found = context.journal.verify().map_err(failed)?;
+    let found = context.journal.texts().verify().map_err(failed)?;
     Ok(JournalVerifyResult {
         sound: (found.texts - found.damaged.len().min(found.texts)) as u64,
         bytes: found.bytes,
@@ -115,7 +115,7 @@ pub fn free_journal(
     context: &Context,
     params: &JournalGcParams,
 ) -> Result<JournalGcResult, ErrorObject> {
-    let freed = context.journal.gc(params.dry_run).map_err(failed)?;
+    let freed = context.journal.texts().gc(params.dry_run).map_err(failed)?;
     Ok(JournalGcResult {
         changes: freed.changes as u64,
         texts: freed.texts as u64,

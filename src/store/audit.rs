@@ -137,9 +137,6 @@ impl Audit {
     }
 
     /// Puts what became of a call in the place of the row that says that a person was asked.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn settle(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.0.change("settle a question", |change| {
             change.execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
@@ -148,9 +145,6 @@ impl Audit {
     }
 
     /// Counts as refused what was asked and never answered, because the steward ended first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn refuse_unanswered(&self, reason: &str) -> Result<usize, StoreError> {
         // Usually there is none, and who only reads waits for nobody.
         let waits = self.0.read(|connection| {
@@ -170,9 +164,6 @@ impl Audit {
     }
 
     /// Rows of the audit, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn rows(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
         self.0.read(|connection| {
             let order = if wanted.after.is_some() { "ASC" } else { "DESC" };
@@ -200,9 +191,6 @@ impl Audit {
     }
 
     /// Lets go of rows from before `time`, and of the oldest beyond `most`; how many.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn trim(&self, time: i64, most: u32) -> Result<usize, StoreError> {
         self.0.change("trim the audit", |change| {
             let old = change.execute("DELETE FROM audit WHERE time < ?1", [time])?;
@@ -222,9 +210,6 @@ pub struct Approvals(pub(super) Database);
 
 impl Approvals {
     /// All of it, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT id, tool, folder, agreed_by, time FROM approval ORDER BY id";
@@ -241,9 +226,6 @@ impl Approvals {
     }
 
     /// Keeps what a person agreed to for good; durable when this returns.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn add(
         &self,
         tool: &str,
@@ -262,9 +244,6 @@ impl Approvals {
     }
 
     /// Takes an agreement back; whether there was one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         self.0.change("revoke an approval", |change| {
             Ok(change.execute("DELETE FROM approval WHERE id = ?1", [id])? > 0)
@@ -278,9 +257,6 @@ pub struct SetValues(pub(super) Database);
 
 impl SetValues {
     /// What a person set under this name.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT value FROM setting WHERE name = ?1";
@@ -289,9 +265,6 @@ impl SetValues {
     }
 
     /// Keeps what a person set, or with `None` forgets it; durable when this returns.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn set(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
         self.0.change("keep a setting", |change| {
             match value {

@@ -203,18 +203,12 @@ impl Database {
     }
 
     /// Makes today's copy of the database if there is none yet.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn back_up(&self) -> Result<(), StoreError> {
         self.with_own(|database| repair::back_up(database, &self.0.folder))
     }
 
     /// Whether the database is there and usable, opening it if need be. Ask before a change: what
     /// cannot be recorded must not be done.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn check(&self) -> Result<(), StoreError> {
         self.with_own(|_| Ok(()))
     }

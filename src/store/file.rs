@@ -145,9 +145,6 @@ impl DatabaseFile {
     }
 
     /// One change of the database: durable when this returns, or not made.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn change<T>(
         &mut self,
         name: &'static str,

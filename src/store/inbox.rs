@@ -185,9 +185,6 @@ pub struct Inbox(pub(super) Database);
 
 impl Inbox {
     /// Whether a message of this name is kept, with this text where one is given.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn has(&self, source: &str, message: &str, text: Option<&str>) -> Result<bool, StoreError> {
         let hash = text.map(|text| BlobHash::of(text.as_bytes()).to_string());
         self.0.read(|connection| {
@@ -243,9 +240,6 @@ impl Inbox {
     }
 
     /// Takes the oldest message of this source that nobody has taken, and counts the attempt.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn take(&self, source: &str) -> Result<Option<InboxRow>, StoreError> {
         self.0.change("take a message from the inbox", |change| {
             let query = "SELECT id FROM inbox WHERE state = 'new' AND source = ?1
@@ -262,9 +256,6 @@ impl Inbox {
 
     /// Forgets in which turn a message was heard, where that is gone with its conversation: it may be
     /// heard anew.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn forget_lost_turn(&self, id: i64) -> Result<(), StoreError> {
         self.0.change("forget a turn that is gone", |change| {
             change.execute(
@@ -277,9 +268,6 @@ impl Inbox {
     }
 
     /// Gives back what was taken of a source and not settled: nobody works on it any more. How many.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn give_back(&self, source: &str) -> Result<usize, StoreError> {
         self.0.change("give messages back to the inbox", |change| {
             let taken = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
@@ -288,9 +276,6 @@ impl Inbox {
     }
 
     /// Gives one message back whose attempt does not count: it was not the message that ended it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn release(&self, id: i64) -> Result<(), StoreError> {
         self.0.change("give a message back to the inbox", |change| {
             change.execute(
@@ -337,9 +322,6 @@ impl Inbox {
     }
 
     /// The last messages of a source in whatever state, the newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn last(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
         self.0.read(|connection| {
             let query =
@@ -349,9 +331,6 @@ impl Inbox {
     }
 
     /// How many messages of a source stand so.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn count(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
@@ -390,9 +369,6 @@ impl Inbox {
     }
 
     /// Messages that stand so, of one source or of all, in the order in which they came.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn list(
         &self,
         source: Option<&str>,
@@ -409,9 +385,6 @@ impl Inbox {
     }
 
     /// Lets go of messages that were settled and came before `time`; how many.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn trim(&self, time: i64) -> Result<usize, StoreError> {
         const OLD: &str = "received < ?1 AND state IN ('done', 'set_aside')";
         // Most often there is none, and who only reads waits for nobody.

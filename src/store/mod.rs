@@ -16,6 +16,8 @@
 //! - [`inbox`]: messages as they came, kept before they are acknowledged.
 //! - [`usage`]: what models were used for.
 //!
+//! A method that says nothing of its errors fails as the database does, with nothing recorded.
+//!
 //! A commit that spans parts is one transaction, which one part hands to functions of another: the
 //! end of a turn marks the message in the inbox.
 //!

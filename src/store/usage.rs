@@ -61,9 +61,6 @@ pub struct Usage(pub(super) Database);
 
 impl Usage {
     /// Counts what a model was used for.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn count(&self, row: &UsageRow) -> Result<(), StoreError> {
         self.0.change("count the usage", |change| {
             let used = &row.used;
@@ -89,9 +86,6 @@ impl Usage {
     }
 
     /// What models were used for on this day and later, in order; of one conversation or of all.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn rows(
         &self,
         since: Option<&str>,

@@ -142,7 +142,7 @@ impl Tool for Delete {
 /// the same turn.
 fn way_back(context: &Context, set: ChangeSetId, path: &VaultPath) -> String {
     let whole = format!("change set {set}");
-    let Ok(Some(listed)) = context.journal.change_set(set) else { return whole };
+    let Ok(Some(listed)) = context.journal.history().change_set(set) else { return whole };
     let is_this = |change: &&ListedChange| change.action == Action::Deleted && change.path == *path;
     match listed.changes.iter().rfind(is_this) {
         Some(change) if listed.changes.len() > 1 => format!("change {}", change.id),

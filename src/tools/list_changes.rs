@@ -87,7 +87,7 @@ impl Tool for ListChanges {
             limit: limit + 1,
         };
         let mut sets = match input.change_set {
-            None => context.journal.change_sets(&query)?,
+            None => context.journal.history().change_sets(&query)?,
             Some(id) => vec![one_set(context, id)?],
         };
         let more = sets.len() > limit;
@@ -131,7 +131,7 @@ impl Tool for ListChanges {
 }
 
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
-    context.journal.change_set(ChangeSetId(id))?.ok_or_else(|| {
+    context.journal.history().change_set(ChangeSetId(id))?.ok_or_else(|| {
         ToolError::new(
             ErrorCode::NotFound,
             format!("there is no change set {id}"),
@@ -158,7 +158,7 @@ fn difference(
         return Ok(None);
     }
     // What is damaged hides none of the others.
-    let difference = match context.journal.diff(change.id) {
+    let difference = match context.journal.history().diff(change.id) {
         Err(UndoError::NotKept { reason, .. }) => {
             return Ok(Some(format!("(cannot be shown: {reason})")));
         }

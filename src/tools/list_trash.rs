@@ -79,7 +79,7 @@ impl Tool for ListTrash {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let glob = input.pattern.as_deref().map(glob).transpose()?;
-        let mut items = history::seen(context, context.journal.trash()?);
+        let mut items = history::seen(context, context.journal.trash().list()?);
         if let Some(glob) = &glob {
             items.retain(|item| fits(item, glob));
         }

@@ -53,7 +53,7 @@ impl Tool for Restore {
     type Output = Output;
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let items = history::seen(context, context.journal.trash()?);
+        let items = history::seen(context, context.journal.trash().list()?);
         let item = find(items, &input.item)?;
         let to = match &input.to {
             Some(to) => Some(context.vault.new_path(to)?),

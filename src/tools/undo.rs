@@ -81,7 +81,7 @@ impl Tool for Undo {
         let (undone, links) = context.editor().undo(target, input.force)?;
         let links = Relinked::of(context.vault.view(), &links);
         let set = undone.applied.change_set;
-        let listed = context.journal.change_set(set)?;
+        let listed = context.journal.history().change_set(set)?;
         let mut lines = vec![format!("undid {target}; change set {set} brings it back")];
         if let Some(listed) = &listed {
             let shown = listed.changes.iter().take(history::MAX_CHANGES);
@@ -106,7 +106,7 @@ impl Tool for Undo {
 /// The last change set that can be taken back without taking back an undo.
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
-    let sets = context.journal.change_sets(&query)?;
+    let sets = context.journal.history().change_sets(&query)?;
     let open = |set: &ListedSet| {
         let asked_for = !matches!(set.kind, SetKind::Undo(_));
         asked_for && !set.is_undone() && set.is_seen_through(context.vault.view())

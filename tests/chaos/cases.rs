@@ -264,9 +264,9 @@ impl Step {
             }
             Self::Undo => undo_last(context),
             Self::Restore => {
-                let items = context.journal.trash().map_err(|error| error.to_string())?;
+                let items = context.journal.trash().list().map_err(|error| error.to_string())?;
                 let last = items.iter().max_by_key(|item| item.deleted).ok_or("no trash")?;
-                let restored = context.journal.restore(&last.id, None, &context.origin);
+                let restored = context.journal.trash().restore(&last.id, None, &context.origin);
                 restored.map(drop).map_err(|error| error.to_string())
             }
             Self::Gc => {
@@ -277,7 +277,7 @@ impl Step {
                 let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
                 let (_, writer) = opened.map_err(|error| error.to_string())?;
                 let journal = Journal::open(writer, Store::at(state), nothing);
-                journal.gc(false).map(drop).map_err(|error| error.to_string())
+                journal.texts().gc(false).map(drop).map_err(|error| error.to_string())
             }
         }
     }
@@ -289,7 +289,7 @@ impl Step {
 /// What the product says, or that there is none.
 pub fn undo_last(context: &Context) -> Result<(), String> {
     let newest = Query { limit: 1, ..Query::default() };
-    let sets = context.journal.change_sets(&newest).map_err(|error| error.to_string())?;
+    let sets = context.journal.history().change_sets(&newest).map_err(|error| error.to_string())?;
     let newest = Target::Set(sets.first().ok_or("nothing was recorded")?.id);
     let undone = context.journal.undo(newest, false, &context.origin);
     undone.map(drop).map_err(|error| error.to_string())
@@ -362,7 +362,8 @@ impl Both {
             ));
         }
         self.texts_kept(place, found)?;
-        let verified = context.journal.verify().map_err(|error| format!("verify: {error}"))?;
+        let verified =
+            context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;
         if !verified.is_sound() {
             return Err(format!("the journal is not sound: {verified:?}"));
         }

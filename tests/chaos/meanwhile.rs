@@ -154,7 +154,7 @@ fn look(
     if (again.completed, again.taken_back) != (0, 0) {
         return Err(format!("there was something left to recover: {again:?}"));
     }
-    let verified = context.journal.verify().map_err(|error| format!("verify: {error}"))?;
+    let verified = context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;
     match verified.is_sound() {
         true => Ok(end),
         false => Err(format!("the journal is not sound: {verified:?}")),

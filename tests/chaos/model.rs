@@ -211,7 +211,7 @@ impl World {
                 self.keeps_all_texts(&before, &found)?;
                 self.model.tree = found;
                 let set = undone.applied.change_set;
-                match self.context.journal.change_set(set) {
+                match self.context.journal.history().change_set(set) {
                     Ok(Some(_)) => {}
                     other => return Err(format!("it answers with the set {set}: {other:?}")),
                 }
@@ -269,12 +269,12 @@ impl World {
 
     /// Brings back one thing from the trash; nothing else changes.
     fn restore(&mut self, which: usize) -> Result<(), String> {
-        let items = self.context.journal.trash().map_err(|error| error.to_string())?;
+        let items = self.context.journal.trash().list().map_err(|error| error.to_string())?;
         if items.is_empty() {
             return Ok(());
         }
         let item = &items[which % items.len()];
-        let restored = self.context.journal.restore(&item.id, None, &self.context.origin);
+        let restored = self.context.journal.trash().restore(&item.id, None, &self.context.origin);
         let restored = restored.map_err(|error| format!("{item:?}: it is refused: {error}"))?;
         let before = self.model.tree.clone();
         let found = tree::read(&self.place.vault);
@@ -336,7 +336,7 @@ impl World {
     /// At the end everything in the journal is sound.
     fn end(&self) -> Result<(), String> {
         self.context.vault.stop();
-        let verified = self.context.journal.verify().map_err(|error| error.to_string())?;
+        let verified = self.context.journal.texts().verify().map_err(|error| error.to_string())?;
         match verified.is_sound() {
             true => Ok(()),
             false => Err(format!("the journal is not sound: {verified:?}")),

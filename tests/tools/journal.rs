@@ -29,7 +29,7 @@ fn changes_are_told_with_who_asked_and_outlast_the_process() {
     let second = vault.apply(vec![mv("a.md", "c.md")]);
     assert!(second > first);
     let vault = vault.reopened();
-    let sets = vault.journal().change_sets(&Query::default()).expect("listed");
+    let sets = vault.journal().history().change_sets(&Query::default()).expect("listed");
     assert_eq!(sets.iter().map(|set| set.id).collect::<Vec<_>>(), [second, first]);
     let set = &sets[1];
     assert_eq!((set.caller.as_str(), set.conversation.as_deref()), ("chat", Some("c1")));
@@ -45,12 +45,13 @@ fn changes_are_told_with_who_asked_and_outlast_the_process() {
             (2, Action::Created, "New/b.md")
         ]
     );
-    let diff = vault.journal().diff(ChangeId { set: first, number: 1 }).expect("a diff");
+    let diff = vault.journal().history().diff(ChangeId { set: first, number: 1 }).expect("a diff");
     let Difference::Text(diff) = diff else { panic!("{diff:?}") };
     assert!(diff.contains("-one\n+two\n"), "{diff}");
-    let diff = vault.journal().diff(ChangeId { set: first, number: 2 }).expect("a diff");
+    let diff = vault.journal().history().diff(ChangeId { set: first, number: 2 }).expect("a diff");
     assert!(matches!(&diff, Difference::Text(text) if text.contains("+b")), "{diff:?}");
-    let diff = vault.journal().diff(ChangeId { set: second, number: 1 }).expect("no text");
+    let diff =
+        vault.journal().history().diff(ChangeId { set: second, number: 1 }).expect("no text");
     assert_eq!(diff, Difference::None);
     let third = vault.apply(vec![write("d.md", "d")]);
     assert!(third > second, "numbers go on");
@@ -58,7 +59,7 @@ fn changes_are_told_with_who_asked_and_outlast_the_process() {
     // By path: the file under its earlier name too, and what lies in a folder.
     let of = |asked: &str| -> Vec<ChangeSetId> {
         let query = Query { path: Some(path(asked)), ..Query::default() };
-        let sets = vault.journal().change_sets(&query).expect("listed");
+        let sets = vault.journal().history().change_sets(&query).expect("listed");
         sets.into_iter().map(|set| set.id).collect()
     };
     assert_eq!(of("c.md"), [second, first]);
@@ -66,10 +67,10 @@ fn changes_are_told_with_who_asked_and_outlast_the_process() {
     assert_eq!(of("d.md"), [third]);
     assert_eq!(of("nothing.md"), []);
     let query = Query { before: Some(third), limit: 1, ..Query::default() };
-    assert_eq!(vault.journal().change_sets(&query).expect("listed")[0].id, second);
+    assert_eq!(vault.journal().history().change_sets(&query).expect("listed")[0].id, second);
     let since = Some(Utc::now() + Duration::hours(1));
     let later = Query { since, ..Query::default() };
-    assert!(vault.journal().change_sets(&later).expect("listed").is_empty());
+    assert!(vault.journal().history().change_sets(&later).expect("listed").is_empty());
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn every_kind_of_change_can_be_undone_and_the_undo_too() {
         assert_eq!(seen(&vault), before, "{name}, undone");
         assert!(matches!(vault.undo_error(&set.to_string()), UndoError::AlreadyUndone { by, .. }
             if by == undo));
-        let listed = vault.journal().change_set(undo).expect("read").expect("listed");
+        let listed = vault.journal().history().change_set(undo).expect("read").expect("listed");
         assert_eq!(listed.kind, SetKind::Undo(Target::Set(set)), "{name}");
         let vault = vault.reopened();
         let redo = vault.undo(undo);
@@ -261,7 +262,7 @@ fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
     let third = vault.apply_as(vec![write("a.md", "a3")], &turn);
     assert_eq!((first, first), (second, third));
     assert_ne!(first, other);
-    let set = vault.journal().change_set(first).expect("read").expect("listed");
+    let set = vault.journal().history().change_set(first).expect("read").expect("listed");
     let numbers: Vec<u32> = set.changes.iter().map(|change| change.id.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
     // One change on which a later one of the same set rests.
@@ -311,7 +312,7 @@ fn whatever_is_done_is_undone_in_reverse() {
             let origin = Origin { confirmed: true, ..Origin::default() };
             // A folder that is there already is no change.
             if let Ok(applied) = vault.journal().apply(&set, &origin)
-                && vault.journal().change_set(applied.change_set).expect("read").is_some()
+                && vault.journal().history().change_set(applied.change_set).expect("read").is_some()
             {
                 sets.push(applied.change_set);
                 states.push(seen(&vault));
@@ -330,7 +331,7 @@ fn whatever_is_done_is_undone_in_reverse() {
             vault.undo(*undo);
         }
         assert_eq!(seen(&vault), last, "seed {seed}, all undone and done again");
-        assert!(vault.journal().verify().expect("verified").is_sound());
+        assert!(vault.journal().texts().verify().expect("verified").is_sound());
     }
 }
 
@@ -339,7 +340,7 @@ fn the_trash_is_listed_restored_and_emptied() {
     let vault = vault(&[("a.md", "a"), ("F/b.md", "b"), ("F/c.md", "c")]);
     vault.put(".trash/theirs.md", "by Obsidian");
     let set = vault.apply(vec![delete("a.md"), delete("F")]);
-    let trash = vault.journal().trash().expect("listed");
+    let trash = vault.journal().trash().list().expect("listed");
     let told: BTreeMap<_, _> = trash
         .iter()
         .map(|item| (item.id.as_str(), (item.was.as_ref().map(VaultPath::as_str), item.kind)))
@@ -353,17 +354,19 @@ fn the_trash_is_listed_restored_and_emptied() {
         ])
     );
     let origin = Origin::default();
-    let back = vault.journal().restore(".trash/F", None, &origin).expect("restored");
+    let back = vault.journal().trash().restore(".trash/F", None, &origin).expect("restored");
     assert_eq!((back.path.as_str(), vault.content("F/b.md")), ("F", "b".to_owned()));
-    let back = vault.journal().restore(&format!("{set}.1"), Some(&path("z/a2.md")), &origin);
+    let back =
+        vault.journal().trash().restore(&format!("{set}.1"), Some(&path("z/a2.md")), &origin);
     assert_eq!(back.expect("restored").path.as_str(), "z/a2.md");
     assert_eq!(vault.content("z/a2.md"), "a");
-    let back = vault.journal().restore(".trash/theirs.md", None, &origin).expect("restored");
+    let back =
+        vault.journal().trash().restore(".trash/theirs.md", None, &origin).expect("restored");
     assert_eq!(vault.content("theirs.md"), "by Obsidian");
     assert!(back.notes[0].contains("root"), "{:?}", back.notes);
-    assert!(vault.journal().trash().expect("listed").is_empty());
+    assert!(vault.journal().trash().list().expect("listed").is_empty());
     assert!(matches!(
-        vault.journal().restore(".trash/none.md", None, &origin),
+        vault.journal().trash().restore(".trash/none.md", None, &origin),
         Err(UndoError::NotInTrash { .. })
     ));
     // A restore is a change set like any other.
@@ -378,7 +381,7 @@ fn the_trash_is_listed_restored_and_emptied() {
     assert_eq!((emptied.items.len(), emptied.bytes, emptied.left.len()), (1, 1, 1));
     assert!(!vault.exists(".trash/b.md"));
     // By its name it is gone for good.
-    let trash = vault.journal().trash().expect("listed");
+    let trash = vault.journal().trash().list().expect("listed");
     assert!(trash.iter().all(|item| item.was.as_ref() != Some(&path("F/b.md"))), "{trash:?}");
     let refused = vault.undo_error(&set.to_string());
     assert!(matches!(refused, UndoError::Emptied { .. }), "{refused}");
@@ -396,7 +399,7 @@ fn a_vault_without_trash_keeps_what_is_deleted() {
     let before = seen(&vault);
     let set = vault.apply(vec![delete("a.md"), delete("F")]);
     assert!(!vault.exists("a.md") && !vault.exists("F"));
-    let trash = vault.journal().trash().expect("listed");
+    let trash = vault.journal().trash().list().expect("listed");
     assert!(trash.iter().all(|item| item.place == TrashPlace::Kept), "{trash:?}");
     vault.undo(set);
     assert_eq!(seen(&vault), before);

@@ -64,15 +64,15 @@ fn texts_are_kept_for_their_time() {
     let sets: Vec<_> = (1..=6).map(|n| vault.apply(vec![write("a.md", &format!("{n}"))])).collect();
     assert_eq!(vault.blobs().len(), 7);
     let journal = vault.journal_with(Settings { versions: 2, ..Settings::default() });
-    let would = journal.gc(true).expect("looked");
+    let would = journal.texts().gc(true).expect("looked");
     assert_eq!((would.changes, would.texts), (4, 4), "{would:?}");
     assert_eq!(vault.blobs().len(), 7);
-    assert_eq!(journal.gc(false).expect("let go"), would);
+    assert_eq!(journal.texts().gc(false).expect("let go"), would);
     assert_eq!(vault.blobs().len(), 3, "two changes have three texts");
-    assert_eq!(journal.gc(false).expect("nothing more").texts, 0);
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert_eq!(journal.texts().gc(false).expect("nothing more").texts, 0);
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
     // Still listed, no longer to be undone; the newer ones are.
-    let old = vault.journal().change_set(sets[0]).expect("read").expect("listed");
+    let old = vault.journal().history().change_set(sets[0]).expect("read").expect("listed");
     assert!(!old.changes[0].texts_kept);
     for set in sets.iter().rev().take(2) {
         vault.undo(*set);
@@ -84,7 +84,7 @@ fn texts_are_kept_for_their_time() {
     assert_eq!(days.gc(true).expect("looked").changes, 0);
     fs::write(vault.state.join("blobs").join("0".repeat(64)), "an orphan").expect("written");
     assert_eq!(days.gc(false).expect("let go").texts, 0);
-    assert_eq!(vault.journal().verify().expect("verified").orphans, 1);
+    assert_eq!(vault.journal().texts().verify().expect("verified").orphans, 1);
 }
 
 #[test]
@@ -102,14 +102,18 @@ fn texts_of_a_database_that_was_lost_are_kept() {
         let recovered = vault.journal().recover().expect("made sound");
         assert_eq!(recovered.warnings.len(), 1, "{recovered:?}");
         assert!(recovered.warnings[0].contains("no good copy"), "{recovered:?}");
-        assert_eq!(vault.journal().verify().expect("verified").orphans, texts);
+        assert_eq!(vault.journal().texts().verify().expect("verified").orphans, texts);
         vault.age_blobs(20);
-        assert_eq!(vault.journal().gc(false).expect("looked").texts, 0);
+        assert_eq!(vault.journal().texts().gc(false).expect("looked").texts, 0);
         // As old as the oldest change whose texts are kept, and nobody may want them any more.
         vault.age_blobs(32);
-        assert_eq!(vault.journal().gc(false).expect("looked").texts, 0, "no days are counted");
+        assert_eq!(
+            vault.journal().texts().gc(false).expect("looked").texts,
+            0,
+            "no days are counted"
+        );
         vault.count_days(31);
-        let freed = vault.journal().gc(false).expect("looked").texts;
+        let freed = vault.journal().texts().gc(false).expect("looked").texts;
         assert_eq!(freed, if moved_aside { 0 } else { texts }, "moved aside: {moved_aside}");
     }
 }
@@ -128,7 +132,7 @@ fn what_was_not_done_pushes_no_version_out() {
     vault.apply(vec![mv("a.md", "b.md")]);
     vault.apply(vec![mv("b.md", "a.md")]);
     let journal = vault.journal_with(Settings { versions: 2, ..Settings::default() });
-    assert_eq!(journal.gc(false).expect("looked").changes, 0);
+    assert_eq!(journal.texts().gc(false).expect("looked").changes, 0);
     vault.undo(set);
     assert_eq!(vault.content("a.md"), "0");
 }
@@ -157,7 +161,7 @@ fn no_clock_lets_texts_go_before_their_days_are_counted() {
             .count_day(now(), default_limits())
             .expect("counted");
         assert_eq!(vault.would_go(days()), 3, "and what came later stays, whatever its time");
-        assert_eq!(vault.journal().daily().expect("done").changes, 3);
+        assert_eq!(vault.journal().texts().daily().expect("done").changes, 3);
         vault.undo(later);
     }
     // Enough days, and young by the clock, which was ahead when it was done.

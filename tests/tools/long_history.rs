@@ -64,8 +64,9 @@ fn a_long_history_is_listed_at_once() {
         limit: 20,
         ..Query::default()
     };
-    let listed =
-        |path: Option<&str>| vault.journal().change_sets(&list(path)).expect("listed").len();
+    let listed = |path: Option<&str>| {
+        vault.journal().history().change_sets(&list(path)).expect("listed").len()
+    };
     timed("the newest", at_once, &|| assert_eq!(listed(None), 20));
     // One that changed all the time, one that went from name to name, a folder, one that never was.
     for (path, count) in [("a.md", 20), ("b.md", 20), ("F", 20), ("none.md", 0)] {

@@ -279,7 +279,7 @@ fn told_with_flipped(vault: &TestVault, whole: &[u8], bit: usize) -> usize {
         Err(error) => panic!("bit {bit}: {error}"),
     };
     // A row that is not as it was written is told where it is, and hides no other.
-    let listed = vault.journal().change_sets(&vault_steward::journal::Query::default());
+    let listed = vault.journal().history().change_sets(&vault_steward::journal::Query::default());
     let listed = listed.expect("one damaged row hides no other");
     assert!(listed.len() >= 29, "bit {bit}: {} are listed", listed.len());
     told += listed.iter().filter(|set| set.title.contains("damaged")).count();
@@ -425,7 +425,7 @@ fn damaged_and_missing_texts_are_told_and_never_used() {
     let vault = vault(&[("a.md", "first\n"), ("b.md", "unlike\n")]);
     let first = vault.apply(vec![write("a.md", "second\n")]);
     let second = vault.apply(vec![write("b.md", "another\n")]);
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
     let holds = |text: &str| {
         let of = vault
             .blobs()
@@ -438,7 +438,7 @@ fn damaged_and_missing_texts_are_told_and_never_used() {
     *bytes.last_mut().expect("not empty") ^= 1;
     fs::write(&damaged, bytes).expect("written");
     fs::remove_file(&missing).expect("removed");
-    let verified = vault.journal().verify().expect("verified");
+    let verified = vault.journal().texts().verify().expect("verified");
     assert_eq!((verified.damaged.len(), verified.missing.len()), (1, 1), "{verified:?}");
     assert!(damaged.ends_with(&verified.damaged[0].0));
     let before = vault.snapshot();
@@ -460,10 +460,10 @@ fn who_only_reads_makes_no_database() {
     let place = vault.state.join("state.db");
     fs::remove_file(&place).expect("removed");
     let all = vault_steward::journal::Query::default();
-    assert!(vault.journal().change_sets(&all).expect("read").is_empty());
-    assert!(vault.journal().trash().expect("read").is_empty());
-    assert_eq!(vault.journal().verify().expect("verified").orphans, 2);
-    assert_eq!(vault.journal().gc(true).expect("looked").texts, 0);
+    assert!(vault.journal().history().change_sets(&all).expect("read").is_empty());
+    assert!(vault.journal().trash().list().expect("read").is_empty());
+    assert_eq!(vault.journal().texts().verify().expect("verified").orphans, 2);
+    assert_eq!(vault.journal().texts().gc(true).expect("looked").texts, 0);
     // Nor does the line that a reading call has in the audit.
     let store = vault_steward::store::Store::at(&vault.state);
     let row = vault_steward::store::audit::AuditRow::default();
@@ -599,11 +599,12 @@ fn one_damaged_row_keeps_nothing_from_working() {
         let recovered = vault.journal().recover().expect("the daemon starts");
         let told = recovered.left.iter().chain(&recovered.warnings);
         assert_eq!(told.count(), 1, "{state}: {recovered:?}");
-        let listed = vault.journal().change_sets(&vault_steward::journal::Query::default());
+        let listed =
+            vault.journal().history().change_sets(&vault_steward::journal::Query::default());
         let listed = listed.expect("listed");
         assert!(listed.iter().any(|set| set.id == first), "{state}");
         assert_eq!(listed[0].title.contains("damaged"), state == "applied", "{state}");
-        vault.journal().trash().expect("listed");
+        vault.journal().trash().list().expect("listed");
         vault.undo(first);
         assert_eq!(vault.content("a.md"), "a");
     }
@@ -637,7 +638,7 @@ fn the_last_good_copy_of_a_text_is_not_thrown_away() {
     let (vault, recovered) = vault.recovered();
     assert!(recovered.left.is_empty(), "{recovered:?}");
     assert_eq!(vault.content("a.md"), "first text\n");
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
 }
 
 fn temp_of_first(vault: &TestVault) -> String {

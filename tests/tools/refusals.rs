@@ -267,7 +267,7 @@ fn a_panic_in_the_middle_of_a_change_is_taken_back_and_the_rest_goes_on() {
             assert_eq!(after, before, "{path}");
         }
     }
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
     // Where files cannot be exchanged a copy of what is replaced lies aside until the end.
     let exchange = vault.context.vault.abilities().exchange;
     let rescued = vault.rescued();

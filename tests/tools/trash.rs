@@ -23,7 +23,7 @@ use crate::vault::{TestVault, vault};
 
 impl TestVault {
     fn trash(&self) -> Vec<TrashItem> {
-        self.journal().trash().expect("listed")
+        self.journal().trash().list().expect("listed")
     }
 
     /// As if all that was done so far had been done so many days ago.
@@ -96,7 +96,7 @@ fn what_was_trashed_today_is_not_as_old_as_what_had_its_place() {
         assert_eq!(vault.content(".trash/x.md"), today, "{name}");
         // Each is brought back by its own name.
         let origin = Origin::default();
-        let back = vault.journal().restore(".trash/x.md", None, &origin).expect("restored");
+        let back = vault.journal().trash().restore(".trash/x.md", None, &origin).expect("restored");
         assert_eq!((back.path.as_str(), vault.content("x.md")), ("x.md", today.into()), "{name}");
         vault.undo(set);
         assert_eq!(vault.content("x (restored).md"), "- [ ] call Ann\n", "{name}");
@@ -238,7 +238,7 @@ fn what_is_kept_on_another_disk_comes_back_whole() {
                     undone.unwrap_or_else(|error| panic!("{name}: {error}")).notes
                 }
                 false => {
-                    let back = vault.journal().restore(&trash[0].id, None, &origin);
+                    let back = vault.journal().trash().restore(&trash[0].id, None, &origin);
                     back.unwrap_or_else(|error| panic!("{name}: {error}")).notes
                 }
             };
@@ -379,9 +379,9 @@ fn what_is_emptied_by_name_goes_from_the_journal_too() {
         let error = vault.undo_error(&set.to_string());
         assert!(error.to_string().contains("removed from the trash for good"), "{error}");
     }
-    let error = vault.journal().restore(&format!("{note}.1"), None, &Origin::default());
+    let error = vault.journal().trash().restore(&format!("{note}.1"), None, &Origin::default());
     assert!(matches!(error, Err(UndoError::NotInTrash { .. })), "{error:?}");
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_text_that_other_changes_have_stays_with_them_and_that_is_said() {
     assert!(note.contains(&format!("`{written}.1`")) && note.contains("Secret.md"), "{note}");
     let error = vault.undo_error(&set.to_string());
     assert!(error.to_string().contains("removed from the trash for good"), "{error}");
-    assert!(vault.journal().verify().expect("verified").is_sound());
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
 }
 
 #[test]

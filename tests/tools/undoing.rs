@@ -84,7 +84,7 @@ fn what_was_written_elsewhere_in_the_note_stays() {
         assert_eq!(seen(&vault), seen_before, "{now:?}: done again");
         there_and_back(&vault, set);
         assert!(vault.rescued().is_empty());
-        assert!(vault.journal().verify().expect("verified").is_sound());
+        assert!(vault.journal().texts().verify().expect("verified").is_sound());
     }
 }
 

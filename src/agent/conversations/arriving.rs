@@ -159,13 +159,7 @@ impl Conversations {
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
-        let kept = match self.0.store.conversations.turns.arrive(
-            &new,
-            id,
-            ends.as_ref(),
-            &item,
-            received,
-        )? {
+        let kept = match self.rows().turns.arrive(&new, id, ends.as_ref(), &item, received)? {
             Placed::Began(kept) => kept,
             Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
         };
@@ -201,12 +195,7 @@ impl Conversations {
         turn: Option<TurnId>,
         items: &[NewItem],
     ) -> Answer<Option<ItemNumber>> {
-        let number = self.0.store.conversations.turns.append_items(
-            conversation,
-            turn,
-            self.wall(),
-            items,
-        )?;
+        let number = self.rows().turns.append_items(conversation, turn, self.wall(), items)?;
         self.note_activity(conversation);
         Ok(number)
     }
@@ -223,13 +212,8 @@ impl Conversations {
         item: &NewItem,
         received: i64,
     ) -> Answer<bool> {
-        let is_new = self.0.store.conversations.turns.append_heard(
-            conversation,
-            turn,
-            self.wall(),
-            item,
-            received,
-        )?;
+        let is_new =
+            self.rows().turns.append_heard(conversation, turn, self.wall(), item, received)?;
         if is_new {
             self.note_activity(conversation);
         }
@@ -263,7 +247,7 @@ impl Conversations {
             waiting: waiting.as_ref(),
             ends: ends.as_ref(),
         };
-        let was_running = self.0.store.conversations.turns.finish(turn, &stored)?;
+        let was_running = self.rows().turns.finish(turn, &stored)?;
         said.insert(conversation, self.now());
         if was_running && ends.is_some() {
             said.remove(&conversation);
@@ -296,7 +280,7 @@ impl Conversations {
             return Ok(empty);
         }
         let new = NewConversation { source, began: self.wall() };
-        let id = self.0.store.conversations.begin(&new)?;
+        let id = self.rows().begin(&new)?;
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         self.tell(&ConversationEvent::Began(conversation.clone()));
@@ -310,7 +294,7 @@ impl Conversations {
     pub fn resume(&self, id: ConversationId) -> Answer<Conversation> {
         let mut said = self.said();
         let before = self.stored(id)?;
-        self.0.store.conversations.resume(id, self.wall())?;
+        self.rows().resume(id, self.wall())?;
         said.insert(id, self.now());
         let conversation = self.stored(id)?;
         if before.ended.is_some() {
@@ -330,7 +314,7 @@ impl Conversations {
             (0, _) => Ok(true),
             (_, FIRST) => Ok(false),
             // It may have been forked before its first message.
-            _ => Ok(self.0.store.conversations.branches.each_of_history(open.id, None)?.is_empty()),
+            _ => Ok(self.rows().branches.each_of_history(open.id, None)?.is_empty()),
         }
     }
 }

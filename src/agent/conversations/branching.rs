@@ -14,11 +14,11 @@ impl Conversations {
     pub fn fork(&self, id: ConversationId, item: ItemNumber) -> Answer<BranchId> {
         let mut said = self.said();
         let before = self.stored(id)?;
-        let message = self.0.store.conversations.branches.item(id, item)?;
+        let message = self.rows().branches.item(id, item)?;
         if message.is_none_or(|message| message.kind != ItemKind::User) {
             return Err(ConversationError::NoMessage { id, item });
         }
-        let branch = self.0.store.conversations.branches.fork(id, item, self.wall())?;
+        let branch = self.rows().branches.fork(id, item, self.wall())?;
         said.insert(id, self.now());
         if before.ended.is_some() {
             self.tell_of(id, ConversationEvent::Began);
@@ -33,13 +33,11 @@ impl Conversations {
     pub fn switch(&self, id: ConversationId, branch: BranchId) -> Answer<()> {
         let mut said = self.said();
         let before = self.stored(id)?;
-        self.0.store.conversations.branches.switch(id, branch, self.wall()).map_err(|error| {
-            match error {
-                StoreError::Unknown { what: "branch", .. } => {
-                    ConversationError::NoBranch { id, branch }
-                }
-                error => error.into(),
+        self.rows().branches.switch(id, branch, self.wall()).map_err(|error| match error {
+            StoreError::Unknown { what: "branch", .. } => {
+                ConversationError::NoBranch { id, branch }
             }
+            error => error.into(),
         })?;
         said.insert(id, self.now());
         if before.ended.is_some() {

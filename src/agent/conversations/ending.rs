@@ -41,7 +41,7 @@ impl Conversations {
         let open = Order { open: Some(true), limit: ROUND, before: None };
         let current = self.current_held()?.map(|current| current.id);
         let mut ended = 0;
-        for conversation in &self.0.store.conversations.list(&open)? {
+        for conversation in &self.rows().list(&open)? {
             let last = self.last_activity(&said, conversation);
             let waits = conversation.waiting.is_some();
             // The current one may stay empty: it is what a client has just opened.
@@ -64,7 +64,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::NotFound`].
     pub fn rename(&self, id: ConversationId, title: &str) -> Answer<()> {
-        self.0.store.conversations.rename(id, title)?;
+        self.rows().rename(id, title)?;
         self.tell_of(id, ConversationEvent::Titled);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Conversations {
     /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
     pub fn delete(&self, id: ConversationId) -> Answer<()> {
         let mut said = self.said();
-        match self.0.store.conversations.delete(id, FOREIGN)? {
+        match self.rows().delete(id, FOREIGN)? {
             true => {
                 said.remove(&id);
                 self.tell(&ConversationEvent::Deleted(id));
@@ -92,7 +92,7 @@ impl Conversations {
     /// [`ConversationError::Store`].
     pub fn clear(&self) -> Answer<usize> {
         let _said = self.said();
-        let cleared = self.0.store.conversations.clear(FOREIGN)?;
+        let cleared = self.rows().clear(FOREIGN)?;
         Ok(self.deleted(cleared))
     }
 
@@ -107,12 +107,11 @@ impl Conversations {
 
     pub(super) fn ending(&self, id: ConversationId, end: End, last: &[NewItem]) -> Ending {
         let settings = self.settings();
-        let history =
-            self.0.store.conversations.branches.readable_history(id).unwrap_or_else(|error| {
-                // What cannot be read must not keep the conversation from ending.
-                tracing::error!(%error, conversation = %id, "it ends without being read");
-                Vec::new()
-            });
+        let history = self.rows().branches.readable_history(id).unwrap_or_else(|error| {
+            // What cannot be read must not keep the conversation from ending.
+            tracing::error!(%error, conversation = %id, "it ends without being read");
+            Vec::new()
+        });
         let digest = digest(
             history
                 .iter()
@@ -140,13 +139,13 @@ impl Conversations {
             return Err(ConversationError::TurnRuns { id });
         }
         if conversation.items == 0 && conversation.ended.is_none() {
-            let gone = self.0.store.conversations.delete(id, FOREIGN)?;
+            let gone = self.rows().delete(id, FOREIGN)?;
             said.remove(&id);
             self.deleted(vec![id]);
             return Ok(gone);
         }
         let end = End { at: self.wall(), kind, reason: reason.to_owned() };
-        let has_ended = self.0.store.conversations.endings.end(&self.ending(id, end, &[]))?;
+        let has_ended = self.rows().endings.end(&self.ending(id, end, &[]))?;
         said.remove(&id);
         if has_ended {
             self.tell_of(id, ConversationEvent::Ended);
@@ -159,7 +158,7 @@ impl Conversations {
         match self.settings().kept {
             0 => Ok(0),
             kept => {
-                let trimmed = self.0.store.conversations.trim(kept, FOREIGN)?;
+                let trimmed = self.rows().trim(kept, FOREIGN)?;
                 Ok(self.deleted(trimmed))
             }
         }

@@ -75,8 +75,7 @@ impl Conversations {
     }
 
     fn with_gaps(&self, id: ConversationId, branch: BranchId) -> Answer<Vec<Option<Item>>> {
-        let each =
-            self.0.store.conversations.branches.each_of_history(id, Some(branch))?.into_iter();
+        let each = self.rows().branches.each_of_history(id, Some(branch))?.into_iter();
         let readable = |item: Result<Item, StoreError>| {
             item.inspect_err(|error| {
                 tracing::error!(%error, conversation = %id, "it goes on without what is damaged");
@@ -92,7 +91,7 @@ impl Conversations {
     /// [`ConversationError::NotFound`].
     pub fn branches(&self, id: ConversationId) -> Answer<Vec<Branch>> {
         self.stored(id)?;
-        Ok(self.0.store.conversations.branches.of(id)?)
+        Ok(self.rows().branches.of(id)?)
     }
 
     /// The turns, in order.
@@ -101,7 +100,7 @@ impl Conversations {
     /// [`ConversationError::NotFound`].
     pub fn turns(&self, id: ConversationId) -> Answer<Vec<Turn>> {
         self.stored(id)?;
-        Ok(self.0.store.conversations.turns.of(id)?)
+        Ok(self.rows().turns.of(id)?)
     }
 
     /// The conversations, the newest activity first.
@@ -117,7 +116,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn list(&self, order: &Order) -> Answer<Vec<Conversation>> {
-        let listed = self.0.store.conversations.list(order)?;
+        let listed = self.rows().list(order)?;
         Ok(listed.into_iter().map(|one| self.seen(one)).collect())
     }
 
@@ -131,7 +130,7 @@ impl Conversations {
         let terms = terms(text);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
         let mut place = HashMap::new();
-        for hit in self.0.store.conversations.search.find(&terms, limit, EXCERPTS)? {
+        for hit in self.rows().search.find(&terms, limit, EXCERPTS)? {
             let id = match &hit {
                 Hit::Title(id) => *id,
                 Hit::Item(item) => item.conversation,
@@ -152,7 +151,7 @@ impl Conversations {
         }
         let mut shown = Vec::with_capacity(found.len());
         for (id, excerpts) in found {
-            if let Some(conversation) = self.0.store.conversations.get(id)? {
+            if let Some(conversation) = self.rows().get(id)? {
                 shown.push(Found { conversation: self.seen(conversation), excerpts });
             }
         }
@@ -164,7 +163,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::NotFound`].
     pub fn keep_context(&self, id: ConversationId, context: &str) -> Answer<String> {
-        Ok(self.0.store.conversations.keep_context(id, context)?)
+        Ok(self.rows().keep_context(id, context)?)
     }
 
     /// What the model was given at the beginning of a conversation, if it was kept.
@@ -172,7 +171,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::Store`].
     pub fn context(&self, id: ConversationId) -> Answer<Option<String>> {
-        Ok(self.0.store.conversations.context_of(id)?)
+        Ok(self.rows().context_of(id)?)
     }
 
     /// Counts what a model was used for in a conversation, today.

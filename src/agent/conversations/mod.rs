@@ -22,6 +22,7 @@ use super::settings::ConversationSettings;
 use crate::conversation::{Conversation, ConversationId, ItemNumber, Moment, Timeline, boundary};
 use crate::policy::Scope;
 use crate::store::Store;
+use crate::store::conversations::Conversations as Rows;
 
 pub use arriving::{Arrived, Message, Taken, TurnEnd};
 use error::Answer;
@@ -122,6 +123,10 @@ impl Conversations {
         &self.0.store
     }
 
+    pub(super) fn rows(&self) -> &Rows {
+        &self.0.store.conversations
+    }
+
     /// Waits until a conversation has ended after this was called.
     pub(super) fn ended(&self) -> impl Future<Output = ()> + '_ {
         self.0.wake.notified()
@@ -160,14 +165,14 @@ impl Conversations {
     }
 
     fn stored(&self, id: ConversationId) -> Answer<Conversation> {
-        self.0.store.conversations.get(id)?.ok_or(ConversationError::NotFound { id })
+        self.rows().get(id)?.ok_or(ConversationError::NotFound { id })
     }
 
     /// The conversation that the next message goes to; none where the one that was last spoken in
     /// has ended or was deleted: an earlier one that is still open is not fallen back to. For whoever
     /// holds `said`.
     fn current_held(&self) -> Answer<Option<Conversation>> {
-        let newest = self.0.store.conversations.newest_but(FOREIGN)?;
+        let newest = self.rows().newest_but(FOREIGN)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
@@ -176,7 +181,7 @@ impl Conversations {
         if !is_foreign(source) {
             return self.current_held();
         }
-        let newest = self.0.store.conversations.newest_of(source)?;
+        let newest = self.rows().newest_of(source)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 

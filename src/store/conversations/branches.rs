@@ -48,9 +48,6 @@ impl Branches {
     }
 
     /// The items of the live branch that can be read, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn readable_history(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
         let each = self.each_of_history(conversation, None)?;
         Ok(each.into_iter().filter_map(Result::ok).collect())
@@ -58,9 +55,6 @@ impl Branches {
 
     /// The items of a branch and of those it came from, in order; of the live branch by default. One
     /// that is damaged stands as what is wrong with it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn each_of_history(
         &self,
         conversation: ConversationId,
@@ -85,9 +79,6 @@ impl Branches {
     }
 
     /// One item, on whichever branch.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn item(
         &self,
         conversation: ConversationId,
@@ -163,9 +154,6 @@ impl Branches {
     }
 
     /// The branches of a conversation, in the order in which they began.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn of(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT number, parent, before, began,

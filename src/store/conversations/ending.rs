@@ -43,17 +43,11 @@ pub struct Endings(pub(super) Database);
 
 impl Endings {
     /// Ends a conversation; one that has ended stays as it is. Whether it had not.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn end(&self, ending: &Ending) -> Result<bool, StoreError> {
         self.0.change("end a conversation", |change| end(change, ending))
     }
 
     /// Ended conversations for which something is to be asked of a model, oldest end first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn untitled(&self, limit: u32) -> Result<Vec<Untitled>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT id, title_tries, note_wanted FROM conversation
@@ -73,9 +67,6 @@ impl Endings {
 
     /// Counts one more time that a model was asked in vain; with `give_up` it is not asked again.
     /// Counts for the end at the time `ended` alone: one that went on and ended anew begins anew.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn count_title_try(
         &self,
         conversation: ConversationId,
@@ -95,9 +86,6 @@ impl Endings {
 
     /// Gives a conversation that ended at the time `ended` a title and a summary, unless it went on
     /// again since or is gone; whether it was given. A title of a person's own stays.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn title(
         &self,
         conversation: ConversationId,
@@ -119,9 +107,6 @@ impl Endings {
 
     /// Keeps the look back at a conversation that ended at the time `ended`, or with `None` that there
     /// will be none; its number, if it was still wanted and the conversation did not go on since.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn keep_note(
         &self,
         conversation: ConversationId,

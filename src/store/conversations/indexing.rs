@@ -13,9 +13,6 @@ const WAITING: i64 = 32;
 const LONG: usize = 8 << 10;
 
 /// After an item was added, in the same commit: puts into the index what waits, once it is time.
-///
-/// # Errors
-/// [`StoreError`].
 pub(super) fn note_added(
     change: &Transaction<'_>,
     item: i64,
@@ -47,9 +44,6 @@ fn catch_up(change: &Transaction<'_>) -> Result<(), StoreError> {
 }
 
 /// Puts into the index of words what is not there yet.
-///
-/// # Errors
-/// [`StoreError`].
 pub(super) fn index_items(database: &Database) -> Result<(), StoreError> {
     let waits = database.read(|connection| {
         let mut statement = connection.prepare_cached(

@@ -72,17 +72,11 @@ impl Conversations {
     }
 
     /// Begins a conversation in which nothing is said yet.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn begin(&self, new: &NewConversation<'_>) -> Result<ConversationId, StoreError> {
         self.database.change("begin a conversation", |change| begin(change, new))
     }
 
     /// One conversation.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn get(&self, id: ConversationId) -> Result<Option<Conversation>, StoreError> {
         self.database.read(|connection| {
             let query = format!("SELECT {CONVERSATION} FROM conversation WHERE id = ?1");
@@ -92,9 +86,6 @@ impl Conversations {
 
     /// Conversations, the newest activity first. A row that cannot be read is left out and logged:
     /// one that is damaged hides no other.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn list(&self, order: &Order) -> Result<Vec<Conversation>, StoreError> {
         self.database.read(|connection| {
             let query = format!(
@@ -116,18 +107,12 @@ impl Conversations {
     }
 
     /// The conversation of this source that was last active.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn newest_of(&self, source: &str) -> Result<Option<Conversation>, StoreError> {
         self.newest("source = ?1", source)
     }
 
     /// The conversation that was last active of those whose source does not end so; none where a newer
     /// one was deleted since.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn newest_but(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
         let after = format!(
             "substr(source, -length(?1)) <> ?1 AND activity > coalesce(
@@ -155,9 +140,6 @@ impl Conversations {
     }
 
     /// What the model was given at the beginning of a conversation, if it was kept.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn context_of(&self, id: ConversationId) -> Result<Option<String>, StoreError> {
         self.database.read(|connection| {
             let query = "SELECT context FROM conversation WHERE id = ?1";
@@ -200,9 +182,6 @@ impl Conversations {
     }
 
     /// Forgets the question that waits in a conversation; whether there was one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn stop_waiting(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         self.database.change("forget a question", |change| {
             Ok(change.execute(
@@ -244,17 +223,11 @@ impl Conversations {
     }
 
     /// Deletes every conversation that has ended; which.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn clear(&self, but: &str) -> Result<Vec<ConversationId>, StoreError> {
         self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
     /// Deletes the oldest ended conversations beyond the newest `kept`; which.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn trim(&self, kept: u32, but: &str) -> Result<Vec<ConversationId>, StoreError> {
         match self.count()?.saturating_sub(kept.into()) {
             0 => Ok(Vec::new()),

@@ -31,9 +31,6 @@ impl Search {
     /// What holds all these terms, each as it is written but for its case and its accents: first
     /// conversations whose title or summary does, then items, the newest first. At most so many
     /// `conversations`, and of each so many items.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn find(
         &self,
         terms: &[String],

@@ -132,9 +132,6 @@ impl Turns {
 
     /// Records the end of a turn with what came last in it, and the question that waits from now
     /// on or the end of the conversation. A turn that has ended stays as it is; whether it had not.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn finish(&self, turn: TurnId, end: &TurnEnd<'_>) -> Result<bool, StoreError> {
         self.0.change("finish a turn", |change| {
             let query = "SELECT conversation FROM turn WHERE id = ?1 AND state = 'running'";
@@ -166,9 +163,6 @@ impl Turns {
     }
 
     /// The turns that are at work.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn running(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT conversation, id FROM turn WHERE state = 'running'
@@ -178,9 +172,6 @@ impl Turns {
     }
 
     /// One turn.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn get(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
         self.0.read(|connection| {
             let query = format!("SELECT {TURN} FROM turn WHERE id = ?1");
@@ -189,9 +180,6 @@ impl Turns {
     }
 
     /// The turns of a conversation, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn of(&self, id: ConversationId) -> Result<Vec<Turn>, StoreError> {
         self.0.read(|connection| {
             let query = format!("SELECT {TURN} FROM turn WHERE conversation = ?1 ORDER BY id");

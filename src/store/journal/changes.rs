@@ -32,9 +32,6 @@ pub struct Changes(pub(in crate::store) Database);
 
 impl Changes {
     /// The steps of the operation that was done last.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn last_applied(&self) -> Result<Vec<StepRow>, StoreError> {
         self.steps_where(
             "step.operation = (SELECT max(id) FROM operation WHERE state = 'applied')",
@@ -43,9 +40,6 @@ impl Changes {
     }
 
     /// The notes that a turn has deleted and moved so far.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn notes_of_turn(&self, turn: &str) -> Result<(usize, usize), StoreError> {
         self.0.read(|connection| {
             let sum = |kind: &str| -> Result<usize, StoreError> {
@@ -65,9 +59,6 @@ impl Changes {
     }
 
     /// Change sets in which something was done, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn sets(&self, wanted: &Wanted) -> Result<Each<SetRow>, StoreError> {
         self.0.read(|connection| {
             let touched = match wanted.paths.len() {
@@ -111,9 +102,6 @@ impl Changes {
     }
 
     /// The number of a turn's change set.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn set_of_turn(&self, turn: &str) -> Result<Option<i64>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT id FROM change_set WHERE turn = ?1";
@@ -122,9 +110,6 @@ impl Changes {
     }
 
     /// One change set.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         self.0.read(|connection| {
             let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
@@ -133,26 +118,17 @@ impl Changes {
     }
 
     /// What was done in a change set, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn steps(&self, set: i64) -> Result<Vec<StepRow>, StoreError> {
         self.each_step(set)?.into_iter().collect()
     }
 
     /// As [`Self::steps`], each by itself.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn each_step(&self, set: i64) -> Result<Each<StepRow>, StoreError> {
         self.each_where("step.change_set = ?1", &[&set])
     }
 
     /// Steps of this kind that were done after the step `after`, in order, whose path is this one
     /// or a folder above it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn later_steps(
         &self,
         kind: &str,
@@ -165,9 +141,6 @@ impl Changes {
     }
 
     /// The last move that led to this path or a folder above it, before the step `before`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
         self.0.read(|connection| {
             let query = format!(
@@ -182,9 +155,6 @@ impl Changes {
 
     /// The steps that did anew what this one had done, oldest first: it was undone, and that undo
     /// was undone. None where it stands as it was done.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn done_again(&self, step: i64) -> Result<Vec<StepRow>, StoreError> {
         let met = "step.undone_by IS NULL AND \
                    step.undoes IN (SELECT id FROM step WHERE undoes = ?1)";
@@ -192,9 +162,6 @@ impl Changes {
     }
 
     /// What was deleted and not brought back, newest first: of the last [`DELETIONS`].
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn deletions(&self) -> Result<Each<StepRow>, StoreError> {
         let newest = "step.kind = 'delete' AND step.undone_by IS NULL AND step.id >= coalesce(
                           (SELECT id FROM step WHERE kind = 'delete' AND undone_by IS NULL
@@ -228,17 +195,11 @@ impl Changes {
     }
 
     /// One step, if it was done.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn step(&self, id: i64) -> Result<Option<StepRow>, StoreError> {
         Ok(self.steps_where("step.id = ?1", &[&id])?.pop())
     }
 
     /// The files that went with a step: path below its own, and text.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn files(&self, step: i64) -> Result<Vec<(String, Option<BlobHash>)>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT path, text FROM step_file WHERE step = ?1 ORDER BY path";
@@ -253,9 +214,6 @@ impl Changes {
     }
 
     /// The newest step there is.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn newest_step(&self) -> Result<i64, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT coalesce(max(id), 0) FROM step";

@@ -81,9 +81,6 @@ impl Operations {
     }
 
     /// The operations that were intended and never ended, oldest first, each with its steps.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, StoreError> {
         self.0.read(|connection| {
             let ids = "SELECT id FROM operation WHERE state = 'intended' ORDER BY id";
@@ -103,9 +100,6 @@ impl Operations {
     }
 
     /// Whether any operation was intended and never ended.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn has_unfinished(&self) -> Result<bool, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'intended')";
@@ -114,9 +108,6 @@ impl Operations {
     }
 
     /// The steps of one operation that has not ended.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
         let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
         found.map_or_else(|| Ok(Vec::new()), |one| one.1)

@@ -47,9 +47,6 @@ pub struct Retention(pub(in crate::store) Database);
 impl Retention {
     /// Counts the day, unless the last one counted has the same date. `now` in milliseconds since
     /// the Unix epoch; `limits` are those that hold.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn count_day(&self, now: i64, limits: Limits) -> Result<(), StoreError> {
         self.0.change("count the day", |change| {
             let last = "SELECT time FROM day ORDER BY number DESC LIMIT 1";
@@ -67,9 +64,6 @@ impl Retention {
     }
 
     /// The limits that held on the last `count` counted days, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn limits_of_days(&self, count: usize) -> Result<Vec<Limits>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT number, versions, days FROM day ORDER BY number DESC LIMIT ?1";
@@ -86,9 +80,6 @@ impl Retention {
     /// The time before which a text that no row names must have been written to be beyond `days`
     /// counted days, in milliseconds since the Unix epoch: the earliest that the clock has said
     /// since. `None` if not so many are counted.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn unnamed_before(&self, days: u32) -> Result<Option<i64>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT min(time), count(*) FROM
@@ -103,9 +94,6 @@ impl Retention {
     /// Unix epoch) and by the days counted since, or with so many newer writes of the same file
     /// that were done. A file is followed where it moves; one that is made where one was deleted
     /// counts as the same.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn outlived(&self, now: i64, limits: Limits) -> Result<Vec<i64>, StoreError> {
         self.0.read(|connection| {
             let old_operation = old_operation(connection, limits.days)?;
@@ -146,9 +134,6 @@ impl Retention {
     }
 
     /// Every text that is kept, with the step that names it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn named_texts(&self) -> Result<Vec<(i64, BlobHash)>, StoreError> {
         self.0.read(|connection| {
             let query =
@@ -167,9 +152,6 @@ impl Retention {
     }
 
     /// Notes that the texts of these steps are no longer kept. The texts go afterwards.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn let_go(&self, steps: &[i64]) -> Result<(), StoreError> {
         self.0.change("let texts go", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
@@ -179,9 +161,6 @@ impl Retention {
     }
 
     /// As [`Self::let_go`], and tells of each step what is known of it by now: that it was for good.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn let_go_for_good(&self, steps: &[StepResult]) -> Result<(), StoreError> {
         self.0.change("let texts go for good", |change| {
             let mut mark = change.prepare("UPDATE step SET texts_kept = 0 WHERE id = ?1")?;
