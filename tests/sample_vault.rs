@@ -79,13 +79,14 @@ fn its_guide_counts_right() {
 
 #[test]
 fn its_links_lead_where_they_should() {
-    use vault_steward::index::links::{Links, Resolution, Scope};
+    use vault_steward::index::Index;
+    use vault_steward::index::links::{Resolution, Scope};
     use vault_steward::note::path::VaultPath;
     use vault_steward::vault::{Cancel, Settings, Vault};
 
     let state = tempfile::tempdir().expect("a temporary folder");
     let opened = Vault::open(vault(), state.path(), Settings::default(), &|_| ());
-    let links = Links::new(opened.expect("the sample vault opens").0);
+    let links = Index::new(opened.expect("the sample vault opens").0).links;
     links.refresh(&Cancel::default()).expect("nobody withdraws");
     let root = VaultPath::root();
     let broken: Vec<String> = links

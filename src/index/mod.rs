@@ -5,11 +5,13 @@
 //! at first use and kept true from then on. An [`Index`] is the handle to what is kept; clones share
 //! it.
 
+mod changes;
 pub mod links;
 pub mod search;
 pub mod text;
 
 use crate::vault::Vault;
+use changes::Feed;
 use links::Links;
 use text::Text;
 
@@ -25,6 +27,7 @@ pub struct Index {
 impl Index {
     /// An index of `vault`. Nothing is read before something is asked.
     pub fn new(vault: Vault) -> Self {
-        Self { links: Links::new(vault.clone()), text: Text::new(vault) }
+        let feed = Feed::new(vault.clone());
+        Self { links: Links::new(vault.clone(), &feed), text: Text::new(vault, &feed) }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::Links;
 use super::graph::{self, is_named};
 use super::names::Files;
 use super::record::{Form, Kept, Record};
 use super::resolver::{Resolution, resolve_among};
-use super::{Links, fresh};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
 use crate::vault::Catalogue;
@@ -64,7 +64,7 @@ pub struct TagCount {
 impl Links {
     /// The links of the file at `source` and where each leads; `None` if none are kept of it.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
-        fresh::check(&self.0.vault, &self.0.graph, std::iter::once(source));
+        self.0.check(std::iter::once(source));
         let graph = self.graph();
         let record = graph.get(source)?;
         let catalogue = self.0.vault.catalogue();
@@ -77,7 +77,7 @@ impl Links {
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
         let names = graph::names_of(target);
         let sources = self.graph().sources(&names);
-        fresh::check(&self.0.vault, &self.0.graph, sources.iter());
+        self.0.check(sources.iter());
         let graph = self.graph();
         let catalogue = self.0.vault.catalogue();
         let found = sources.into_iter().filter_map(|source| {

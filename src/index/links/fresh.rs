@@ -1,198 +1,116 @@
-//! Which files to read again, and reading them.
+//! The graph, brought up to date: which files to read again, and reading them.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use rayon::prelude::*;
 
 use super::graph::Graph;
 use super::record::{self, Record};
-use super::{Withdrawn, lock};
+use crate::index::changes::{Changed, Feed, Listener, stamp};
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, ChangeKind, Kind, Vault, VaultChange};
+use crate::vault::{Cancel, Vault};
 
-/// Changes remembered one by one; beyond, everything is compared.
+/// Changes collected one by one; beyond, all files are compared with the catalogue.
 const MAX_CHANGES: usize = 20_000;
-
-/// Renamed folders remembered one by one.
-const MAX_FOLDERS: usize = 64;
 
 /// Files read before what was read is put in.
 const BATCH: usize = 512;
 
-/// What has changed since the graph was last brought up to date.
-#[derive(Debug, Default)]
-pub(super) enum Pending {
-    /// Nobody knows: nothing was read yet, or too much happened.
-    #[default]
-    Everything,
-    /// These files, and all that is in these folders.
-    These { files: HashSet<VaultPath>, folders: Vec<VaultPath> },
+/// The caller withdrew before the graph was up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("withdrawn while the links were being read")]
+pub struct Withdrawn;
+
+/// The graph of a vault, and what has changed since it was last brought up to date.
+pub(super) struct Fresh {
+    pub vault: Vault,
+    graph: RwLock<Graph>,
+    changes: Listener,
+    /// One at a time brings the graph up to date.
+    turn: Mutex<()>,
 }
 
-impl Pending {
-    fn nothing() -> Self {
-        Self::These { files: HashSet::new(), folders: Vec::new() }
+impl Fresh {
+    /// The graph of `vault`; nothing is read yet.
+    pub fn new(vault: Vault, feed: &Feed) -> Self {
+        let changes = feed.listen(record::is_source, MAX_CHANGES, || ());
+        Self { vault, graph: RwLock::default(), changes, turn: Mutex::default() }
     }
 
-    /// Takes in a change of the vault.
-    pub fn hear(&mut self, change: &VaultChange) {
-        let Self::These { files, folders } = self else { return };
-        let mut touch = |path: &VaultPath| match change.entry {
-            Kind::Folder => folders.push(path.clone()),
-            _ if record::is_source_path(path) => drop(files.insert(path.clone())),
-            _ => {}
+    pub fn graph(&self) -> RwLockReadGuard<'_, Graph> {
+        self.graph.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the graph up to date.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = |(path, record): (&VaultPath, &Record)| (path.clone(), record.stamp);
+        self.changes.settle(|| self.graph().iter().map(stamps).collect(), || false);
+        let outcome = self.take(self.stale(), cancel);
+        if outcome.is_err() {
+            self.changes.reset();
+        }
+        outcome
+    }
+
+    /// Compares the files of an answer with the disk, and reads again those that have, or may have,
+    /// changed.
+    pub fn check<'p>(&self, paths: impl Iterator<Item = &'p VaultPath>) {
+        let stale: Vec<_> = {
+            let known = self.graph();
+            let is_same =
+                |path, record: &Record| !record.unsure && self.changes.is_same(path, record.stamp);
+            let records = paths.filter_map(|path| Some((path, known.get(path)?)));
+            let stale = records.filter(|(path, record)| !is_same(path, record));
+            stale.map(|(path, record)| (path.clone(), record.stamp)).collect()
         };
-        match &change.kind {
-            ChangeKind::Renamed { from } => {
-                touch(from);
-                touch(&change.path);
+        for (path, known) in stale {
+            // What cannot be looked at for a moment is not gone.
+            let seen = self.vault.recheck(&path).map_or(known, |meta| stamp(&meta));
+            let fresh = record::read(&self.vault, &path, seen);
+            self.put(path, fresh);
+        }
+    }
+
+    /// The files to read again.
+    fn stale(&self) -> Vec<Changed> {
+        let graph = self.graph();
+        let mut pending = self.changes.take();
+        graph.unsure().for_each(|path| pending.name(path.clone()));
+        let known = graph.iter().map(|(path, _)| path.borrowed());
+        let mut files = self.changes.files(pending, known);
+        let stamp = |path: &VaultPath| graph.get(path).map(|record| record.stamp);
+        files.retain(|file| file.named || stamp(&file.path) != file.stamp);
+        files
+    }
+
+    fn take(&self, stale: Vec<Changed>, cancel: &Cancel) -> Result<(), Withdrawn> {
+        let (there, gone): (Vec<_>, Vec<_>) =
+            stale.into_iter().partition(|file| file.stamp.is_some());
+        gone.into_iter().for_each(|file| self.put(file.path, None));
+        for batch in there.chunks(BATCH) {
+            let fresh: Vec<_> = batch
+                .par_iter()
+                .filter(|_| !cancel.is_cancelled())
+                .filter_map(|file| {
+                    Some((file.path.clone(), record::read(&self.vault, &file.path, file.stamp?)))
+                })
+                .collect();
+            for (path, record) in fresh {
+                self.put(path, record);
             }
-            // What is in a folder that is new or gone is told file by file.
-            _ if change.entry == Kind::Folder => {}
-            _ => touch(&change.path),
+            if cancel.is_cancelled() {
+                return Err(Withdrawn);
+            }
         }
-        if files.len() > MAX_CHANGES || folders.len() > MAX_FOLDERS {
-            *self = Self::Everything;
-        }
+        Ok(())
     }
-}
 
-/// Brings `graph` up to date.
-pub(super) fn refresh(
-    vault: &Vault,
-    graph: &RwLock<Graph>,
-    pending: &Mutex<Pending>,
-    cancel: &Cancel,
-) -> Result<(), Withdrawn> {
-    vault.settle();
-    if !vault.is_told_of_changes() {
-        look_at_all(vault, graph);
-    }
-    let changes = std::mem::replace(&mut *lock(pending), Pending::nothing());
-    let stale = stale(vault, &read(graph), changes);
-    let outcome = take(vault, graph, stale, cancel);
-    if outcome.is_err() {
-        *lock(pending) = Pending::Everything;
-    }
-    outcome
-}
-
-/// Compares the files of an answer with the disk, and reads again those that have, or may have,
-/// changed.
-pub(super) fn check<'p>(
-    vault: &Vault,
-    graph: &RwLock<Graph>,
-    paths: impl Iterator<Item = &'p VaultPath>,
-) {
-    let stale: Vec<_> = {
-        let known = read(graph);
-        let records = paths.filter_map(|path| Some((path, known.get(path)?)));
-        let is_same = |path, record: &Record| {
-            !record.unsure && vault.stat(path).is_ok_and(|m| record::stamp(&m) == record.stamp)
-        };
-        records
-            .filter(|(path, record)| !is_same(path, record))
-            .map(|(path, _)| path.clone())
-            .collect()
-    };
-    for path in &stale {
-        // What cannot be looked at for a moment is not gone.
-        let seen = vault.recheck(path).map(|meta| record::stamp(&meta));
-        let seen = seen.or_else(|| read(graph).get(path).map(|record| record.stamp));
-        let fresh = record::read(vault, path, seen.unwrap_or_default());
-        put(graph, path.clone(), fresh);
-    }
-}
-
-/// Where nobody tells of changes the catalogue is what it was at the start: each known file is
-/// looked at, and the vault told.
-fn look_at_all(vault: &Vault, graph: &RwLock<Graph>) {
-    let known: Vec<(VaultPath, (u64, i64))> =
-        read(graph).iter().map(|(path, record)| (path.clone(), record.stamp)).collect();
-    known.par_iter().for_each(|(path, stamp)| {
-        if !vault.stat(path).is_ok_and(|meta| record::stamp(&meta) == *stamp) {
-            vault.recheck(path);
-        }
-    });
-}
-
-/// The files that are gone, and those to read with what the catalogue says of them.
-struct Stale {
-    gone: Vec<VaultPath>,
-    changed: Vec<(VaultPath, (u64, i64))>,
-}
-
-fn stale(vault: &Vault, graph: &Graph, changes: Pending) -> Stale {
-    let catalogue = vault.catalogue();
-    let root = VaultPath::root();
-    let (files, folders) = match changes {
-        Pending::Everything => (HashSet::new(), vec![root]),
-        Pending::These { files, folders } => (files, folders),
-    };
-    let mut now: HashMap<VaultPath, Option<(u64, i64)>> = HashMap::new();
-    // What was told of has changed, though its size and time may be the same.
-    let told: HashSet<VaultPath> = files.into_iter().chain(graph.unsure().cloned()).collect();
-    if !folders.is_empty() {
-        let below = |path: &VaultPath| folders.iter().any(|folder| path.is_within(folder));
-        let known = graph.iter().map(|(path, _)| path).filter(|path| below(path));
-        now.extend(known.map(|path| (path.clone(), None)));
-        for folder in &folders {
-            let sources = catalogue.within(folder).filter(|entry| record::is_source(entry));
-            now.extend(sources.map(|e| (e.path().to_path(), Some((e.size, e.modified)))));
+    fn put(&self, path: VaultPath, record: Option<Record>) {
+        let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+        match record {
+            Some(record) => graph.put(path, record),
+            None => graph.remove(&path),
         }
     }
-    for path in &told {
-        let entry = catalogue.get(path.as_str()).filter(|entry| record::is_source(entry));
-        let stamp = entry.map(|entry| (entry.size, entry.modified));
-        now.insert(path.clone(), stamp);
-    }
-    let mut stale = Stale { gone: Vec::new(), changed: Vec::new() };
-    for (path, stamp) in now {
-        match stamp {
-            None => stale.gone.push(path),
-            Some(stamp)
-                if !told.contains(&path)
-                    && graph.get(&path).is_some_and(|known| known.stamp == stamp) => {}
-            Some(stamp) => stale.changed.push((path, stamp)),
-        }
-    }
-    stale
-}
-
-fn take(
-    vault: &Vault,
-    graph: &RwLock<Graph>,
-    stale: Stale,
-    cancel: &Cancel,
-) -> Result<(), Withdrawn> {
-    for path in &stale.gone {
-        put(graph, path.clone(), None);
-    }
-    for batch in stale.changed.chunks(BATCH) {
-        let fresh: Vec<_> = batch
-            .par_iter()
-            .filter(|_| !cancel.is_cancelled())
-            .map(|(path, stamp)| (path.clone(), record::read(vault, path, *stamp)))
-            .collect();
-        for (path, record) in fresh {
-            put(graph, path, record);
-        }
-        if cancel.is_cancelled() {
-            return Err(Withdrawn);
-        }
-    }
-    Ok(())
-}
-
-fn put(graph: &RwLock<Graph>, path: VaultPath, record: Option<Record>) {
-    let mut graph = graph.write().unwrap_or_else(PoisonError::into_inner);
-    match record {
-        Some(record) => graph.put(path, record),
-        None => graph.remove(&path),
-    }
-}
-
-fn read(graph: &RwLock<Graph>) -> std::sync::RwLockReadGuard<'_, Graph> {
-    graph.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -28,45 +28,30 @@ pub mod resolver;
 pub mod rewrite;
 mod unknown;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, RwLockReadGuard};
 
 pub use answers::{Backlinks, Doubtful, Lead, Scope, TagCount};
+pub use fresh::Withdrawn;
 pub use graph::Summary;
 pub use parts::MissingPart;
 pub use record::{Form, Gap, Kept, KeptTag};
 pub use resolver::Resolution;
 pub use unknown::Unknown;
 
+use super::changes::Feed;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
-use fresh::Pending;
+use fresh::Fresh;
 use graph::Graph;
 
 /// The link graph of a vault. A cheap clone over shared state.
 #[derive(Clone)]
-pub struct Links(Arc<Inner>);
-
-struct Inner {
-    vault: Vault,
-    graph: RwLock<Graph>,
-    /// Shared with the vault's listener, which must not hold the vault itself.
-    pending: Arc<Mutex<Pending>>,
-    /// One at a time brings the graph up to date.
-    turn: Mutex<()>,
-}
-
-/// The caller withdrew before the graph was up to date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("withdrawn while the links were being read")]
-pub struct Withdrawn;
+pub struct Links(Arc<Fresh>);
 
 impl Links {
     /// The graph of `vault`; nothing is read yet.
-    pub fn new(vault: Vault) -> Self {
-        let pending = Arc::new(Mutex::new(Pending::default()));
-        let listener = pending.clone();
-        vault.subscribe(Box::new(move |change| lock(&listener).hear(change)));
-        Self(Arc::new(Inner { vault, graph: RwLock::default(), pending, turn: Mutex::default() }))
+    pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
+        Self(Arc::new(Fresh::new(vault, feed)))
     }
 
     /// Brings the graph up to date, which the first time reads every note. The other questions do
@@ -75,8 +60,7 @@ impl Links {
     /// # Errors
     /// [`Withdrawn`]; what was read by then stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
-        let _turn = lock(&self.0.turn);
-        fresh::refresh(&self.0.vault, &self.0.graph, &self.0.pending, cancel)
+        self.0.refresh(cancel)
     }
 
     /// How much is kept, and what is not; counts it all.
@@ -90,7 +74,7 @@ impl Links {
     }
 
     fn graph(&self) -> RwLockReadGuard<'_, Graph> {
-        self.0.graph.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.graph()
     }
 }
 
@@ -98,8 +82,4 @@ impl std::fmt::Debug for Links {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Links").finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

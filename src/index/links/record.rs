@@ -1,12 +1,11 @@
 //! What is kept of one file: its links and tags, as small as they can be.
 
-use std::time::Duration;
-
+use crate::index::changes::{Stamp, stamp, unsure_for};
 use crate::note::link::{LinkKind, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
-use crate::vault::{Entry, Kind, Meta, Vault, VaultError};
+use crate::vault::{Vault, VaultError};
 
 /// Links kept of one file; further ones are not in the graph, and the file is counted.
 pub const MAX_LINKS: usize = 20_000;
@@ -68,7 +67,7 @@ pub enum Gap {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     /// Size and time of change of what was read.
-    pub stamp: (u64, i64),
+    pub stamp: Stamp,
     /// It was read so soon after that change that the next one may carry the same time, or could not be
     /// read, which may pass.
     pub unsure: bool,
@@ -78,12 +77,7 @@ pub(super) struct Record {
 }
 
 /// Whether a file's links are kept.
-pub(super) fn is_source(entry: &Entry<'_>) -> bool {
-    entry.kind == Kind::File && !entry.unnameable && is_source_path(entry.path())
-}
-
-pub(super) fn is_source_path<'p>(path: impl Into<PathRef<'p>>) -> bool {
-    let path = path.into();
+pub(super) fn is_source(path: PathRef<'_>) -> bool {
     path.is_note() || is_canvas(path)
 }
 
@@ -91,38 +85,16 @@ pub(super) fn is_canvas<'p>(path: impl Into<PathRef<'p>>) -> bool {
     path.into().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
 }
 
-pub(super) fn stamp(meta: &Meta) -> (u64, i64) {
-    (meta.size, meta.modified)
-}
-
 /// Reads a file; `None` if it is gone.
-pub(super) fn read(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {
+pub(super) fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Record> {
     // Taken before the content: what changes while it is read is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let record = read_now(vault, path, seen)?;
-    let unsure = record.gap == Some(Gap::Unreadable) || is_unsure(record.stamp.1, now);
+    let unsure = record.gap == Some(Gap::Unreadable) || unsure_for(record.stamp.1, now).is_some();
     Some(Record { unsure, ..record })
 }
 
-/// Whether a file that was last changed at `modified` could be changed again, after `now`, and have
-/// the same time.
-fn is_unsure(modified: i64, now: i64) -> bool {
-    unsure_for(modified, now).is_some()
-}
-
-/// How long a file that was last changed at `modified` could still be changed again, after `now`,
-/// and have the same time. The Linux kernel gives files the time of its last tick, up to 10 ms ago;
-/// FAT counts in two seconds, exFAT in hundredths, some drivers in whole seconds, and all of those
-/// show by round numbers.
-pub(in crate::index) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
-    const TICK: i64 = 10_000_000;
-    const COARSE: i64 = 2_000_000_000;
-    let step = if modified % TICK == 0 { COARSE } else { 2 * TICK };
-    let step = Duration::from_nanos(step.unsigned_abs());
-    step.checked_sub(Duration::from_nanos(now.abs_diff(modified))).filter(|left| !left.is_zero())
-}
-
-fn read_now(vault: &Vault, path: &VaultPath, seen: (u64, i64)) -> Option<Record> {
+fn read_now(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Record> {
     let gap = |stamp, gap| Record { stamp, gap: Some(gap), ..Record::default() };
     let content = match vault.read(path) {
         Ok(content) => content,
@@ -203,24 +175,4 @@ fn of_canvas(text: &str) -> Record {
 /// Files are read up to a limit far below 4 GB.
 fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_unsure;
-
-    #[test]
-    fn a_time_says_nothing_as_long_as_the_next_change_may_have_it_too() {
-        let second = 1_000_000_000;
-        // To the nanosecond: two ticks.
-        assert!(is_unsure(second + 1, second + 15_000_000));
-        assert!(!is_unsure(second + 1, second + 25_000_000));
-        // In round numbers: the coarsest clock there is.
-        assert!(is_unsure(second, 2 * second + second / 2));
-        assert!(!is_unsure(second, 4 * second));
-        // A clock that is behind or ahead.
-        assert!(is_unsure(second, 0));
-        assert!(!is_unsure(9 * second, 0));
-        assert!(!is_unsure(i64::MIN, i64::MAX));
-    }
 }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::plan::Plan;
-use super::table::{Bits, Stamp, State, Table};
-use super::{Inner, Text, read, reading};
+use super::table::{Bits, State, Table};
+use super::{Inner, Text, read};
+use crate::index::changes::{self, Stamp};
 use crate::index::search::file::{Found, Outcome, Scratch, Search};
 use crate::index::search::{
     self, Answer, Limit, Mode, PatternError, Query, Results, Settings, candidates,
@@ -52,10 +53,7 @@ impl Text {
         if !inner.comes_ready(|| limit.reached()) {
             return Ok(search::read_all(vault, &search));
         }
-        inner.vault.settle();
-        if !inner.vault.is_told_of_changes() {
-            inner.look_at_all(&limit);
-        }
+        inner.changes.settle(|| inner.known(), || limit.reached());
         inner.catch_up();
         Ok(inner.answer(vault, &search))
     }
@@ -102,17 +100,10 @@ impl Drop for Underway<'_> {
 }
 
 impl Inner {
-    /// Where nobody tells of changes: each known note's size and time are compared with the disk.
-    fn look_at_all(&self, limit: &Limit) {
+    /// The notes it has, as they were read.
+    fn known(&self) -> Vec<(VaultPath, Stamp)> {
         self.catch_up();
-        let known: Vec<(VaultPath, Stamp)> =
-            read(&self.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect();
-        known.par_iter().for_each(|(path, stamp)| {
-            let same = || self.vault.stat(path).is_ok_and(|meta| reading::stamp(&meta) == *stamp);
-            if !limit.reached() && !same() {
-                self.vault.recheck(path);
-            }
-        });
+        read(&self.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
     }
 
     fn answer(&self, vault: &Vault, search: &Search<'_>) -> Results {
@@ -342,7 +333,7 @@ impl<'a> Verify<'a> {
             },
         };
         if let Some((outcome, stamp)) = known {
-            let same = tools.looks.look(path).is_ok_and(|meta| reading::stamp(&meta) == stamp);
+            let same = tools.looks.look(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }

@@ -12,13 +12,12 @@
 //! line, every search reads the files.
 //!
 //! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `rows`, `notes`, `table`,
-//! `answer` (one search), `pending`, `reading`, `worker`, `saved`, `slots`, `map`.
+//! `answer` (one search), `reading`, `worker`, `saved`, `slots`, `map`.
 
 mod answer;
 mod columns;
 mod map;
 mod notes;
-mod pending;
 pub mod plan;
 mod reading;
 mod rows;
@@ -40,10 +39,13 @@ use std::sync::{
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::changes::{Feed, Listener};
 use super::search::Patterns;
 use crate::vault::Vault;
-use pending::Pending;
 use table::Table;
+
+/// Changes collected one by one; beyond, every note is read again.
+const MAX_CHANGES: usize = 200_000;
 
 /// The folder of the index, in the steward's folder for the vault.
 const FOLDER: &str = "text";
@@ -78,8 +80,7 @@ struct Handle {
 struct Inner {
     vault: Vault,
     table: RwLock<Table>,
-    /// Shared with the vault's listener, which must not hold the vault itself.
-    pending: Arc<Mutex<Pending>>,
+    changes: Listener,
     /// One at a time takes in what is pending, and nobody answers before it is taken in.
     turn: Mutex<()>,
     patterns: Patterns,
@@ -107,17 +108,14 @@ struct Inner {
 
 impl Text {
     /// The index of `vault`; nothing is read before [`Self::start`].
-    pub fn new(vault: Vault) -> Self {
-        let (pending, bell) = (Arc::new(Mutex::new(Pending::default())), Arc::new(Bell::default()));
-        let (listener, rung) = (pending.clone(), bell.clone());
-        vault.subscribe(Box::new(move |change| {
-            lock(&listener).hear(change);
-            rung.ring();
-        }));
+    pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
+        let bell = Arc::<Bell>::default();
+        let rung = Arc::clone(&bell);
+        let changes = feed.listen(|path| path.is_note(), MAX_CHANGES, move || rung.ring());
         let inner = Inner {
             vault,
             table: RwLock::default(),
-            pending,
+            changes,
             turn: Mutex::default(),
             patterns: Patterns::default(),
             searches: AtomicUsize::new(0),
@@ -276,11 +274,12 @@ impl Inner {
     /// Takes in what the vault told of. Afterwards no note that changed before counts as known.
     fn catch_up(&self) {
         let _turn = lock(&self.turn);
-        let pending = std::mem::take(&mut *lock(&self.pending));
+        let pending = self.changes.take();
         if pending.is_empty() {
             return;
         }
-        let changes = pending.changes(&self.vault, &read(&self.table));
+        let changes =
+            self.changes.files(pending, read(&self.table).notes().map(|(_, note)| note.path));
         let mut table = write(&self.table);
         // A search that is beginning holds the table.
         let searching = self.searches.load(Ordering::Relaxed) > 0;

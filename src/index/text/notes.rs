@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::table::{Stamp, State};
+use super::table::State;
+use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
 /// Paths of notes that are gone are let be up to so many bytes.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::signature;
-use super::table::{Content, Stamp, State};
-use crate::index::links::record;
+use super::table::{Content, State};
+use crate::index::changes::{Stamp, stamp, unsure_for};
 use crate::note::path::VaultPath;
-use crate::vault::{Meta, Vault, VaultError};
+use crate::vault::{Vault, VaultError};
 
 /// Bytes of the largest note that is signed. A line in it is shorter than what a search holds.
 const MAX_SIGNED: u64 = 4 << 20;
@@ -24,10 +24,6 @@ pub(super) enum Reading {
     Changed,
     /// It changed so lately that the next change may carry the same time: not before so long.
     TooFresh(Duration),
-}
-
-pub(super) fn stamp(meta: &Meta) -> Stamp {
-    (meta.size, meta.modified)
 }
 
 /// Reads the note at `path`, which the catalogue says is in the state `expected`, into `buffer`. Its
@@ -58,7 +54,7 @@ pub(super) fn read(
         vault.recheck(path);
         return Reading::Changed;
     }
-    if let Some(wait) = record::unsure_for(meta.modified, now) {
+    if let Some(wait) = unsure_for(meta.modified, now) {
         return Reading::TooFresh(wait);
     }
     // Another name of the file may change it without a word to this one's folder.
@@ -88,8 +84,7 @@ pub(super) fn text(vault: &Vault, path: &VaultPath, expected: Stamp) -> Option<A
         vault.recheck(path);
         return None;
     }
-    if record::unsure_for(meta.modified, now).is_some() || meta.size > MAX_SIGNED || meta.names > 1
-    {
+    if unsure_for(meta.modified, now).is_some() || meta.size > MAX_SIGNED || meta.names > 1 {
         return None;
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use super::columns::Slot;
 use super::rows::Rows;
 use super::slots;
-use super::table::{Stamp, State};
+use super::table::State;
+use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
 /// How the table begins. Another number for every change of the format, or of what a signature is.

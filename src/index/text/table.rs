@@ -16,10 +16,8 @@ pub(super) use super::notes::Note;
 use super::notes::Notes;
 use super::plan::Plan;
 use super::signature::Signature;
+use crate::index::changes::{Changed, Stamp};
 use crate::note::path::{PathRef, VaultPath};
-
-/// Size and time of change.
-pub(super) type Stamp = (u64, i64);
 
 /// Changes that are sorted in one by one; more are sorted all at once.
 const FEW: usize = 64;
@@ -145,9 +143,9 @@ impl Table {
 
     /// Takes in that notes have changed (their size and time now) or are gone. `searching`: whether
     /// a search may hold numbers.
-    pub fn apply(&mut self, changes: Vec<(VaultPath, Option<Stamp>)>, searching: bool) {
+    pub fn apply(&mut self, changes: Vec<Changed>, searching: bool) {
         let few = changes.len() <= FEW;
-        for (path, stamp) in changes {
+        for Changed { path, stamp, .. } in changes {
             let known = self.find(&path);
             match (known, stamp) {
                 (None, None) => {}

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::Text;
+use crate::index::changes::Feed;
 use crate::index::search::file::Search;
 use crate::index::search::{self, Limit, Mode, Query, Settings};
 use crate::note::glob::Glob;
@@ -34,7 +35,7 @@ impl Bench {
         }
         let opened = Vault::open(&place, &state, vault::Settings::default(), &|_| ());
         let (vault, _) = opened.expect("the vault opens");
-        let text = Text::new(vault.clone());
+        let text = Text::new(vault.clone(), &Feed::new(vault.clone()));
         Self { vault, text, place, _folder: folder }
     }
 
@@ -292,7 +293,7 @@ impl Bench {
                 let state = self.state();
                 self.text.restart(&state);
                 let patterns = std::mem::take(&mut *self.text.0.inner.patterns.lock());
-                self.text = Text::new(self.vault.clone());
+                self.text = Text::new(self.vault.clone(), &Feed::new(self.vault.clone()));
                 *self.text.0.inner.patterns.lock() = patterns;
                 self.text.restart(&state);
             }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
-use super::table::{Note, Stamp, State};
+use super::table::{Note, State};
 use super::{Gate, Inner, lock, read, write};
+use crate::index::changes::Stamp;
 use crate::note::path::VaultPath;
 
 /// Notes that are read between two looks at the table.
@@ -179,8 +180,8 @@ impl Inner {
     /// Makes the table from the catalogue, and of what was saved what still holds.
     pub(super) fn begin(&self) {
         let started = Instant::now();
-        // What changes from here on is told of.
-        *lock(&self.pending) = super::pending::Pending::default();
+        // What changes from here on is collected.
+        drop(self.changes.take());
         let mut table = super::table::Table::default();
         // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
         let (saved, inodes) = std::thread::scope(|scope| {
@@ -225,7 +226,7 @@ impl Inner {
     fn fill_table(&self, table: &mut super::table::Table) -> Vec<u64> {
         let catalogue = self.vault.catalogue();
         // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
-        let notes = catalogue.recent().filter(super::pending::is_note);
+        let notes = catalogue.recent().filter(|entry| self.changes.wants(entry));
         let (notes, inodes): (Vec<_>, Vec<_>) = notes
             .map(|entry| ((entry.path(), (entry.size, entry.modified)), entry.id.inode))
             .unzip();
