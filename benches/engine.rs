@@ -29,7 +29,7 @@ use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
-use vault_steward::index::links::resolver;
+use vault_steward::index::links::{resolver, rewrite};
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
@@ -212,7 +212,7 @@ fn engine(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut change = NameChange::default();
                 change.moves(&vault.catalogue(), target, &to);
-                black_box(links.affected(&change))
+                black_box(rewrite::affected(links, &change))
             });
         });
     }

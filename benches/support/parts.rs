@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use serde_json::{Value, json};
-use vault_steward::index::text::plan::Plan;
 use vault_steward::index::text::signature;
+use vault_steward::index::text::strings::plan_of;
 use vault_steward::note::fold::fold_key;
 use vault_steward::note::glob::Glob;
 use vault_steward::protocol::envelope::{self, Incoming, RequestId};
@@ -85,7 +85,7 @@ pub fn signatures(c: &mut Criterion) {
         "весенний ветер",
     ] {
         let hir = regex_syntax::parse(pattern).expect("it is a pattern");
-        group.bench_function(pattern, |bencher| bencher.iter(|| Plan::of(black_box(&hir))));
+        group.bench_function(pattern, |bencher| bencher.iter(|| plan_of(black_box(&hir))));
     }
     group.finish();
 }

@@ -10,7 +10,7 @@ use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
 use crate::daemon;
-use crate::index::links::{Doubtful, Form, MissingPart};
+use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
 
 /// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
@@ -28,7 +28,7 @@ pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
     links.refresh(&context.cancel).map_err(withdrawn)?;
     let found = links.doubtful(&VaultPath::root(), true);
-    let missing = links.missing_parts(&VaultPath::root());
+    let missing = missing_parts(links, &VaultPath::root());
     let summary = links.summary();
     context.vault.stop();
     let (broken, ambiguous): (Vec<_>, Vec<_>) =

@@ -7,7 +7,7 @@ use super::rights::{self, ReadOnly};
 use super::since::Since;
 use crate::index::Index;
 use crate::index::links::names::NameChange;
-use crate::index::links::rewrite::Plan;
+use crate::index::links::rewrite::{self, Plan};
 use crate::journal::{Change, Journal, NameStep};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Cancel, Vault};
@@ -89,7 +89,7 @@ pub(super) fn follow(
             _ => None,
         })
     };
-    let mut plan = index.links.follow(&names, vault.obsidian().link_format, &written);
+    let mut plan = rewrite::follow(&index.links, &names, vault.obsidian().link_format, &written);
     rights::check(vault, &mut plan, read_only)?;
     Ok(Followed { names, plan })
 }
@@ -133,7 +133,7 @@ pub(super) fn follow_back(
     let refreshed = index.links.refresh(&Cancel::default());
     debug_assert!(refreshed.is_ok(), "nobody can withdraw");
     let format = vault.obsidian().link_format;
-    let mut plan = index.links.follow(&names, format, &|_| None);
+    let mut plan = rewrite::follow(&index.links, &names, format, &|_| None);
     let stays = |path: &VaultPath| names.after(path).is_none_or(|path| !written.contains(path));
     plan.rewrites.retain(|rewrite| stays(&rewrite.path));
     plan.stuck.retain(|stuck| stays(&stuck.path));

@@ -123,7 +123,7 @@ impl Hooks {
         let settings = self.0.shared.settings.load_full();
         let mut replaced = false;
         for (name, hook) in &settings.commands {
-            if !hook.wants(&event) {
+            if !hook.wants(event.kind(), event.tool()) {
                 continue;
             }
             let answer = self

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// The variable that tells every process of one run from all others.
-pub(super) const MARK: &str = "STEWARD_HOOK_RUN";
+const MARK: &str = "STEWARD_HOOK_RUN";
 
 /// A program that is to be run.
 #[derive(Debug)]
@@ -108,7 +108,8 @@ impl Program {
             }
         };
         // What it left running goes with it: nobody would end it later.
-        children::end(&child, ended.as_ref().err().and(self.mark.as_deref()));
+        let mark = self.mark.as_ref().map(|mark| format!("{MARK}={mark}"));
+        children::end(&child, ended.as_ref().err().and(mark.as_deref()));
         let status = child.wait();
         ended?;
         let status = status.map_err(Unended::Start)?;

@@ -110,7 +110,7 @@ fn work(shared: &Shared, state: &(Mutex<State>, Condvar)) {
         let settings = shared.settings.load_full();
         for (name, hook) in &settings.commands {
             let given_up = || lock(&state.0).given_up;
-            if hook.wants(&event) && !given_up() {
+            if hook.wants(event.kind(), event.tool()) && !given_up() {
                 let told = shared.run(name, hook, &event, &given_up);
                 let _ = shared.noted(name, hook, told.map(drop));
             }

@@ -5,8 +5,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::event::Event;
-
 /// The longest that a hook may take, in seconds.
 pub const MAX_SECONDS: u32 = 60;
 
@@ -113,13 +111,13 @@ pub enum Sees {
 }
 
 impl Hook {
-    /// Whether it hears of this event.
-    pub(super) fn wants(&self, event: &Event) -> bool {
-        let tool = match event.tool() {
+    /// Whether it hears of events of this kind, about this tool.
+    pub(super) fn wants(&self, kind: Kind, tool: Option<&str>) -> bool {
+        let tool = match tool {
             Some(tool) => self.tools.is_empty() || self.tools.iter().any(|one| one == tool),
             None => true,
         };
-        self.on.contains(&event.kind()) && tool
+        self.on.contains(&kind) && tool
     }
 
     fn fault(&self) -> Option<String> {

@@ -2,8 +2,8 @@
 //!
 //! May import `note` and `vault`. [`search`] reads the files each time; [`text`] answers the same from
 //! signatures and texts that it keeps; [`links`] keeps what every note links to and its tags, built
-//! at first use and kept true from then on. An [`Index`] is the handle to what is kept; clones share
-//! it.
+//! at first use and kept true from then on. Both listen to one feed of the vault's changes,
+//! `changes`. An [`Index`] is the handle to what is kept; clones share it.
 
 mod changes;
 pub mod links;

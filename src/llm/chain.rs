@@ -13,7 +13,9 @@ use super::Provider;
 use super::breaker::Breaker;
 use super::clock::Clock;
 use super::error::{ErrorKind, LlmError};
-use super::turn::{Item, TurnEvent, TurnRequest, TurnStream};
+use super::request::TurnRequest;
+use super::settings::Settings;
+use super::turn::{Item, TurnEvent, TurnStream};
 
 /// How patient a chain is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,20 @@ pub struct Patience {
     pub breaker_failures: u32,
     /// How long it stays open.
     pub breaker_pause: Duration,
+}
+
+impl Patience {
+    /// As it is set.
+    pub fn of(settings: &Settings) -> Self {
+        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+        Self {
+            retries: settings.retries,
+            max_wait: seconds(settings.max_wait_seconds),
+            budget: seconds(settings.retry_budget_seconds),
+            breaker_failures: settings.breaker_failures,
+            breaker_pause: seconds(settings.breaker_seconds),
+        }
+    }
 }
 
 /// The first pause where the vendor names none; each further one is twice as long.

@@ -7,23 +7,24 @@ use std::time::Duration;
 
 use futures_util::stream;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Provider;
-use super::classify::{self, Head};
+use super::classify;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
 use super::http::{self, Http};
 pub use super::http::{Address, BadAddress};
 use super::key::Key;
-use super::message::Origin;
+use super::message::{Origin, Wire};
 use super::reading::Reading;
+use super::request::TurnRequest;
 use super::settings::Limits;
 use super::tape::Hearing;
-use super::turn::{Item, TurnEvent, TurnRequest, TurnStream};
-use super::wire::{Target, Wire};
+use super::turn::{Item, TurnEvent, TurnStream};
+use super::wire::{self, Target};
 
 /// The largest error body that is read, in bytes.
 const MAX_ERROR: usize = 64 << 10;
@@ -262,7 +263,7 @@ impl Inner {
         hearing: &Hearing,
     ) -> Result<(Response, Option<String>, Instant), LlmError> {
         let call = self.target.encode(request)?;
-        hearing.sends(&call);
+        hearing.sends(&call.url, &call.headers, &call.body);
         let first = Instant::now() + self.limits.first_byte;
         let client = self.http.client(&self.address)?;
         let post = client
@@ -281,18 +282,18 @@ impl Inner {
         if let Some(error) = http::redirected(&response) {
             return Err(error);
         }
-        if !is_stream(status, response.headers()) {
+        if !http::is_stream(status, response.headers()) {
             let body = timeout(self.limits.stall, bounded(response, MAX_ERROR)).await;
             let body = body.map_err(|_| late("an error's text", self.limits.stall))??;
             hearing.hears(&body);
-            return Err(not_a_stream(&head, &body));
+            return Err(http::not_a_stream(&head, &body));
         }
         tracing::debug!(model = self.id, status, "a model answers");
         Ok((response, head.request_id, first))
     }
 
     async fn listing(&self) -> Result<Vec<String>, LlmError> {
-        let (path, headers) = self.target.origin.wire.listing();
+        let (path, headers) = wire::listing(self.target.origin.wire);
         let client = self.http.client(&self.address)?;
         let get = with_headers(client.get(format!("{}{path}", self.address.as_str())), headers);
         let response = self.with_key(get)?.send().await.map_err(http::failed)?;
@@ -324,7 +325,7 @@ impl Inner {
     ) -> Result<reqwest::RequestBuilder, LlmError> {
         match &self.key {
             Some(key) => {
-                let (name, value) = self.target.origin.wire.key_header(key);
+                let (name, value) = wire::key_header(self.target.origin.wire, key);
                 let mut value =
                     HeaderValue::try_from(value).expect("a key holds what a header may hold");
                 value.set_sensitive(true);
@@ -341,23 +342,6 @@ fn with_headers(
     headers: &[(&'static str, &'static str)],
 ) -> reqwest::RequestBuilder {
     headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
-}
-
-/// Whether an answer that begins so is a stream.
-pub(super) fn is_stream(status: u16, headers: &HeaderMap) -> bool {
-    let kind = http::media_type(headers);
-    let is_whole =
-        matches!(kind.as_str(), "application/json" | "application/problem+json" | "text/html");
-    (200..300).contains(&status) && !is_whole
-}
-
-/// What an answer that is no stream says.
-pub(super) fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
-    let mut error = classify::body(head, body);
-    if head.status == Some(200) && error.message.is_empty() {
-        "the server did not answer with a stream".clone_into(&mut error.message);
-    }
-    error
 }
 
 fn late(what: &str, limit: Duration) -> LlmError {

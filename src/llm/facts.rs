@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::turn::{Effort, Usage};
-use super::wire::Wire;
+use super::message::{Usage, Wire};
+use super::request::Effort;
 
 /// What is known of one model. In the settings every key may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

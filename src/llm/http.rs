@@ -9,7 +9,7 @@ use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 
-use super::classify::Head;
+use super::classify::{self, Head};
 use super::delay;
 use super::error::{ErrorKind, LlmError};
 
@@ -164,8 +164,25 @@ pub(super) fn redirected(response: &Response) -> Option<LlmError> {
     Some(error)
 }
 
+/// Whether an answer that begins so is a stream.
+pub(super) fn is_stream(status: u16, headers: &HeaderMap) -> bool {
+    let kind = media_type(headers);
+    let is_whole =
+        matches!(kind.as_str(), "application/json" | "application/problem+json" | "text/html");
+    (200..300).contains(&status) && !is_whole
+}
+
+/// What an answer that is no stream says.
+pub(super) fn not_a_stream(head: &Head, body: &[u8]) -> LlmError {
+    let mut error = classify::body(head, body);
+    if head.status == Some(200) && error.message.is_empty() {
+        "the server did not answer with a stream".clone_into(&mut error.message);
+    }
+    error
+}
+
 /// The media type, in lower case and without its parameters.
-pub(super) fn media_type(headers: &HeaderMap) -> String {
+fn media_type(headers: &HeaderMap) -> String {
     let whole = text(headers, "content-type").unwrap_or_default();
     whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -6,7 +6,34 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::wire::Wire;
+/// A vendor's language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses: what OpenAI's own models want.
+    Responses,
+    /// OpenAI's Chat Completions: what everyone else speaks.
+    Chat,
+    /// Gemini's `generateContent`.
+    Gemini,
+}
+
+/// Tokens of one turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All that was read, with what the two below count.
+    pub input: u64,
+    /// Of these, read from the vendor's cache.
+    pub cache_read: u64,
+    /// Of these, written to it.
+    pub cache_write: u64,
+    /// All that was written, thinking included.
+    pub output: u64,
+    /// Of these, thinking; `None` where the vendor does not say.
+    pub reasoning: Option<u64>,
+}
 
 /// One entry of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

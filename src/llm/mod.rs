@@ -9,10 +9,11 @@
 //! key is in no error, log or `Debug`, and goes to no other host than its provider's; what waits is
 //! bounded in time and what is read in bytes.
 //!
-//! Reading order: [`message`] (a history), [`turn`] (what is asked and answered), [`error`], [`sse`]
-//! and [`wire`] (the vendors' languages, without I/O), [`reading`] (bytes to events), [`endpoint`]
-//! (one model over HTTP), [`breaker`] and [`chain`] (several of them), [`facts`], [`settings`],
-//! [`key`] and [`setup`] (what the user chose), [`tape`] (recorded and played back).
+//! Reading order: [`message`] (a history), [`request`] and [`turn`] (what is asked and answered),
+//! [`error`], [`sse`] and [`wire`] (the vendors' languages, without I/O), [`reading`] (bytes to
+//! events), [`endpoint`] (one model over HTTP), [`breaker`] and [`chain`] (several of them),
+//! [`facts`], [`settings`], [`key`] and [`setup`] (what the user chose), [`tape`] (recorded and
+//! played back).
 
 pub mod breaker;
 pub mod chain;
@@ -26,6 +27,7 @@ mod http;
 pub mod key;
 pub mod message;
 pub mod reading;
+pub mod request;
 pub mod settings;
 pub mod setup;
 pub mod sse;
@@ -38,13 +40,10 @@ pub use endpoint::Endpoint;
 pub use error::{ErrorKind, LlmError};
 pub use facts::Facts;
 pub use key::Key;
-pub use message::{Block, BlockKind, Message, Origin, ToolArgs, ToolCall, ToolResult};
+pub use message::{Block, BlockKind, Message, Origin, ToolArgs, ToolCall, ToolResult, Usage, Wire};
+pub use request::{Cache, Effort, ToolChoice, ToolSpec, TurnRequest};
 pub use settings::Settings;
-pub use turn::{
-    Cache, Effort, Item, Stop, ToolChoice, ToolSpec, Turn, TurnEvent, TurnRequest, TurnStream,
-    Usage,
-};
-pub use wire::Wire;
+pub use turn::{Item, Stop, Turn, TurnEvent, TurnStream};
 
 /// What an agent's loop sees of a model, or of several in a row.
 pub trait Provider: Send + Sync {

@@ -5,7 +5,7 @@ use super::error::{ErrorKind, LlmError};
 use super::message::Origin;
 use super::sse::{SseDecoder, SseEvent};
 use super::turn::{Turn, TurnEvent};
-use super::wire::Decoder;
+use super::wire::{self, Decoder};
 
 /// Reads one answer.
 pub struct Reading {
@@ -23,7 +23,7 @@ impl Reading {
     pub fn new(origin: Origin, limit: usize) -> Self {
         Self {
             sse: SseDecoder::new(limit),
-            decoder: origin.wire.decoder(),
+            decoder: wire::decoder(origin.wire),
             origin,
             limit,
             bytes: 0,

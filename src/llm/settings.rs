@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::facts::Facts;
-use super::wire::Wire;
+use super::message::Wire;
 
 /// The `[models]` section. Holds no key: a key in it is an unknown setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

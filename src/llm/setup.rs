@@ -1,7 +1,6 @@
 //! From what the user chose to what is asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Provider;
 use super::chain::{Chain, Patience};
@@ -9,8 +8,8 @@ use super::clock::{Clock, SystemClock};
 use super::endpoint::{Address, BadAddress, Connections, Endpoint, Service};
 use super::facts::Facts;
 use super::key::Key;
+use super::message::Wire;
 use super::settings::{KeyNeed, Settings, parted};
-use super::wire::Wire;
 
 /// A provider that needs no section in the settings.
 struct BuiltIn {
@@ -224,7 +223,7 @@ pub fn chain<E: From<SetupError>>(
         };
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    Ok(Some(Chain::new(links, settings.patience(), clock)))
+    Ok(Some(Chain::new(links, Patience::of(settings), clock)))
 }
 
 impl Known {
@@ -236,20 +235,6 @@ impl Known {
             address: self.address.clone(),
             key,
             needs_key: self.need == KeyNeed::Required,
-        }
-    }
-}
-
-impl Settings {
-    /// How patient the chain is.
-    pub fn patience(&self) -> Patience {
-        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
-        Patience {
-            retries: self.retries,
-            max_wait: seconds(self.max_wait_seconds),
-            budget: seconds(self.retry_budget_seconds),
-            breaker_failures: self.breaker_failures,
-            breaker_pause: seconds(self.breaker_seconds),
         }
     }
 }

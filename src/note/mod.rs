@@ -20,8 +20,6 @@ pub mod fold;
 pub mod path;
 pub mod spelling;
 
-mod path_ref;
-
 pub mod names;
 
 pub mod glob;

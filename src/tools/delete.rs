@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError, graph};
 use crate::edits;
+use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -86,7 +87,7 @@ impl Tool for Delete {
         let (path, before, past_trash) = (found.path.clone(), Before::Any, input.permanent);
         let changes = vec![Change::Delete { path, before, past_trash }];
         graph::refresh(context)?;
-        let lost = context.index.links.lost(&edits::names(&context.vault, &changes));
+        let lost = rewrite::lost(&context.index.links, &edits::names(&context.vault, &changes));
         let past = if past_trash { " past the trash" } else { "" };
         let applied = context.editor().apply(format!("delete `{}`{past}", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {

@@ -29,7 +29,8 @@ pub(in super::super) fn has_ended(_: &mut Child) -> bool {
     false
 }
 
-/// Ends its group, while its number is still taken; given a mark, whatever carries that, too.
+/// Ends its group, while its number is still taken; given a mark, a variable with its
+/// value, whatever carries that, too.
 pub(in super::super) fn end(child: &Child, mark: Option<&str>) {
     if let Some(pid) = pid(child.id()) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
@@ -52,13 +53,10 @@ mod marked {
 
     use rustix::process::{Pid, PidfdFlags, Signal};
 
-    use crate::hooks::program::MARK;
-
     /// How often it is looked again: what is ended may just have started another.
     const ROUNDS: usize = 20;
 
     pub(super) fn end(mark: &str) {
-        let mark = format!("{MARK}={mark}");
         for _ in 0..ROUNDS {
             if !end_all(mark.as_bytes()) {
                 return;

@@ -1,15 +1,16 @@
-//! What can be asked of the graph once it is up to date.
+//! The link graph of a vault, and what can be asked of it once it is up to date.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, RwLockReadGuard};
 
-use super::Links;
-use super::graph::{self, is_named};
-use super::names::Files;
-use super::record::{Form, Kept, Record};
-use super::resolver::{Resolution, resolve_among};
+use super::fresh::{Fresh, Withdrawn};
+use super::graph::{self, Graph, Summary, is_named};
+use super::record::{Form, Gap, Kept, Record};
+use super::resolver::{Files, Resolution, resolve_among};
+use crate::index::changes::Feed;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
-use crate::vault::Catalogue;
+use crate::vault::{Cancel, Catalogue, Vault};
 
 /// Files whose links are resolved before the catalogue is let go for others.
 const BATCH: usize = 256;
@@ -61,7 +62,39 @@ pub struct TagCount {
     pub uses: usize,
 }
 
+/// The link graph of a vault. A cheap clone over shared state.
+#[derive(Clone)]
+pub struct Links(pub(super) Arc<Fresh>);
+
 impl Links {
+    /// The graph of `vault`; nothing is read yet.
+    pub(in crate::index) fn new(vault: Vault, feed: &Feed) -> Self {
+        Self(Arc::new(Fresh::new(vault, feed)))
+    }
+
+    /// Brings the graph up to date, which the first time reads every note. The other questions do
+    /// not do it by themselves.
+    ///
+    /// # Errors
+    /// [`Withdrawn`]; what was read by then stays.
+    pub fn refresh(&self, cancel: &Cancel) -> Result<(), Withdrawn> {
+        self.0.refresh(cancel)
+    }
+
+    /// How much is kept, and what is not; counts it all.
+    pub fn summary(&self) -> Summary {
+        self.graph().summary()
+    }
+
+    /// The files whose links are not, or not all, known, by path.
+    pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
+        self.graph().gaps()
+    }
+
+    pub(super) fn graph(&self) -> RwLockReadGuard<'_, Graph> {
+        self.0.graph()
+    }
+
     /// The links of the file at `source` and where each leads; `None` if none are kept of it.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
         self.0.check(std::iter::once(source));
@@ -180,6 +213,11 @@ impl Links {
                 }
             }
         }
+    }
+}
+impl std::fmt::Debug for Links {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Links").finish_non_exhaustive()
     }
 }
 

@@ -1,8 +1,7 @@
 //! What a rewritten link says: the form that the vault's settings ask for, if that leads to the
 //! file, else the whole path.
 
-use super::names::Files;
-use super::resolver::{called, resolve_among};
+use super::resolver::{Files, called, resolve_among};
 use crate::note::fold::normal;
 use crate::note::path::VaultPath;
 use crate::note::relink::Goal;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::record::{Gap, Kept, Record};
-use super::resolver::lower;
+use super::resolver::{last, lower};
 use crate::note::path::VaultPath;
 
 /// How much is kept, and what is not.
@@ -109,11 +109,6 @@ impl Graph {
 fn names(record: &Record) -> BTreeSet<Box<str>> {
     let written = record.links.iter().filter(|link| !link.path.is_empty());
     written.map(|link| lower(last(&link.path)).into_boxed_str()).collect()
-}
-
-/// A link's last component.
-pub(super) fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// The last components by which links can name the file at `path`.

@@ -3,34 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::graph::names_of;
-use super::resolver::called;
+use super::resolver::{Files, called, can_be_led_to};
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
+use crate::vault::Catalogue;
 use crate::vault::catalogue::tree_order;
-use crate::vault::{Catalogue, Entry, Kind};
-
-/// Files by name and path: all that a link's meaning depends on.
-pub trait Files {
-    /// The files whose name has this [fold key](crate::note::fold::fold_key), in path order.
-    fn named(&self, key: &str) -> Vec<PathRef<'_>>;
-
-    /// The file at exactly this path.
-    fn at(&self, path: &str) -> Option<PathRef<'_>>;
-}
-
-impl Files for Catalogue {
-    fn named(&self, key: &str) -> Vec<PathRef<'_>> {
-        self.named(key).into_iter().filter(can_be_led_to).map(|entry| entry.path()).collect()
-    }
-
-    fn at(&self, path: &str) -> Option<PathRef<'_>> {
-        self.get(path).filter(can_be_led_to).map(|entry| entry.path())
-    }
-}
-
-fn can_be_led_to(entry: &Entry<'_>) -> bool {
-    entry.kind == Kind::File && !entry.unnameable
-}
 
 /// A change of the vault's names: files that move, come or go.
 #[derive(Debug, Clone, Default)]

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Links;
-use super::answers::file_at;
+use super::answers::{Links, file_at};
 use super::record::is_canvas;
 use super::resolver::{lower, resolve_among};
 use crate::note::link::{Link, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
+use crate::vault::Vault;
 
 /// A link to a note that is there, and to a part of it that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,65 +35,64 @@ struct Parts {
     blocks: HashSet<String>,
 }
 
-impl Links {
-    /// The links of files below `folder` to headings and blocks that are not there, by path and
-    /// place. Reads these files and every note they lead to; what cannot be read is passed over.
-    pub fn missing_parts(&self, folder: &VaultPath) -> Vec<MissingPart> {
-        let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
-        let mut missing = Vec::new();
-        for source in self.sources(folder) {
-            for (place, link, part, is_file) in self.links_with_parts(&source) {
-                let target = {
-                    let catalogue = self.0.vault.catalogue();
-                    match is_file {
-                        true => file_at(&*catalogue, &link).map(PathRef::to_path),
-                        false => resolve_among(&*catalogue, &source, &link).target,
-                    }
-                };
-                let Some(target) = target.filter(VaultPath::is_note) else { continue };
-                let parts = known.entry(target.clone()).or_insert_with(|| self.parts(&target));
-                if parts.as_ref().is_some_and(|parts| !parts.have(&part)) {
-                    let source = source.clone();
-                    missing.push(MissingPart { source, place, link, part, target });
+/// The links of files below `folder` to headings and blocks that are not there, by path and
+/// place. Reads these files and every note they lead to; what cannot be read is passed over.
+pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
+    let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
+    let mut missing = Vec::new();
+    let vault = &links.0.vault;
+    for source in links.sources(folder) {
+        for (place, link, part, is_file) in links_with_parts(vault, &source) {
+            let target = {
+                let catalogue = vault.catalogue();
+                match is_file {
+                    true => file_at(&*catalogue, &link).map(PathRef::to_path),
+                    false => resolve_among(&*catalogue, &source, &link).target,
                 }
+            };
+            let Some(target) = target.filter(VaultPath::is_note) else { continue };
+            let parts = known.entry(target.clone()).or_insert_with(|| parts_of(vault, &target));
+            if parts.as_ref().is_some_and(|parts| !parts.have(&part)) {
+                let source = source.clone();
+                missing.push(MissingPart { source, place, link, part, target });
             }
         }
-        missing
     }
+    missing
+}
 
-    /// Place, linkpath, part, and whether it is a canvas's file.
-    fn links_with_parts(&self, path: &VaultPath) -> Vec<(usize, String, String, bool)> {
-        let Ok(content) = self.0.vault.read(path) else { return Vec::new() };
-        let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Vec::new() };
-        let text = text.body();
-        if is_canvas(path) {
-            let links = canvas::read(text).unwrap_or_default().links.into_iter();
-            let links = links.filter(|link| !link.subpath.is_empty());
-            return links.map(|l| (l.number, l.path, l.subpath, l.is_file)).collect();
-        }
-        let links = markdown::read(text).links.into_iter();
-        let inside = links.filter(|link| {
-            link.counts()
-                && link.subpath.is_some()
-                && (link.kind.is_wiki() || !is_external(&text[link.path.clone()]))
-        });
-        let of = |link: Link| {
-            (link.line, link.linkpath(text).into_owned(), link.subpath(text).into_owned(), false)
-        };
-        inside.map(of).collect()
+/// Place, linkpath, part, and whether it is a canvas's file.
+fn links_with_parts(vault: &Vault, path: &VaultPath) -> Vec<(usize, String, String, bool)> {
+    let Ok(content) = vault.read(path) else { return Vec::new() };
+    let Ok(text) = Text::decode(&content.bytes, path.name()) else { return Vec::new() };
+    let text = text.body();
+    if is_canvas(path) {
+        let links = canvas::read(text).unwrap_or_default().links.into_iter();
+        let links = links.filter(|link| !link.subpath.is_empty());
+        return links.map(|l| (l.number, l.path, l.subpath, l.is_file)).collect();
     }
+    let links = markdown::read(text).links.into_iter();
+    let inside = links.filter(|link| {
+        link.counts()
+            && link.subpath.is_some()
+            && (link.kind.is_wiki() || !is_external(&text[link.path.clone()]))
+    });
+    let of = |link: Link| {
+        (link.line, link.linkpath(text).into_owned(), link.subpath(text).into_owned(), false)
+    };
+    inside.map(of).collect()
+}
 
-    fn parts(&self, path: &VaultPath) -> Option<Parts> {
-        let content = self.0.vault.read(path).ok()?;
-        let text = Text::decode(&content.bytes, path.name()).ok()?;
-        let (text, document) = (text.body(), markdown::read(text.body()));
-        let headings = document.headings.into_iter();
-        let blocks = document.blocks.into_iter();
-        Some(Parts {
-            headings: headings.map(|found| (found.level, key(&text[found.text]))).collect(),
-            blocks: blocks.map(|found| lower(&text[found.id])).collect(),
-        })
-    }
+fn parts_of(vault: &Vault, path: &VaultPath) -> Option<Parts> {
+    let content = vault.read(path).ok()?;
+    let text = Text::decode(&content.bytes, path.name()).ok()?;
+    let (text, document) = (text.body(), markdown::read(text.body()));
+    let headings = document.headings.into_iter();
+    let blocks = document.blocks.into_iter();
+    Some(Parts {
+        headings: headings.map(|found| (found.level, key(&text[found.text]))).collect(),
+        blocks: blocks.map(|found| lower(&text[found.id])).collect(),
+    })
 }
 
 impl Parts {

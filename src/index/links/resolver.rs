@@ -19,11 +19,32 @@
 
 use std::cmp::Ordering;
 
-use super::graph::last;
-use super::names::Files;
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
-use crate::vault::Catalogue;
+use crate::vault::{Catalogue, Entry, Kind};
+
+/// Files by name and path: all that a link's meaning depends on.
+pub trait Files {
+    /// The files whose name has this [fold key](crate::note::fold::fold_key), in path order.
+    fn named(&self, key: &str) -> Vec<PathRef<'_>>;
+
+    /// The file at exactly this path.
+    fn at(&self, path: &str) -> Option<PathRef<'_>>;
+}
+
+impl Files for Catalogue {
+    fn named(&self, key: &str) -> Vec<PathRef<'_>> {
+        self.named(key).into_iter().filter(can_be_led_to).map(|entry| entry.path()).collect()
+    }
+
+    fn at(&self, path: &str) -> Option<PathRef<'_>> {
+        self.get(path).filter(can_be_led_to).map(|entry| entry.path())
+    }
+}
+
+pub(super) fn can_be_led_to(entry: &Entry<'_>) -> bool {
+    entry.kind == Kind::File && !entry.unnameable
+}
 
 /// Where a link leads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +68,11 @@ const POINTED: &str = "i\u{307}";
 /// The form in which link texts and paths are compared.
 pub fn lower(text: &str) -> String {
     normal(text).to_lowercase().replace('ς', "σ")
+}
+
+/// A link's last component.
+pub(super) fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Resolves the linkpath `link` in the note `source`; see the module for the steps.

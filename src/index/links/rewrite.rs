@@ -12,12 +12,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::answers::{file_at, target_of};
-use super::graph::last;
-use super::names::{After, Files, NameChange};
-use super::record::{Kept, is_canvas};
-use super::resolver::{lower, resolve_among};
-use super::{Gap, Links, Unknown, form};
+use super::answers::{Links, file_at, target_of};
+use super::form;
+use super::names::{After, NameChange};
+use super::record::{Gap, Kept, is_canvas};
+use super::resolver::{Files, last, lower, resolve_among};
+use super::unknown::{self, Unknown};
+
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Asked, Goal, Rewritten};
 use crate::note::text::Text;
@@ -88,118 +89,115 @@ pub struct Lost {
     pub files: usize,
 }
 
-impl Links {
-    /// The files with links that would lead elsewhere after `change`, by path. Looks at no disk.
-    pub fn affected(&self, change: &NameChange) -> Vec<VaultPath> {
-        let mut found = Vec::new();
-        self.each_turned(change, |source, turned| {
-            if turned.iter().any(|wanted| wanted.is_some()) {
-                found.push(source.clone());
-            }
-        });
-        found
-    }
+/// The files with links that would lead elsewhere after `change`, by path. Looks at no disk.
+pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
+    let mut found = Vec::new();
+    each_turned(links, change, |source, turned| {
+        if turned.iter().any(|wanted| wanted.is_some()) {
+            found.push(source.clone());
+        }
+    });
+    found
+}
 
-    /// How many links of files that stay lead to files that go. Looks at no disk.
-    pub fn lost(&self, change: &NameChange) -> Lost {
-        let mut lost = Lost::default();
-        self.each_turned(change, |_, turned| {
-            let links = turned.iter().filter(|wanted| wanted.is_none()).count();
-            lost.links += links;
-            lost.files += usize::from(links > 0);
-        });
-        lost
-    }
+/// How many links of files that stay lead to files that go. Looks at no disk.
+pub fn lost(links: &Links, change: &NameChange) -> Lost {
+    let mut lost = Lost::default();
+    each_turned(links, change, |_, turned| {
+        let links = turned.iter().filter(|wanted| wanted.is_none()).count();
+        lost.links += links;
+        lost.files += usize::from(links > 0);
+    });
+    lost
+}
 
-    /// For each file that stays and has any: where each of its links that would lead elsewhere
-    /// should lead; `None` for one to a file that goes.
-    fn each_turned(
-        &self,
-        change: &NameChange,
-        mut each: impl FnMut(&VaultPath, &[Option<VaultPath>]),
-    ) {
-        let names: Vec<String> = change.names().iter().cloned().collect();
-        let graph = self.graph();
-        let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
-        sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
-        let catalogue = self.0.vault.catalogue();
-        let after = After { catalogue: &catalogue, change };
-        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
-        for source in &sources {
-            let (Some(record), Some(new_source)) = (graph.get(source), change.after(source)) else {
+/// For each file that stays and has any: where each of its links that would lead elsewhere
+/// should lead; `None` for one to a file that goes.
+fn each_turned(
+    links: &Links,
+    change: &NameChange,
+    mut each: impl FnMut(&VaultPath, &[Option<VaultPath>]),
+) {
+    let names: Vec<String> = change.names().iter().cloned().collect();
+    let graph = links.graph();
+    let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
+    sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
+    let catalogue = links.0.vault.catalogue();
+    let after = After { catalogue: &catalogue, change };
+    let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+    for source in &sources {
+        let (Some(record), Some(new_source)) = (graph.get(source), change.after(source)) else {
+            continue;
+        };
+        let moves = new_source != source;
+        let touched = |link: &&Kept| {
+            !link.path.is_empty() && (moves || names.contains(&*lower(last(&link.path))))
+        };
+        let turned: Vec<Option<VaultPath>> = record
+            .links
+            .iter()
+            .filter(touched)
+            .filter_map(|link| {
+                let target = target_of(&*catalogue, source, link).target?;
+                let wanted = change.after(&target);
+                let now = target_of(&after, new_source, link).target;
+                let turned = wanted.is_none() || now.as_ref() != wanted;
+                turned.then(|| wanted.cloned())
+            })
+            .collect();
+        if !turned.is_empty() {
+            each(source, &turned);
+        }
+    }
+}
+
+/// What has to be written so that links lead where they led, in the form that `format` asks
+/// for. `written` gives the text that the change itself writes into a file that is there: of
+/// that, links are followed that were in the file before.
+pub fn follow(
+    links: &Links,
+    change: &NameChange,
+    format: LinkFormat,
+    written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
+) -> Plan {
+    let mut plan = Plan::default();
+    let vault = &links.0.vault;
+    // Of a note with more links than are kept all are rewritten, once it is known that one has to be.
+    let (more, unknown): (Vec<Unknown>, _) =
+        unknown::unknown(links, change).into_iter().partition(|one| one.gap == Gap::TooMany);
+    plan.unknown = unknown;
+    let more = more.into_iter().map(|one| one.path);
+    let affected: BTreeSet<VaultPath> = affected(links, change).into_iter().chain(more).collect();
+    for path in affected {
+        let text = match written(&path) {
+            Some(bytes) => Ok((bytes, None, Some(known_paths(links, &path)))),
+            None => vault.read(&path).map(|c| (c.bytes, Some(c.revision), None)),
+        };
+        let whole = |reason| Stuck { path: path.clone(), place: None, link: String::new(), reason };
+        let (bytes, revision, known) = match text {
+            Ok(text) => text,
+            Err(error) => {
+                plan.stuck.push(whole(error.to_string()));
                 continue;
-            };
-            let moves = new_source != source;
-            let touched = |link: &&Kept| {
-                !link.path.is_empty() && (moves || names.contains(&*lower(last(&link.path))))
-            };
-            let turned: Vec<Option<VaultPath>> = record
-                .links
-                .iter()
-                .filter(touched)
-                .filter_map(|link| {
-                    let target = target_of(&*catalogue, source, link).target?;
-                    let wanted = change.after(&target);
-                    let now = target_of(&after, new_source, link).target;
-                    let turned = wanted.is_none() || now.as_ref() != wanted;
-                    turned.then(|| wanted.cloned())
-                })
-                .collect();
-            if !turned.is_empty() {
-                each(source, &turned);
             }
+        };
+        let only = |link: &str| known.as_ref().is_none_or(|known| known.contains(link));
+        match rewrite(vault, change, format, &path, &bytes, &only) {
+            Ok((mut found, mut stuck)) => {
+                plan.stuck.append(&mut stuck);
+                found.revision = revision;
+                plan.rewrites.extend((found.links > 0).then_some(found));
+            }
+            Err(reason) => plan.stuck.push(whole(reason)),
         }
     }
+    plan
+}
 
-    /// What has to be written so that links lead where they led, in the form that `format` asks
-    /// for. `written` gives the text that the change itself writes into a file that is there: of
-    /// that, links are followed that were in the file before.
-    pub fn follow(
-        &self,
-        change: &NameChange,
-        format: LinkFormat,
-        written: &dyn Fn(&VaultPath) -> Option<Vec<u8>>,
-    ) -> Plan {
-        let mut plan = Plan::default();
-        let vault = &self.0.vault;
-        // Of a note with more links than are kept all are rewritten, once it is known that one has to be.
-        let (more, unknown): (Vec<Unknown>, _) =
-            self.unknown(change).into_iter().partition(|one| one.gap == Gap::TooMany);
-        plan.unknown = unknown;
-        let more = more.into_iter().map(|one| one.path);
-        let affected: BTreeSet<VaultPath> = self.affected(change).into_iter().chain(more).collect();
-        for path in affected {
-            let text = match written(&path) {
-                Some(bytes) => Ok((bytes, None, Some(self.known_paths(&path)))),
-                None => vault.read(&path).map(|c| (c.bytes, Some(c.revision), None)),
-            };
-            let whole =
-                |reason| Stuck { path: path.clone(), place: None, link: String::new(), reason };
-            let (bytes, revision, known) = match text {
-                Ok(text) => text,
-                Err(error) => {
-                    plan.stuck.push(whole(error.to_string()));
-                    continue;
-                }
-            };
-            let only = |link: &str| known.as_ref().is_none_or(|known| known.contains(link));
-            match rewrite(vault, change, format, &path, &bytes, &only) {
-                Ok((mut found, mut stuck)) => {
-                    plan.stuck.append(&mut stuck);
-                    found.revision = revision;
-                    plan.rewrites.extend((found.links > 0).then_some(found));
-                }
-                Err(reason) => plan.stuck.push(whole(reason)),
-            }
-        }
-        plan
-    }
-
-    fn known_paths(&self, path: &VaultPath) -> HashSet<Box<str>> {
-        let graph = self.graph();
-        let links = graph.get(path).map(|record| &record.links);
-        links.into_iter().flatten().map(|link| link.path.clone()).collect()
-    }
+fn known_paths(links: &Links, path: &VaultPath) -> HashSet<Box<str>> {
+    let graph = links.graph();
+    let links = graph.get(path).map(|record| &record.links);
+    links.into_iter().flatten().map(|link| link.path.clone()).collect()
 }
 
 /// The file at `path` with its links followed, its revision left open; or why it cannot be edited.

@@ -10,12 +10,10 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::Links;
-use super::answers::file_at;
-use super::graph::last;
-use super::names::{After, Files, NameChange};
+use super::answers::{Links, file_at};
+use super::names::{After, NameChange};
 use super::record::{Gap, is_canvas};
-use super::resolver::{lower, resolve_among};
+use super::resolver::{Files, last, lower, resolve_among};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::raw_links;
 use crate::vault::Vault;
@@ -48,53 +46,50 @@ struct Candidate {
     is_file: bool,
 }
 
-impl Links {
-    /// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
-    /// after `change`; by path. The folders that could not be listed are among them.
-    pub(super) fn unknown(&self, change: &NameChange) -> Vec<Unknown> {
-        let unlisted = self.0.vault.unlisted_folders().into_iter();
-        let unlisted =
-            unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
-        let gaps = self.gaps();
-        if gaps.is_empty() {
-            return unlisted.collect();
-        }
-        let names: HashSet<&str> = change.names().iter().map(String::as_str).collect();
-        // Most names are of another length: a quick look, since there may be a million links.
-        let lengths: HashSet<usize> = names.iter().map(|name| name.len()).collect();
-        let is_named = |name: &str| {
-            (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
-        };
-        let vault = &self.0.vault;
-        let looked: Vec<_> = gaps
-            .into_par_iter()
-            .filter_map(|(path, gap)| {
-                let moves = change.after(&path)? != &path;
-                let named = |link: &str| moves || is_named(last(link));
-                let found = candidates(vault, &path, &named);
-                Some((path, gap, found))
-            })
-            .collect();
-        let catalogue = vault.catalogue();
-        let after = After { catalogue: &catalogue, change };
-        let turned = |source: &VaultPath, link: &Candidate| {
-            let target = |files: &dyn Files, source| match link.is_file {
-                true => file_at(files, &link.path).map(PathRef::to_path),
-                false => resolve_among(files, source, &link.path).target,
-            };
-            let wanted = target(&*catalogue, source).and_then(|old| change.after(&old).cloned());
-            let source = change.after(source).unwrap_or(source);
-            wanted.is_some() && target(&after, source) != wanted
-        };
-        let may_hold = |(path, gap, found): (VaultPath, Gap, Option<Vec<Candidate>>)| {
-            let link = match found {
-                None => String::new(),
-                Some(found) => found.into_iter().find(|link| turned(&path, link))?.path,
-            };
-            Some(Unknown { path, link, gap })
-        };
-        looked.into_iter().filter_map(may_hold).chain(unlisted).collect()
+/// The files whose links are not, or not all, known, and that may hold a link which leads elsewhere
+/// after `change`; by path. The folders that could not be listed are among them.
+pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
+    let unlisted = links.0.vault.unlisted_folders().into_iter();
+    let unlisted = unlisted.map(|path| Unknown { path, link: String::new(), gap: Gap::Unlisted });
+    let gaps = links.gaps();
+    if gaps.is_empty() {
+        return unlisted.collect();
     }
+    let names: HashSet<&str> = change.names().iter().map(String::as_str).collect();
+    // Most names are of another length: a quick look, since there may be a million links.
+    let lengths: HashSet<usize> = names.iter().map(|name| name.len()).collect();
+    let is_named = |name: &str| {
+        (!name.is_ascii() || lengths.contains(&name.len())) && names.contains(&*lower(name))
+    };
+    let vault = &links.0.vault;
+    let looked: Vec<_> = gaps
+        .into_par_iter()
+        .filter_map(|(path, gap)| {
+            let moves = change.after(&path)? != &path;
+            let named = |link: &str| moves || is_named(last(link));
+            let found = candidates(vault, &path, &named);
+            Some((path, gap, found))
+        })
+        .collect();
+    let catalogue = vault.catalogue();
+    let after = After { catalogue: &catalogue, change };
+    let turned = |source: &VaultPath, link: &Candidate| {
+        let target = |files: &dyn Files, source| match link.is_file {
+            true => file_at(files, &link.path).map(PathRef::to_path),
+            false => resolve_among(files, source, &link.path).target,
+        };
+        let wanted = target(&*catalogue, source).and_then(|old| change.after(&old).cloned());
+        let source = change.after(source).unwrap_or(source);
+        wanted.is_some() && target(&after, source) != wanted
+    };
+    let may_hold = |(path, gap, found): (VaultPath, Gap, Option<Vec<Candidate>>)| {
+        let link = match found {
+            None => String::new(),
+            Some(found) => found.into_iter().find(|link| turned(&path, link))?.path,
+        };
+        Some(Unknown { path, link, gap })
+    };
+    looked.into_iter().filter_map(may_hold).chain(unlisted).collect()
 }
 
 /// What could be a link of the file and is wanted, each once; `None` where it could not be looked

@@ -17,6 +17,9 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::Limit;
 
+/// Bytes of a compiled pattern's working memory, for each thread that uses it.
+pub(super) const MAX_WORKING: usize = 2 << 20;
+
 /// Bytes that the engine is given at once, at most, and at least.
 const MOST: usize = 256 << 10;
 const LEAST: usize = 2 << 10;
@@ -91,7 +94,7 @@ impl Walker {
             // It never gives up by itself: however slow, it can be stopped.
             let config = DFA::config()
                 .unicode_word_boundary(true)
-                .cache_capacity(super::matcher::MAX_WORKING)
+                .cache_capacity(MAX_WORKING)
                 .skip_cache_capacity_check(true);
             let dfa = DFA::builder().configure(config).build_from_nfa(nfa.clone()).ok();
             Some(Automata { nfa, dfa })

@@ -6,8 +6,9 @@ use regex_syntax::ast;
 use regex_syntax::hir::{self, Hir};
 
 use super::Limit;
-use super::long::{Interruptible, Walker};
+use super::long::{Interruptible, MAX_WORKING, Walker};
 use crate::index::text::plan::Plan;
+use crate::index::text::strings::plan_of;
 
 /// Characters of the longest pattern. A longer one is a list in disguise and compiles for seconds.
 pub const MAX_PATTERN: usize = 1_000;
@@ -60,9 +61,6 @@ impl PatternError {
     }
 }
 
-/// Bytes of a compiled pattern's working memory, for each thread that uses it.
-pub(super) const MAX_WORKING: usize = 2 << 20;
-
 /// A compiled pattern, with what a text must have to hold a match of it.
 pub struct Pattern {
     matcher: RegexMatcher,
@@ -96,7 +94,7 @@ impl Pattern {
             .map_err(|error| explain(pattern, &error.to_string()))?;
         // What compiles can be parsed; should the two parsers ever differ, everything is searched.
         let hir = parse(pattern, ignore_case);
-        let plan = hir.as_ref().map_or(Plan::All, Plan::of);
+        let plan = hir.as_ref().map_or(Plan::All, plan_of);
         let begins_at_characters = hir.as_ref().map(Hir::properties).is_some_and(|properties| {
             properties.is_utf8() && properties.minimum_len().is_some_and(|least| least > 0)
         });

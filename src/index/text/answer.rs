@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use super::notes::State;
 use super::plan::Plan;
-use super::table::{Bits, State, Table};
-use super::{Inner, Text, read};
+use super::table::{Bits, Table};
+use super::{Inner, read};
 use crate::index::changes::{self, Stamp};
 use crate::index::search::file::{Found, Outcome, Scratch, Search};
 use crate::index::search::{
@@ -33,30 +34,23 @@ const MAX_BATCH: usize = 4096;
 /// Numbers from here on are files that the index does not keep.
 const OTHER: u32 = 1 << 31;
 
-impl Text {
-    /// Searches the vault as the caller sees it. The answer is that of [`search::search`].
-    ///
-    /// # Errors
-    /// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early
-    /// with what it has; its caller knows.
-    pub fn search(
-        &self,
-        vault: &Vault,
-        query: &Query,
-        settings: &Settings,
-        cancel: &Cancel,
-    ) -> Result<Results, PatternError> {
-        let inner = &self.0.inner;
-        let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
-        let limit = Limit::new(settings, cancel);
-        let search = Search { pattern: &pattern, query, limit: &limit };
-        if !inner.comes_ready(|| limit.reached()) {
-            return Ok(search::read_all(vault, &search));
-        }
-        inner.changes.settle(|| inner.known(), || limit.reached());
-        inner.catch_up();
-        Ok(inner.answer(vault, &search))
+/// [`super::Text::search`].
+pub(super) fn search(
+    inner: &Inner,
+    vault: &Vault,
+    query: &Query,
+    settings: &Settings,
+    cancel: &Cancel,
+) -> Result<Results, PatternError> {
+    let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
+    let limit = Limit::new(settings, cancel);
+    let search = Search { pattern: &pattern, query, limit: &limit };
+    if !inner.comes_ready(|| limit.reached()) {
+        return Ok(search::read_all(vault, &search));
     }
+    inner.changes.settle(|| known(inner), || limit.reached());
+    inner.catch_up();
+    Ok(answer(inner, vault, &search))
 }
 
 /// The files of a search in the order of its answer: numbers of notes, and from [`OTHER`] on of
@@ -99,45 +93,43 @@ impl Drop for Underway<'_> {
     }
 }
 
-impl Inner {
-    /// The notes it has, as they were read.
-    fn known(&self) -> Vec<(VaultPath, Stamp)> {
-        self.catch_up();
-        read(&self.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
-    }
+/// The notes it has, as they were read.
+fn known(inner: &Inner) -> Vec<(VaultPath, Stamp)> {
+    inner.catch_up();
+    read(&inner.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
+}
 
-    fn answer(&self, vault: &Vault, search: &Search<'_>) -> Results {
-        let plan = search.pattern.plan();
-        let obsidian = vault.obsidian();
-        let (_underway, list, mut walk) = {
-            let table = read(&self.table);
-            let underway = Underway::new(&self.searches);
-            let list = list(vault, &obsidian, search.query, &table);
-            let walk = Walk::new(plan, &list, &table);
-            (underway, list, walk)
-        };
-        let mut answer = Answer::new(search.query, list.order.len());
-        let verify = Verify { inner: self, vault, search };
-        let mut tools = verify.tools();
-        // Without excerpts an answer is full of files alone: that many have to be looked into anyway.
-        let mut batch = match search.query.mode {
-            Mode::Content => FEW,
-            Mode::FilesWithMatches | Mode::Count => search.query.max_files.clamp(FEW, MAX_BATCH),
-        };
-        while !answer.is_full() && !answer.is_late(search.limit) {
-            let candidates = walk.next(batch, &list, &read(&self.table));
-            if candidates.is_empty() {
-                answer.without_match(walk.rest(&list));
-                break;
-            }
-            let before = answer.results.files.len();
-            verify.all(&candidates, &mut answer, &mut tools);
-            let found = answer.results.files.len();
-            let missing = search.query.max_files.saturating_sub(found);
-            batch = next_batch(batch, found - before, missing);
+fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
+    let plan = search.pattern.plan();
+    let obsidian = vault.obsidian();
+    let (_underway, list, mut walk) = {
+        let table = read(&inner.table);
+        let underway = Underway::new(&inner.searches);
+        let list = list(vault, &obsidian, search.query, &table);
+        let walk = Walk::new(plan, &list, &table);
+        (underway, list, walk)
+    };
+    let mut answer = Answer::new(search.query, list.order.len());
+    let verify = Verify { inner, vault, search };
+    let mut tools = verify.tools();
+    // Without excerpts an answer is full of files alone: that many have to be looked into anyway.
+    let mut batch = match search.query.mode {
+        Mode::Content => FEW,
+        Mode::FilesWithMatches | Mode::Count => search.query.max_files.clamp(FEW, MAX_BATCH),
+    };
+    while !answer.is_full() && !answer.is_late(search.limit) {
+        let candidates = walk.next(batch, &list, &read(&inner.table));
+        if candidates.is_empty() {
+            answer.without_match(walk.rest(&list));
+            break;
         }
-        answer.results
+        let before = answer.results.files.len();
+        verify.all(&candidates, &mut answer, &mut tools);
+        let found = answer.results.files.len();
+        let missing = search.query.max_files.saturating_sub(found);
+        batch = next_batch(batch, found - before, missing);
     }
+    answer.results
 }
 
 /// How many candidates to look into after a batch in which so many files had a match: about as many as

@@ -10,19 +10,13 @@
 //! 64 of a block: all of them in the room of as many rows as there are classes. Such a bit stays until
 //! the block is cleared.
 
-use super::plan::{Mask, Plan};
+use super::map::Mask;
+use super::plan::Plan;
 use super::rows::Rows;
-use super::signature::{OWN, PAIRS, Signature};
+use super::signature::{OWN, Signature};
 
 /// Columns of a block.
 pub const WIDTH: usize = 512;
-
-/// Rows of a block: one for each bit that a column has of its own, and those that hold, a byte each,
-/// what two classes follow each other in 64 columns.
-pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
-
-/// Bytes of a block.
-pub const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
 
 /// Whose a column is that is nobody's.
 const NOBODY: u32 = u32::MAX;
@@ -230,7 +224,7 @@ impl Columns {
             if block.live == [0; 8] {
                 continue;
             }
-            let mask = plan.select(&block.rows, &block.live);
+            let mask = select(plan, &block.rows, &block.live);
             for (word, bits) in mask.into_iter().enumerate() {
                 let first = at * WIDTH + word * 64;
                 let mut bits = bits;
@@ -249,7 +243,7 @@ impl Columns {
             (first..first + count).any(|column| {
                 let (at, word, bit) = place(column);
                 let block = &self.blocks[at];
-                known[at].get_or_insert_with(|| plan.select(&block.rows, &block.live))[word] & bit
+                known[at].get_or_insert_with(|| select(plan, &block.rows, &block.live))[word] & bit
                     != 0
             })
         }
@@ -281,8 +275,42 @@ impl Columns {
     }
 }
 
+/// The columns that may hold a match, among those of `within`.
+fn select(plan: &Plan, rows: &[Mask], within: &Mask) -> Mask {
+    match plan {
+        Plan::All => *within,
+        Plan::Nothing => [0; 8],
+        Plan::Row(row) => both(&with_bit(rows, *row), within),
+        Plan::And(all) => {
+            let mut left = *within;
+            for plan in all {
+                left = select(plan, rows, &left);
+                if left == [0; 8] {
+                    break;
+                }
+            }
+            left
+        }
+        Plan::Or(any) => {
+            let mut found = [0; 8];
+            for plan in any {
+                let more = select(plan, rows, within);
+                found = std::array::from_fn(|at| found[at] | more[at]);
+                if found == *within {
+                    break;
+                }
+            }
+            found
+        }
+    }
+}
+
+fn both(a: &Mask, b: &Mask) -> Mask {
+    std::array::from_fn(|at| a[at] & b[at])
+}
+
 /// Which columns of a block may have this bit of a signature.
-pub(super) fn with_bit(rows: &[Mask], bit: u16) -> Mask {
+fn with_bit(rows: &[Mask], bit: u16) -> Mask {
     let Some(pair) = usize::from(bit).checked_sub(OWN) else { return rows[usize::from(bit)] };
     let (row, place, shift) = place_of_pair(pair);
     let groups = rows[row][place] >> shift;

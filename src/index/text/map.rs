@@ -12,8 +12,17 @@
 
 use std::fs::File;
 
-use super::columns::BLOCK_BYTES;
-use super::plan::Mask;
+use super::signature::{OWN, PAIRS};
+
+/// A bit for each column of a block.
+pub type Mask = [u64; 8];
+
+/// Rows of a block: one for each bit that a column has of its own, and those that hold, a byte each,
+/// what two classes follow each other in 64 columns.
+pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
 
 /// A file of signatures, mapped for reading.
 pub(super) struct Map(platform::Mapped);

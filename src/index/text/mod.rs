@@ -3,16 +3,15 @@
 //! uses, so that the answer is the same.
 //!
 //! The index never decides that something matches, only that a note cannot. For that it must not be
-//! older than the note. Before an answer the vault takes in what the system has told so far
-//! (`Vault::settle`); a note that has changed since it was read is unread again, and read by the
-//! search itself. Where the system tells nothing, every note's size and time are compared first. A
-//! match in a text from memory counts only if its file is still the one that was read.
+//! older than the note: before an answer the table takes in what the change feed has collected; a
+//! note that has changed since it was read is unread again, and read by the search itself. A match
+//! in a text from memory counts only if its file is still the one that was read.
 //!
 //! Kept by a thread that [`Text::start`] begins; without it, as in a single call from the command
 //! line, every search reads the files.
 //!
-//! In reading order: this page, [`signature`], [`plan`], `strings`, `columns`, `rows`, `notes`, `table`,
-//! `answer` (one search), `reading`, `worker`, `saved`, `slots`, `map`.
+//! In reading order: this page, [`signature`], [`plan`], [`strings`], `map`, `rows`, `columns`,
+//! `notes`, `table`, `answer` (one search), `reading`, `worker`, `slots`, `saved`.
 
 mod answer;
 mod columns;
@@ -24,7 +23,7 @@ mod rows;
 mod saved;
 pub mod signature;
 mod slots;
-mod strings;
+pub mod strings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -40,8 +39,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Listener};
-use super::search::Patterns;
-use crate::vault::Vault;
+use super::search::{PatternError, Patterns, Query, Results, Settings};
+use crate::vault::{Cancel, Vault};
 use table::Table;
 
 /// Changes collected one by one; beyond, every note is read again.
@@ -120,9 +119,7 @@ impl Text {
             patterns: Patterns::default(),
             searches: AtomicUsize::new(0),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            budget: AtomicUsize::new(megabytes(
-                super::search::Settings::default().resident_megabytes,
-            )),
+            budget: AtomicUsize::new(megabytes(Settings::default().resident_megabytes)),
             folder: OnceLock::new(),
             gate: Mutex::default(),
             opened: Condvar::new(),
@@ -161,6 +158,21 @@ impl Text {
         }
     }
 
+    /// Searches the vault as the caller sees it. The answer is that of [`super::search::search`].
+    ///
+    /// # Errors
+    /// [`PatternError`] for a pattern that cannot be searched for. A withdrawn search ends early
+    /// with what it has; its caller knows.
+    pub fn search(
+        &self,
+        vault: &Vault,
+        query: &Query,
+        settings: &Settings,
+        cancel: &Cancel,
+    ) -> Result<Results, PatternError> {
+        answer::search(&self.0.inner, vault, query, settings, cancel)
+    }
+
     /// Saves the index and ends its thread. Searches still answer.
     pub fn stop(&self) {
         self.0.stop();
@@ -171,10 +183,10 @@ impl Text {
     pub fn refresh(&self) {
         let inner = &self.0.inner;
         if !inner.is_ready() {
-            inner.begin();
+            worker::begin(inner);
         }
         inner.vault.settle();
-        inner.work();
+        worker::work(inner);
     }
 
     /// Saves into `state` and begins anew from what was saved, as another start would.
@@ -183,8 +195,8 @@ impl Text {
         let inner = &self.0.inner;
         let _ = inner.folder.set(folder(state));
         inner.changed.store(true, Ordering::Relaxed);
-        inner.save();
-        inner.begin();
+        worker::save(inner);
+        worker::begin(inner);
     }
 
     /// Whether searches use the index already.
@@ -196,7 +208,7 @@ impl Text {
     /// they are new, have changed or cannot be known otherwise.
     pub fn known(&self) -> (usize, usize) {
         let table = read(&self.0.inner.table);
-        let signed = table.notes().filter(|(_, note)| note.state == table::State::Signed).count();
+        let signed = table.notes().filter(|(_, note)| note.state == notes::State::Signed).count();
         (signed, table.notes().count() - signed)
     }
 

@@ -1,9 +1,9 @@
 //! What is kept of each note, laid close: a row of forty bytes, and its path behind all others' in one
 //! text. Only the texts of the newest notes lie each for itself.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::table::State;
 use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
@@ -12,6 +12,19 @@ const LEAST_WASTE: usize = 64 << 10;
 
 /// No text: its place in [`Row::text`].
 const NO_TEXT: u32 = u32::MAX;
+
+/// What is known of a note's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing: it is new or has changed.
+    Unread,
+    /// Its columns say what it can match.
+    Signed,
+    /// It is no text.
+    Binary,
+    /// It has to be read each time: too large, of another encoding, unreadable, of several names.
+    Odd,
+}
 
 /// One note, as it is known.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +37,13 @@ pub(super) struct Note<'t> {
     pub first: u32,
     pub count: u32,
     pub text: Option<&'t Arc<[u8]>>,
+}
+
+impl Note<'_> {
+    /// Newest first; equal times by path, as in the catalogue.
+    pub fn recency(&self) -> (Reverse<i64>, &str) {
+        (Reverse(self.stamp.1), self.path.as_str())
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,7 @@
 //! which bits the signature of a piece of text must have for it to hold a match at all; it never leaves
 //! out one that does. What cannot be told (`.`, one letter) asks for nothing. How it is found out: `strings`.
 
-use regex_syntax::hir::Hir;
-
-use super::columns;
 use super::signature::{SEQUENCES, Signature};
-use super::strings::{Alphabet, Part};
 
 /// What a text must have to hold a match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,22 +22,9 @@ pub enum Plan {
     Or(Vec<Plan>),
 }
 
-/// A bit for each column of a block.
-pub type Mask = [u64; 8];
-
 impl Plan {
-    /// The plan for a pattern.
-    pub fn of(hir: &Hir) -> Self {
-        let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
-        if by_letters.asks_for_sequences() {
-            return by_letters;
-        }
-        // Ranges of letters and digits have too many members to be told one by one.
-        and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
-    }
-
     /// Whether every text that it allows has some sequence of letters; other bits rule out less.
-    fn asks_for_sequences(&self) -> bool {
+    pub(super) fn asks_for_sequences(&self) -> bool {
         match self {
             Self::All => false,
             Self::Nothing => true,
@@ -61,40 +44,6 @@ impl Plan {
             Self::Or(any) => any.iter().any(|plan| plan.allows(signature)),
         }
     }
-
-    /// The columns that may hold a match, among those of `within`.
-    pub(super) fn select(&self, rows: &[Mask], within: &Mask) -> Mask {
-        match self {
-            Self::All => *within,
-            Self::Nothing => [0; 8],
-            Self::Row(row) => both(&columns::with_bit(rows, *row), within),
-            Self::And(all) => {
-                let mut left = *within;
-                for plan in all {
-                    left = plan.select(rows, &left);
-                    if left == [0; 8] {
-                        break;
-                    }
-                }
-                left
-            }
-            Self::Or(any) => {
-                let mut found = [0; 8];
-                for plan in any {
-                    let more = plan.select(rows, within);
-                    found = std::array::from_fn(|at| found[at] | more[at]);
-                    if found == *within {
-                        break;
-                    }
-                }
-                found
-            }
-        }
-    }
-}
-
-fn both(a: &Mask, b: &Mask) -> Mask {
-    std::array::from_fn(|at| a[at] & b[at])
 }
 
 /// What all of these ask for.
@@ -143,6 +92,7 @@ mod tests {
     use super::*;
     use crate::index::search::matcher::{self, Pattern};
     use crate::index::text::signature;
+    use crate::index::text::strings::Alphabet;
 
     fn plan(pattern: &str) -> Plan {
         matcher::Pattern::compile(pattern, None).expect("a pattern").plan().clone()

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::notes::State;
 use super::signature;
-use super::table::{Content, State};
+use super::table::Content;
 use crate::index::changes::{Stamp, stamp, unsure_for};
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, VaultError};

@@ -3,9 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::columns::ROWS;
-use super::map::Map;
-use super::plan::Mask;
+use super::map::{Map, Mask, ROWS};
 
 /// The rows of a block. A cheap clone; whoever changes rows that others see, too, changes a copy.
 #[derive(Clone)]

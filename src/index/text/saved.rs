@@ -10,14 +10,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::columns::Slot;
+use super::notes::State;
 use super::rows::Rows;
 use super::slots;
-use super::table::State;
 use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
@@ -189,7 +188,7 @@ pub(super) fn save(
     put(notes.count);
     let sum = blake3::Hasher::new().update(&head).update(&notes.bytes).finalize();
     let beside = folder.join("table.new");
-    let mut file = open(&beside)?;
+    let mut file = slots::open(&beside)?;
     file.set_len(0)?;
     file.write_all(&head)?;
     file.write_all(&notes.bytes)?;
@@ -209,18 +208,11 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A file for this user alone, with what it holds.
-pub(super) fn open(place: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::columns::{BLOCK_BYTES, ROWS};
+    use std::fs::File;
+
+    use super::super::map::{BLOCK_BYTES, ROWS};
     use super::*;
 
     fn note(first: u32, state: State) -> (String, SavedNote) {

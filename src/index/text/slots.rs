@@ -14,11 +14,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::columns::{BLOCK_BYTES, ROWS, Slot};
-use super::map::Map;
-use super::plan::Mask;
+use super::columns::Slot;
+use super::map::{BLOCK_BYTES, Map, Mask, ROWS};
 use super::rows::Rows;
-use super::saved;
 
 /// The blocks in these slots of the file at `place`; none where one is damaged or not there.
 pub(super) fn load(place: &Path, slots: &[Slot]) -> Vec<Option<(Rows, Slot)>> {
@@ -36,6 +34,15 @@ fn open_cut(place: &Path, slots: &[Slot]) -> io::Result<File> {
         Ok(file) => Ok(file),
         Err(_) => File::open(place),
     }
+}
+
+/// A file for this user alone, with what it holds.
+pub(super) fn open(place: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(place)
 }
 
 fn start_of(slot: u32) -> u64 {
@@ -109,7 +116,7 @@ pub(super) fn save(
     blocks: &[(Rows, Option<Slot>)],
     found: &[u32],
 ) -> io::Result<Vec<Slot>> {
-    let mut file = saved::open(place)?;
+    let mut file = open(place)?;
     let complete = file.metadata()?.len();
     let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
     let taken: HashSet<u32> = named.chain(found.iter().copied()).collect();

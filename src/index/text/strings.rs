@@ -14,6 +14,16 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use super::plan::{Plan, and, or};
 use super::signature::{self, SEQUENCES};
 
+/// The plan for a pattern.
+pub fn plan_of(hir: &Hir) -> Plan {
+    let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
+    if by_letters.asks_for_sequences() {
+        return by_letters;
+    }
+    // Ranges of letters and digits have too many members to be told one by one.
+    and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
+}
+
 /// Strings carried for one part of the pattern; more are given up for what all have in common.
 const MAX_STRINGS: usize = 64;
 

@@ -4,7 +4,6 @@
 //! The table follows the catalogue. A note that has changed is unread from that moment on: it is
 //! searched by reading it until its new text is signed, so the table is never wrong, only behind.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -12,8 +11,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::columns::Columns;
-pub(super) use super::notes::Note;
-use super::notes::Notes;
+use super::notes::{Note, Notes, State};
 use super::plan::Plan;
 use super::signature::Signature;
 use crate::index::changes::{Changed, Stamp};
@@ -21,26 +19,6 @@ use crate::note::path::{PathRef, VaultPath};
 
 /// Changes that are sorted in one by one; more are sorted all at once.
 const FEW: usize = 64;
-
-/// What is known of a note's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing: it is new or has changed.
-    Unread,
-    /// Its columns say what it can match.
-    Signed,
-    /// It is no text.
-    Binary,
-    /// It has to be read each time: too large, of another encoding, unreadable, of several names.
-    Odd,
-}
-
-impl Note<'_> {
-    /// Newest first; equal times by path, as in the catalogue.
-    fn recency(&self) -> (Reverse<i64>, &str) {
-        (Reverse(self.stamp.1), self.path.as_str())
-    }
-}
 
 /// What reading a note gave.
 pub(super) struct Content {
@@ -397,11 +375,12 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::strings;
     use super::*;
 
     #[test]
     fn numbers_that_are_no_notes_take_no_room() {
-        let plan = Plan::of(&regex_syntax::parse("needle").expect("a pattern"));
+        let plan = strings::plan_of(&regex_syntax::parse("needle").expect("a pattern"));
         let bits = Table::default().allowed(&plan, &[0, 1 << 31, u32::MAX]);
         assert!(bits.0.is_empty());
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::notes::{Note, State};
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
-use super::table::{Note, State};
 use super::{Gate, Inner, lock, read, write};
 use crate::index::changes::Stamp;
 use crate::note::path::VaultPath;
@@ -25,214 +25,211 @@ const FILL_AFTER: Duration = Duration::from_millis(100);
 
 type ToRead = (u32, VaultPath, Stamp);
 
-impl Inner {
-    /// Works until there is nothing to do. Gives when there will be, if nobody calls before.
-    pub(super) fn work(&self) -> Option<Instant> {
-        loop {
-            self.catch_up();
-            if self.stopping() || !(self.read_some() || self.tidy() || self.fill()) {
-                break;
-            }
+/// Works until there is nothing to do. Gives when there will be, if nobody calls before.
+pub(super) fn work(inner: &Inner) -> Option<Instant> {
+    loop {
+        inner.catch_up();
+        if stopping(inner) || !(read_some(inner) || tidy(inner) || fill(inner)) {
+            break;
         }
-        let fill_at = *lock(&self.refill_at);
-        lock(&self.waiting).iter().map(|(when, _)| *when).chain(fill_at).min()
     }
+    let fill_at = *lock(&inner.refill_at);
+    lock(&inner.waiting).iter().map(|(when, _)| *when).chain(fill_at).min()
+}
 
-    fn stopping(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
+fn stopping(inner: &Inner) -> bool {
+    inner.stop.load(Ordering::Relaxed)
+}
 
-    /// Reads some of what is to be read; whether there was any.
-    fn read_some(&self) -> bool {
-        let now = Instant::now();
-        let due: Vec<u32> = {
-            let mut waiting = lock(&self.waiting);
-            let (due, later) = waiting.drain(..).partition(|(when, _)| *when <= now);
-            *waiting = later;
-            due.into_iter().map(|(_, id): (Instant, u32)| id).collect()
+/// Reads some of what is to be read; whether there was any.
+fn read_some(inner: &Inner) -> bool {
+    let now = Instant::now();
+    let due: Vec<u32> = {
+        let mut waiting = lock(&inner.waiting);
+        let (due, later) = waiting.drain(..).partition(|(when, _)| *when <= now);
+        *waiting = later;
+        due.into_iter().map(|(_, id): (Instant, u32)| id).collect()
+    };
+    let batches: Vec<Vec<ToRead>> = {
+        let mut table = write(&inner.table);
+        due.into_iter().for_each(|id| table.read_later(id));
+        // While nobody searches the second core helps.
+        let threads = match inner.searches.load(Ordering::Relaxed) {
+            0 => inner.cores.min(4),
+            _ => 1,
         };
-        let batches: Vec<Vec<ToRead>> = {
-            let mut table = write(&self.table);
-            due.into_iter().for_each(|id| table.read_later(id));
-            // While nobody searches the second core helps.
-            let threads = match self.searches.load(Ordering::Relaxed) {
-                0 => self.cores.min(4),
-                _ => 1,
-            };
-            (0..threads).map(|_| table.next_unread(BATCH)).collect()
-        };
-        if batches.iter().all(Vec::is_empty) {
-            return false;
-        }
-        std::thread::scope(|scope| {
-            let (first, others) = batches.split_at(1);
-            let others = others.iter().filter(|batch| !batch.is_empty());
-            for batch in others {
-                scope.spawn(|| self.read_batch(batch));
-            }
-            first.iter().for_each(|batch| self.read_batch(batch));
-        });
-        self.changed.store(true, Ordering::Relaxed);
-        true
+        (0..threads).map(|_| table.next_unread(BATCH)).collect()
+    };
+    if batches.iter().all(Vec::is_empty) {
+        return false;
     }
+    std::thread::scope(|scope| {
+        let (first, others) = batches.split_at(1);
+        let others = others.iter().filter(|batch| !batch.is_empty());
+        for batch in others {
+            scope.spawn(|| read_batch(inner, batch));
+        }
+        first.iter().for_each(|batch| read_batch(inner, batch));
+    });
+    inner.changed.store(true, Ordering::Relaxed);
+    true
+}
 
-    fn read_batch(&self, batch: &[ToRead]) {
-        let budget = self.budget.load(Ordering::Relaxed);
-        // Texts are many bytes for a vault that is read whole: only the newest are wanted.
-        let mut room = budget.saturating_sub(read(&self.table).text_bytes());
-        let mut contents = Vec::with_capacity(batch.len());
-        let mut buffer = Vec::new();
-        for (id, path, stamp) in batch {
-            if self.stopping() {
-                return;
-            }
-            let wanted = if batch.len() == BATCH { room } else { usize::MAX };
-            match reading::read(&self.vault, path, *stamp, wanted, &mut buffer) {
-                Reading::Content(content) => {
-                    let size = content.text.as_ref().map_or(0, |text| text.len());
-                    room = room.saturating_sub(size);
-                    contents.push((*id, path, content));
-                }
-                // The vault has been told, and tells.
-                Reading::Changed => {}
-                Reading::TooFresh(wait) => {
-                    lock(&self.waiting).push((Instant::now() + wait, *id));
-                }
-            }
-        }
-        let mut table = write(&self.table);
-        for (id, path, content) in contents {
-            table.read(id, path, content);
-        }
-        // Some more than the budget is let be, so that not every change looks for the oldest.
-        if table.text_bytes() > budget + budget / 16 {
-            table.shed(budget);
-        }
-    }
-
-    /// Reads some of the newest texts that are not in memory; whether there was any.
-    fn fill(&self) -> bool {
-        if !self.refill.load(Ordering::Relaxed) || !self.may_fill() {
-            return false;
-        }
-        let budget = self.budget.load(Ordering::Relaxed);
-        let missing = read(&self.table).missing_texts(budget, BATCH);
-        let mut kept = Vec::new();
-        for (id, path, stamp) in &missing {
-            if let Some(text) = reading::text(&self.vault, path, *stamp) {
-                kept.push((*id, path, *stamp, text));
-            }
-        }
-        let any = !kept.is_empty();
-        let mut table = write(&self.table);
-        for (id, path, stamp, text) in kept {
-            table.keep_text(id, path, stamp, text);
-        }
-        table.shed(budget);
-        if !any {
-            self.refill.store(false, Ordering::Relaxed);
-        }
-        any
-    }
-
-    /// Whether it is not too soon after the start.
-    fn may_fill(&self) -> bool {
-        let mut at = lock(&self.refill_at);
-        let may = at.is_none_or(|at| at <= Instant::now());
-        if may {
-            *at = None;
-        }
-        may
-    }
-
-    fn tidy(&self) -> bool {
-        // Told of before it is worth the lock: most of the time there is nothing to do.
-        read(&self.table).columns().wasteful().is_some() && write(&self.table).compact()
-    }
-
-    /// Saves what is known, if it has changed.
-    pub(super) fn save(&self) {
-        let Some(folder) = self.folder.get() else { return };
-        if !self.changed.swap(false, Ordering::Relaxed) {
+fn read_batch(inner: &Inner, batch: &[ToRead]) {
+    let budget = inner.budget.load(Ordering::Relaxed);
+    // Texts are many bytes for a vault that is read whole: only the newest are wanted.
+    let mut room = budget.saturating_sub(read(&inner.table).text_bytes());
+    let mut contents = Vec::with_capacity(batch.len());
+    let mut buffer = Vec::new();
+    for (id, path, stamp) in batch {
+        if stopping(inner) {
             return;
         }
-        let (notes, blocks, kept) = {
-            let table = read(&self.table);
-            let known = table.notes().filter(|(_, note)| note.state != State::Unread);
-            let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
-            for (_, note) in known {
-                let Note { path, stamp, inode, state, first, count, .. } = note;
-                notes.put(path, &SavedNote { stamp, inode, state, first, count });
+        let wanted = if batch.len() == BATCH { room } else { usize::MAX };
+        match reading::read(&inner.vault, path, *stamp, wanted, &mut buffer) {
+            Reading::Content(content) => {
+                let size = content.text.as_ref().map_or(0, |text| text.len());
+                room = room.saturating_sub(size);
+                contents.push((*id, path, content));
             }
-            (notes, table.columns().blocks(), table.columns().kept_slots())
-        };
-        match saved::save(folder, &notes, &blocks, &kept) {
-            Ok(slots) => {
-                let rows = blocks.into_iter().map(|(rows, _)| rows);
-                let written: Vec<_> = rows.zip(slots).collect();
-                write(&self.table).columns_mut().saved(&written);
-            }
-            // It is made anew at the next start.
-            Err(error) => tracing::warn!(%error, "the text index could not be saved"),
-        }
-    }
-
-    /// Makes the table from the catalogue, and of what was saved what still holds.
-    pub(super) fn begin(&self) {
-        let started = Instant::now();
-        // What changes from here on is collected.
-        drop(self.changes.take());
-        let mut table = super::table::Table::default();
-        // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
-        let (saved, inodes) = std::thread::scope(|scope| {
-            let load = || self.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
-            let loading = std::thread::Builder::new().name("text-load".to_owned());
-            let loading = loading.spawn_scoped(scope, load);
-            let inodes = self.fill_table(&mut table);
-            // Where there can be no more threads, one after the other.
-            let saved = loading.map_or_else(|_| load(), |it| it.join().unwrap_or_default());
-            (saved, inodes)
-        });
-        table.set_columns(super::columns::Columns::of(saved.blocks));
-        let (all, mut adopted) = (inodes.len(), 0);
-        // Both are in one order, the newest first, and what has another time has changed: so one
-        // look at each is enough. Numbers are given in this order.
-        let mut kept = saved.notes.iter().peekable();
-        for (id, inode) in (0_u32..).zip(inodes) {
-            let Some(Note { path, stamp, .. }) = table.note(id) else { continue };
-            let place = |stamp: Stamp| Reverse(stamp.1);
-            let here = (place(stamp), path.as_str());
-            while kept.next_if(|(path, note)| (place(note.stamp), *path) < here).is_some() {}
-            let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
-            if let Some((_, note)) = same
-                && note.stamp == stamp
-                && note.inode == inode
-            {
-                let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
-                adopted += usize::from(is_kept);
+            // The vault has been told, and tells.
+            Reading::Changed => {}
+            Reading::TooFresh(wait) => {
+                lock(&inner.waiting).push((Instant::now() + wait, *id));
             }
         }
-        table.adopted();
-        *write(&self.table) = table;
-        // What was saved is what there is, or it is to be saved.
-        let changed = adopted != all || adopted != saved.notes.count;
-        self.changed.store(changed, Ordering::Relaxed);
-        self.refill.store(true, Ordering::Relaxed);
-        self.open_gate(Gate::Ready);
-        tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is there");
     }
+    let mut table = write(&inner.table);
+    for (id, path, content) in contents {
+        table.read(id, path, content);
+    }
+    // Some more than the budget is let be, so that not every change looks for the oldest.
+    if table.text_bytes() > budget + budget / 16 {
+        table.shed(budget);
+    }
+}
 
-    /// Adds the catalogue's notes to an empty table; gives the number of each on its disk.
-    fn fill_table(&self, table: &mut super::table::Table) -> Vec<u64> {
-        let catalogue = self.vault.catalogue();
-        // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
-        let notes = catalogue.recent().filter(|entry| self.changes.wants(entry));
-        let (notes, inodes): (Vec<_>, Vec<_>) = notes
-            .map(|entry| ((entry.path(), (entry.size, entry.modified)), entry.id.inode))
-            .unzip();
-        table.fill(notes.into_iter());
-        inodes
+/// Reads some of the newest texts that are not in memory; whether there was any.
+fn fill(inner: &Inner) -> bool {
+    if !inner.refill.load(Ordering::Relaxed) || !may_fill(inner) {
+        return false;
     }
+    let budget = inner.budget.load(Ordering::Relaxed);
+    let missing = read(&inner.table).missing_texts(budget, BATCH);
+    let mut kept = Vec::new();
+    for (id, path, stamp) in &missing {
+        if let Some(text) = reading::text(&inner.vault, path, *stamp) {
+            kept.push((*id, path, *stamp, text));
+        }
+    }
+    let any = !kept.is_empty();
+    let mut table = write(&inner.table);
+    for (id, path, stamp, text) in kept {
+        table.keep_text(id, path, stamp, text);
+    }
+    table.shed(budget);
+    if !any {
+        inner.refill.store(false, Ordering::Relaxed);
+    }
+    any
+}
+
+/// Whether it is not too soon after the start.
+fn may_fill(inner: &Inner) -> bool {
+    let mut at = lock(&inner.refill_at);
+    let may = at.is_none_or(|at| at <= Instant::now());
+    if may {
+        *at = None;
+    }
+    may
+}
+
+fn tidy(inner: &Inner) -> bool {
+    // Told of before it is worth the lock: most of the time there is nothing to do.
+    read(&inner.table).columns().wasteful().is_some() && write(&inner.table).compact()
+}
+
+/// Saves what is known, if it has changed.
+pub(super) fn save(inner: &Inner) {
+    let Some(folder) = inner.folder.get() else { return };
+    if !inner.changed.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    let (notes, blocks, kept) = {
+        let table = read(&inner.table);
+        let known = table.notes().filter(|(_, note)| note.state != State::Unread);
+        let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
+        for (_, note) in known {
+            let Note { path, stamp, inode, state, first, count, .. } = note;
+            notes.put(path, &SavedNote { stamp, inode, state, first, count });
+        }
+        (notes, table.columns().blocks(), table.columns().kept_slots())
+    };
+    match saved::save(folder, &notes, &blocks, &kept) {
+        Ok(slots) => {
+            let rows = blocks.into_iter().map(|(rows, _)| rows);
+            let written: Vec<_> = rows.zip(slots).collect();
+            write(&inner.table).columns_mut().saved(&written);
+        }
+        // It is made anew at the next start.
+        Err(error) => tracing::warn!(%error, "the text index could not be saved"),
+    }
+}
+
+/// Makes the table from the catalogue, and of what was saved what still holds.
+pub(super) fn begin(inner: &Inner) {
+    let started = Instant::now();
+    // What changes from here on is collected.
+    drop(inner.changes.take());
+    let mut table = super::table::Table::default();
+    // The one waits for the system, the other for memory. Nobody who waits holds the catalogue.
+    let (saved, inodes) = std::thread::scope(|scope| {
+        let load = || inner.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
+        let loading = std::thread::Builder::new().name("text-load".to_owned());
+        let loading = loading.spawn_scoped(scope, load);
+        let inodes = fill_table(inner, &mut table);
+        // Where there can be no more threads, one after the other.
+        let saved = loading.map_or_else(|_| load(), |it| it.join().unwrap_or_default());
+        (saved, inodes)
+    });
+    table.set_columns(super::columns::Columns::of(saved.blocks));
+    let (all, mut adopted) = (inodes.len(), 0);
+    // Both are in one order, the newest first, and what has another time has changed: so one
+    // look at each is enough. Numbers are given in this order.
+    let mut kept = saved.notes.iter().peekable();
+    for (id, inode) in (0_u32..).zip(inodes) {
+        let Some(Note { path, stamp, .. }) = table.note(id) else { continue };
+        let place = |stamp: Stamp| Reverse(stamp.1);
+        let here = (place(stamp), path.as_str());
+        while kept.next_if(|(path, note)| (place(note.stamp), *path) < here).is_some() {}
+        let same = kept.next_if(|(path, note)| (place(note.stamp), *path) == here);
+        if let Some((_, note)) = same
+            && note.stamp == stamp
+            && note.inode == inode
+        {
+            let is_kept = table.adopt(id, note.state, note.inode, note.first, note.count);
+            adopted += usize::from(is_kept);
+        }
+    }
+    table.adopted();
+    *write(&inner.table) = table;
+    // What was saved is what there is, or it is to be saved.
+    let changed = adopted != all || adopted != saved.notes.count;
+    inner.changed.store(changed, Ordering::Relaxed);
+    inner.refill.store(true, Ordering::Relaxed);
+    inner.open_gate(Gate::Ready);
+    tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is there");
+}
+
+/// Adds the catalogue's notes to an empty table; gives the number of each on its disk.
+fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
+    let catalogue = inner.vault.catalogue();
+    // Each entry is looked at once: its path lies elsewhere, and has to be fetched.
+    let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
+    let (notes, inodes): (Vec<_>, Vec<_>) =
+        notes.map(|entry| ((entry.path(), (entry.size, entry.modified)), entry.id.inode)).unzip();
+    table.fill(notes.into_iter());
+    inodes
 }
 
 /// What the thread does until it is told to stop.
@@ -240,24 +237,24 @@ pub(super) fn run(inner: &Arc<Inner>) {
     // Nobody waits for one that broke.
     let _open = Opened(inner);
     *lock(&inner.refill_at) = Some(Instant::now() + FILL_AFTER);
-    inner.begin();
+    begin(inner);
     let mut saved = Instant::now();
     let mut first = true;
     loop {
-        let next = inner.work();
-        if inner.stopping() {
+        let next = work(inner);
+        if stopping(inner) {
             break;
         }
         let unsaved = inner.changed.load(Ordering::Relaxed);
         let save_at = unsaved.then(|| if first { Instant::now() } else { saved + SAVE_AFTER });
         if save_at.is_some_and(|at| at <= Instant::now()) {
-            inner.save();
+            save(inner);
             (saved, first) = (Instant::now(), false);
             continue;
         }
         inner.bell.wait(next.into_iter().chain(save_at).min());
     }
-    inner.save();
+    save(inner);
 }
 
 /// Lets those in who wait, whatever becomes of the beginning.

@@ -3,17 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::llm::endpoint::{is_stream, not_a_stream};
-use crate::llm::error::{ErrorKind, LlmError};
-use crate::llm::http;
+use crate::llm::error::LlmError;
 use crate::llm::key::Key;
 use crate::llm::message::Origin;
-use crate::llm::reading::Reading;
-use crate::llm::turn::{Item, TurnEvent};
-use crate::llm::wire::Call;
+use crate::llm::turn::TurnEvent;
 
 /// The answer's headers that are kept: what an answer is read by, and what a vendor asks for.
 const KEPT: &[&str] = &[
@@ -184,11 +180,11 @@ impl Tap {
 
 impl Hearing {
     /// The request is about to be sent.
-    pub(in crate::llm) fn sends(&self, call: &Call) {
+    pub(in crate::llm) fn sends(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) {
         self.note(|exchange| {
-            let headers = call.headers.iter();
+            let headers = headers.iter();
             let headers = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            let (url, body) = (call.url.clone(), Bytes(call.body.clone()));
+            let (url, body) = (url.to_owned(), Bytes(body.to_vec()));
             exchange.sent = Some(Sent { url, headers: headers.collect(), body });
         });
     }
@@ -272,88 +268,6 @@ impl Exchange {
             rest = others;
         }
     }
-
-    /// What it came to, read by the reader of today.
-    pub fn read(&self) -> Vec<Result<Item, LlmError>> {
-        let mut items = Vec::new();
-        if let Err(mut error) = self.read_into(&mut items) {
-            error.provider.clone_from(&self.model);
-            items.push(Err(error.without("")));
-        }
-        items
-    }
-
-    fn read_into(&self, items: &mut Vec<Result<Item, LlmError>>) -> Result<(), LlmError> {
-        let given_up = || LlmError::new(ErrorKind::Truncated, "it was given up here");
-        let broke = match &self.end {
-            End::Broke(error) => Some((**error).clone()),
-            End::Whole | End::Dropped => None,
-        };
-        let Some(answered) = &self.answered else { return Err(broke.unwrap_or_else(given_up)) };
-        let headers = answered.header_map();
-        if (300..400).contains(&answered.status) {
-            return Err(broke.unwrap_or_else(given_up));
-        }
-        let head = http::head(answered.status, &headers);
-        if !is_stream(answered.status, &headers) {
-            let whole: Vec<u8> =
-                self.pieces.iter().flat_map(|piece| piece.bytes.0.iter().copied()).collect();
-            return Err(match broke {
-                // Not even its text came.
-                Some(error) if is_of_transport(error.kind) => error,
-                _ => not_a_stream(&head, &whole),
-            });
-        }
-        // How much is too much was decided then.
-        let mut reading = Reading::new(self.origin.clone(), usize::MAX);
-        let mut finished = false;
-        for piece in &self.pieces {
-            let mut events = Vec::new();
-            let fed = reading.feed(&piece.bytes.0, &mut events);
-            items.extend(events.into_iter().map(|event| Ok(Item::Event(event))));
-            let with_id = |mut error: LlmError| {
-                error.detail.request_id = error.detail.request_id.or(head.request_id.clone());
-                error
-            };
-            finished = fed.map_err(with_id)?;
-            if finished {
-                break;
-            }
-        }
-        let cut_short = match (finished, broke, &self.end) {
-            (true, ..) => None,
-            (_, Some(error), _) if is_of_transport(error.kind) => Some(error),
-            (_, _, End::Dropped) => Some(given_up()),
-            _ => None,
-        };
-        if let Some(error) = cut_short {
-            return Err(reading.with_partial(error));
-        }
-        let mut events = Vec::new();
-        let turn = reading.finish(&mut events);
-        items.extend(events.into_iter().map(|event| Ok(Item::Event(event))));
-        let mut turn = turn.map_err(|mut error| {
-            error.detail.request_id = error.detail.request_id.or(head.request_id.clone());
-            error
-        })?;
-        turn.request_id.clone_from(&head.request_id);
-        items.push(Ok(Item::Done(Box::new(turn))));
-        Ok(())
-    }
-}
-
-impl Answered {
-    fn header_map(&self) -> HeaderMap {
-        let pair = |(name, value): &(String, String)| {
-            Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
-        };
-        self.headers.iter().filter_map(pair).collect()
-    }
-}
-
-/// Whether such a failure is none of what was read, but of how it came.
-fn is_of_transport(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Network | ErrorKind::Timeout | ErrorKind::TooLarge)
 }
 
 /// A text without a secret, as long as before.

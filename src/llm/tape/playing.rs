@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::stream;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::TapeError;
+use super::exchange::{Answered, End, Exchange};
 use super::recording::{Recorded, Request, What};
 use crate::llm::Provider;
 use crate::llm::error::{ErrorKind, LlmError};
+use crate::llm::http;
 use crate::llm::message::Message;
-use crate::llm::turn::{Item, ToolChoice, TurnRequest, TurnStream};
+use crate::llm::reading::Reading;
+use crate::llm::request::{ToolChoice, TurnRequest};
+use crate::llm::turn::{Item, TurnStream};
 
 /// A recording that is played back.
 #[derive(Debug)]
@@ -110,42 +115,117 @@ impl Provider for Player {
             Some(Err(error)) => return failed(&error.to_string()),
             None => return failed("the recording has no more requests"),
         };
-        Box::pin(stream::iter(recorded.items()))
+        Box::pin(stream::iter(items(recorded)))
     }
 }
 
-impl Recorded {
-    /// What it came to: what was recorded, read anew.
-    fn items(self) -> Vec<Result<Item, LlmError>> {
-        let Self { exchanges, failed, steps, .. } = self;
-        if !steps.is_empty() {
-            return steps.into_iter().map(|step| step.what.item()).collect();
+/// What a request came to: what was recorded, read anew.
+fn items(recorded: Recorded) -> Vec<Result<Item, LlmError>> {
+    let Recorded { exchanges, failed, steps, .. } = recorded;
+    if !steps.is_empty() {
+        return steps.into_iter().map(|step| item(step.what)).collect();
+    }
+    let mut items: Vec<Result<Item, LlmError>> = Vec::new();
+    for exchange in exchanges {
+        // It was asked in the place of the one before, whose failure nobody was told.
+        if let Some(again) = exchange.again.clone() {
+            items.pop_if(|last| last.is_err());
+            items.push(Ok(Item::Event(again)));
         }
-        let mut items: Vec<Result<Item, LlmError>> = Vec::new();
-        for exchange in exchanges {
-            // It was asked in the place of the one before, whose failure nobody was told.
-            if let Some(again) = exchange.again.clone() {
-                items.pop_if(|last| last.is_err());
-                items.push(Ok(Item::Event(again)));
-            }
-            items.extend(exchange.read());
-        }
-        if items.is_empty() {
-            items.push(Err(failed.unwrap_or_else(given_up)));
-        }
-        items
+        items.extend(read_exchange(&exchange));
+    }
+    if items.is_empty() {
+        items.push(Err(failed.unwrap_or_else(given_up)));
+    }
+    items
+}
+
+fn item(what: What) -> Result<Item, LlmError> {
+    match what {
+        What::Event(event) => Ok(Item::Event(event)),
+        What::Done(turn) => Ok(Item::Done(turn)),
+        What::Failed(error) => Err(*error),
+        What::Dropped => Err(given_up()),
     }
 }
 
-impl What {
-    fn item(self) -> Result<Item, LlmError> {
-        match self {
-            Self::Event(event) => Ok(Item::Event(event)),
-            Self::Done(turn) => Ok(Item::Done(turn)),
-            Self::Failed(error) => Err(*error),
-            Self::Dropped => Err(given_up()),
+/// What it came to, read by the reader of today.
+fn read_exchange(exchange: &Exchange) -> Vec<Result<Item, LlmError>> {
+    let mut items = Vec::new();
+    if let Err(mut error) = read_into(exchange, &mut items) {
+        error.provider.clone_from(&exchange.model);
+        items.push(Err(error.without("")));
+    }
+    items
+}
+
+fn read_into(exchange: &Exchange, items: &mut Vec<Result<Item, LlmError>>) -> Result<(), LlmError> {
+    let broke = match &exchange.end {
+        End::Broke(error) => Some((**error).clone()),
+        End::Whole | End::Dropped => None,
+    };
+    let Some(answered) = &exchange.answered else { return Err(broke.unwrap_or_else(given_up)) };
+    let headers = header_map(answered);
+    if (300..400).contains(&answered.status) {
+        return Err(broke.unwrap_or_else(given_up));
+    }
+    let head = http::head(answered.status, &headers);
+    if !http::is_stream(answered.status, &headers) {
+        let whole: Vec<u8> =
+            exchange.pieces.iter().flat_map(|piece| piece.bytes.0.iter().copied()).collect();
+        return Err(match broke {
+            // Not even its text came.
+            Some(error) if is_of_transport(error.kind) => error,
+            _ => http::not_a_stream(&head, &whole),
+        });
+    }
+    // How much is too much was decided then.
+    let mut reading = Reading::new(exchange.origin.clone(), usize::MAX);
+    let mut finished = false;
+    for piece in &exchange.pieces {
+        let mut events = Vec::new();
+        let fed = reading.feed(&piece.bytes.0, &mut events);
+        items.extend(events.into_iter().map(|event| Ok(Item::Event(event))));
+        let with_id = |mut error: LlmError| {
+            error.detail.request_id = error.detail.request_id.or(head.request_id.clone());
+            error
+        };
+        finished = fed.map_err(with_id)?;
+        if finished {
+            break;
         }
     }
+    let cut_short = match (finished, broke, &exchange.end) {
+        (true, ..) => None,
+        (_, Some(error), _) if is_of_transport(error.kind) => Some(error),
+        (_, _, End::Dropped) => Some(given_up()),
+        _ => None,
+    };
+    if let Some(error) = cut_short {
+        return Err(reading.with_partial(error));
+    }
+    let mut events = Vec::new();
+    let turn = reading.finish(&mut events);
+    items.extend(events.into_iter().map(|event| Ok(Item::Event(event))));
+    let mut turn = turn.map_err(|mut error| {
+        error.detail.request_id = error.detail.request_id.or(head.request_id.clone());
+        error
+    })?;
+    turn.request_id.clone_from(&head.request_id);
+    items.push(Ok(Item::Done(Box::new(turn))));
+    Ok(())
+}
+
+fn header_map(answered: &Answered) -> HeaderMap {
+    let pair = |(name, value): &(String, String)| {
+        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+    };
+    answered.headers.iter().filter_map(pair).collect()
+}
+
+/// Whether such a failure is none of what was read, but of how it came.
+fn is_of_transport(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Network | ErrorKind::Timeout | ErrorKind::TooLarge)
 }
 
 fn given_up() -> LlmError {

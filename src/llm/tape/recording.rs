@@ -16,9 +16,8 @@ use super::exchange::{Exchange, Tap, without};
 use crate::llm::Provider;
 use crate::llm::error::LlmError;
 use crate::llm::message::Message;
-use crate::llm::turn::{
-    Effort, Item, ToolChoice, ToolSpec, Turn, TurnEvent, TurnRequest, TurnStream,
-};
+use crate::llm::request::{Effort, ToolChoice, ToolSpec, TurnRequest};
+use crate::llm::turn::{Item, Turn, TurnEvent, TurnStream};
 
 /// The version of what is written.
 const VERSION: u32 = 2;

@@ -11,9 +11,10 @@ use super::{Answer, Call, Decoder, Encoded, Target, UNSEEN, has_calls, plain_id,
 use crate::llm::classify::{self, Head};
 use crate::llm::error::LlmError;
 use crate::llm::facts::ThinkingStyle;
-use crate::llm::message::{Block, BlockKind, Message, Origin, ToolResult};
+use crate::llm::message::{Block, BlockKind, Message, Origin, ToolResult, Usage};
+use crate::llm::request::{Cache, Effort, ToolChoice, TurnRequest};
 use crate::llm::sse::SseEvent;
-use crate::llm::turn::{Cache, Effort, Stop, ToolChoice, TurnEvent, TurnRequest, Usage};
+use crate::llm::turn::{Stop, TurnEvent};
 
 pub(super) const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
 

@@ -10,9 +10,10 @@ use super::{Answer, Call, Decoder, Encoded, Ids, Target, UNSEEN, has_calls, plai
 use crate::llm::classify::{self, Head};
 use crate::llm::error::LlmError;
 use crate::llm::facts::ThinkingStyle;
-use crate::llm::message::{Block, BlockKind, Message, Origin, ToolArgs, ToolResult};
+use crate::llm::message::{Block, BlockKind, Message, Origin, ToolArgs, ToolResult, Usage};
+use crate::llm::request::{Effort, ToolChoice, TurnRequest};
 use crate::llm::sse::SseEvent;
-use crate::llm::turn::{Effort, Stop, ToolChoice, TurnEvent, TurnRequest, Usage};
+use crate::llm::turn::{Stop, TurnEvent};
 
 pub(super) fn encode(target: &Target, request: &TurnRequest) -> Encoded<Call> {
     let mut messages = Vec::new();

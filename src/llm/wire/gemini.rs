@@ -9,9 +9,10 @@ use super::{Answer, Call, Decoder, Encoded, Ids, Target, UNSEEN, raw, stored};
 use crate::llm::classify::{self, Head};
 use crate::llm::error::{ErrorKind, LlmError};
 use crate::llm::facts::ThinkingStyle;
-use crate::llm::message::{Block, BlockKind, Message, Origin, ToolResult};
+use crate::llm::message::{Block, BlockKind, Message, Origin, ToolResult, Usage};
+use crate::llm::request::{Effort, ToolChoice, TurnRequest};
 use crate::llm::sse::SseEvent;
-use crate::llm::turn::{Effort, Stop, ToolChoice, TurnEvent, TurnRequest, Usage};
+use crate::llm::turn::{Stop, TurnEvent};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

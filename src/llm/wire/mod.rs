@@ -15,23 +15,10 @@ use serde_json::value::RawValue;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
 use super::key::Key;
-use super::message::{Block, Message, Origin};
+use super::message::{Block, Message, Origin, Usage, Wire};
+use super::request::TurnRequest;
 use super::sse::SseEvent;
-use super::turn::{Stop, TurnEvent, TurnRequest, Usage};
-
-/// A vendor's language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wire {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's Responses: what OpenAI's own models want.
-    Responses,
-    /// OpenAI's Chat Completions: what everyone else speaks.
-    Chat,
-    /// Gemini's `generateContent`.
-    Gemini,
-}
+use super::turn::{Stop, TurnEvent};
 
 /// One model at one address, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,33 +69,31 @@ pub struct Answer {
     pub usage: Option<Usage>,
 }
 
-impl Wire {
-    /// The header that carries the key, with its value.
-    pub(super) fn key_header(self, key: &Key) -> (&'static str, String) {
-        match self {
-            Self::Anthropic => ("x-api-key", key.reveal().to_owned()),
-            Self::Gemini => ("x-goog-api-key", key.reveal().to_owned()),
-            Self::Responses | Self::Chat => ("authorization", format!("Bearer {}", key.reveal())),
-        }
+/// The header that carries the key, with its value.
+pub(super) fn key_header(wire: Wire, key: &Key) -> (&'static str, String) {
+    match wire {
+        Wire::Anthropic => ("x-api-key", key.reveal().to_owned()),
+        Wire::Gemini => ("x-goog-api-key", key.reveal().to_owned()),
+        Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {}", key.reveal())),
     }
+}
 
-    /// Where the vendor lists its models, below the base address, and the headers to ask with.
-    pub(super) fn listing(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
-        match self {
-            Self::Anthropic => ("/models?limit=1000", anthropic::HEADERS),
-            Self::Gemini => ("/models?pageSize=1000", &[]),
-            Self::Responses | Self::Chat => ("/models", &[]),
-        }
+/// Where the vendor lists its models, below the base address, and the headers to ask with.
+pub(super) fn listing(wire: Wire) -> (&'static str, &'static [(&'static str, &'static str)]) {
+    match wire {
+        Wire::Anthropic => ("/models?limit=1000", anthropic::HEADERS),
+        Wire::Gemini => ("/models?pageSize=1000", &[]),
+        Wire::Responses | Wire::Chat => ("/models", &[]),
     }
+}
 
-    /// A decoder for one answer.
-    pub fn decoder(self) -> Box<dyn Decoder> {
-        match self {
-            Self::Anthropic => Box::<anthropic::Reader>::default(),
-            Self::Responses => Box::<responses::Reader>::default(),
-            Self::Chat => Box::<chat::Reader>::default(),
-            Self::Gemini => Box::<gemini::Reader>::default(),
-        }
+/// A decoder for one answer.
+pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
+    match wire {
+        Wire::Anthropic => Box::<anthropic::Reader>::default(),
+        Wire::Responses => Box::<responses::Reader>::default(),
+        Wire::Chat => Box::<chat::Reader>::default(),
+        Wire::Gemini => Box::<gemini::Reader>::default(),
     }
 }
 

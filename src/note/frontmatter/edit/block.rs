@@ -99,7 +99,8 @@ impl<'t> Block<'t> {
             return Ok(self.with(property.at.clone(), &new));
         }
         if lines.below
-            && let Some(segments) = list::segments(self.text, property, &lines)
+            && let Some(segments) =
+                list::segments(&self.text[self.value_lines(property, &lines)], property)
         {
             let new = list::merged(&segments, property, items, self.eol);
             return Ok(self.with(self.value_lines(property, &lines), &new));
@@ -121,9 +122,9 @@ impl<'t> Block<'t> {
         let spelt = spell(value, style, Place::Block);
         let blank = if spelt.is_empty() { "" } else { " " };
         if lines.below {
-            let kept = list::segments(self.text, property, lines);
-            let kept = kept.map(|segments| list::comments(&segments)).unwrap_or_default();
             let old = self.value_lines(property, lines);
+            let kept = list::segments(&self.text[old.clone()], property);
+            let kept = kept.map(|segments| list::comments(&segments)).unwrap_or_default();
             let head = &self.text[lines.colon..old.start];
             return self.with(lines.colon..old.end, &format!("{blank}{spelt}{head}{kept}"));
         }

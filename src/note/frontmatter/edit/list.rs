@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::super::Property;
 use super::super::scalar::{Place, Style, spell};
-use super::block::{Lines, line_end, line_start};
 
 /// A line of a block list.
 pub(super) enum Segment<'t> {
@@ -15,16 +14,11 @@ pub(super) enum Segment<'t> {
 }
 
 /// The lines of a block list; `None` if an item takes several, or is a list or mapping itself.
-pub(super) fn segments<'t>(
-    text: &'t str,
-    property: &Property,
-    lines: &Lines,
-) -> Option<Vec<Segment<'t>>> {
+pub(super) fn segments<'t>(text: &'t str, property: &Property) -> Option<Vec<Segment<'t>>> {
     let values = property.value.as_array()?;
-    let start = line_start(text, property.at.start);
     let mut next = 0;
     let mut segments = Vec::new();
-    for line in text[start..line_end(text, lines.end)].split_inclusive('\n') {
+    for line in text.split_inclusive('\n') {
         let inside = line.trim();
         if inside == "-" || inside.starts_with("- ") {
             let nested = values.get(next)?.is_array() || values.get(next)?.is_object();
