@@ -36,7 +36,7 @@ use vault_steward::note::path::VaultPath;
 use vault_steward::policy::{self, Caller, Scope};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
-use vault_steward::tools::{self, Context};
+use vault_steward::tools::{self, Context, Registry};
 use vault_steward::vault::{Cancel, Order, Settings, Vault, Want, Wanted, Writer};
 
 /// From the rarest word to patterns without any literal; `examples/compare` asks the same.
@@ -104,9 +104,10 @@ fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
 }
 
 fn call(context: &Context, tool: &str, arguments: Value) -> Value {
-    match tools::call(context, tool, &arguments) {
+    let tool = Registry::built_in().get(tool).expect("a tool");
+    match tools::call(tool, context, &arguments) {
         Ok(answer) => answer.data.value(),
-        Err(error) => panic!("{tool}: {error}"),
+        Err(error) => panic!("{tool:?}: {error}"),
     }
 }
 
@@ -261,7 +262,8 @@ fn engine(criterion: &mut Criterion) {
     group.bench_function("10,000 calls, straight", |bencher| {
         bencher.iter(|| {
             for _ in 0..10_000 {
-                let _ = black_box(tools::call(&context, "get_properties", &looked_at()));
+                let tool = Registry::built_in().get("get_properties").expect("a tool");
+                let _ = black_box(tools::call(tool, &context, &looked_at()));
             }
         });
     });

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::conversation::ItemKind;
 use crate::conversation::extract::{Action, Digest};
 use crate::llm;
+use crate::tools::{Names, Registry};
 
 /// Calls of one answer that are told.
 const CALLS: usize = 8;
@@ -51,16 +52,21 @@ pub(super) fn actions(body: &str) -> Vec<Action> {
         ) => content,
         _ => return Vec::new(),
     };
-    let action = |call: &llm::ToolCall| {
-        let path = match &call.args {
-            llm::ToolArgs::Object(args) => ["path", "from", "note", "item"]
-                .iter()
-                .find_map(|name| args.get(*name)?.as_str().map(str::to_owned)),
-            llm::ToolArgs::Invalid(_) => None,
-        };
-        Action { tool: call.name.clone(), path }
+    let action = |call: &llm::ToolCall| Action {
+        tool: call.name.clone(),
+        path: subject(call).map(str::to_owned),
     };
     content.iter().filter_map(llm::Block::call).take(CALLS).map(action).collect()
+}
+
+/// The one thing that a call is about; none where it goes from one place to another.
+fn subject(call: &llm::ToolCall) -> Option<&str> {
+    let llm::ToolArgs::Object(arguments) = &call.args else { return None };
+    let tool = Registry::built_in().get(&call.name)?;
+    let mut touched = tool.touched(arguments).filter(|(names, _)| *names != Names::Pattern);
+    let (first, second) = (touched.next()?, touched.next());
+    let goes = first.0 == Names::Path && second.is_some_and(|(names, _)| names == Names::Path);
+    (!goes).then_some(first.1)
 }
 
 #[cfg(test)]
@@ -86,6 +92,16 @@ mod tests {
             origin: None,
         };
         let wanted = [Action { tool: "read_file".into(), path: Some("A.md".into()) }];
+        let about = |name: &str, args: serde_json::Value| {
+            let args = llm::ToolArgs::parse(&args.to_string());
+            let call = llm::ToolCall { id: "1".into(), name: name.into(), args };
+            subject(&call).map(str::to_owned)
+        };
+        assert_eq!(about("restore", json!({"item": "A.md"})).as_deref(), Some("A.md"));
+        assert_eq!(about("rename_tag", json!({"from": "a", "to": "b"})).as_deref(), Some("a"));
+        assert_eq!(about("rename_tag", json!({"from": "a", "path": "B"})).as_deref(), Some("B"));
+        assert_eq!(about("move", json!({"source": "A.md", "destination": "B.md"})), None);
+        assert_eq!(about("search_files", json!({"pattern": "a"})), None);
         let plain = serde_json::to_value(&answer).unwrap();
         assert_eq!(actions(&plain.to_string()), wanted);
         assert_eq!(actions(&json!({ "entry": "message", "message": plain }).to_string()), wanted);

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::attached::Attached;
-use super::known::Learnt;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
+use crate::tools::Learnt;
 
 /// One thing that is kept. The order in which entries are kept is the order in which a model is
 /// given them; only the results of one answer's calls are put into the order of the calls.

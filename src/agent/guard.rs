@@ -1,18 +1,16 @@
 //! Has what a model changes rest on the text that it knows, so that nothing is lost that a person
 //! typed while it was thinking.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::known::Known;
 use super::toolbox::turn_name;
+use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::{ListedSet, Query, SetKind};
 use crate::note::code::ErrorCode;
-use crate::tools::{Context, ToolError};
+use crate::tools::{Basis, Context, ToolError};
 use crate::vault::{Place, Want};
-
-/// The argument that names the text which a change rests on.
-const EXPECTED: &str = "expected_revision";
 
 /// What to do instead.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
@@ -37,59 +35,52 @@ pub(super) enum Guarded {
 /// It takes away lines of a file that the model was never shown; there is nothing of the conversation's
 /// own to undo.
 pub(super) fn guard(
-    context: &Context,
+    calls: &Calls,
     conversation: ConversationId,
     known: &Known,
     tool: &str,
-    arguments: &mut Map<String, Value>,
+    arguments: &mut Value,
 ) -> Result<Guarded, ToolError> {
-    let is_given = |key: &str| arguments.get(key).is_some_and(|value| !value.is_null());
-    if tool == "undo" && !is_given("change_set") && !is_given("change") {
-        if let Some(set) = own_last(context, conversation)? {
-            arguments.insert("change_set".to_owned(), json!(set));
-        }
-        return Ok(Guarded::AsAsked);
-    }
+    let tools = calls.tools();
+    let context = calls.context();
     let vault = &context.vault;
-    let says_one = is_given(EXPECTED);
-    let Some(asked) = arguments.get("path").and_then(Value::as_str).filter(|_| !says_one) else {
-        return Ok(Guarded::AsAsked);
-    };
-    match tool {
-        "write_file" => {
-            let path = match vault.resolve_new(asked) {
+    match tools.get(tool).and_then(|tool| tool.rests_on(arguments)) {
+        None => {}
+        Some(Basis::LastChange { change_set }) => {
+            if let Some(set) = own_last(context, conversation)? {
+                arguments[change_set] = json!(set);
+            }
+        }
+        Some(Basis::Text { path, revision, only_new, is_only_new }) => {
+            let path = match vault.resolve_new(&path) {
                 Ok(Place::Existing(found)) => found.path,
                 Ok(Place::Free(path)) => path,
                 // The tool says it better.
                 Err(_) => return Ok(Guarded::AsAsked),
             };
-            if let Some(revision) = known.whole(path.as_str()) {
-                arguments.insert(EXPECTED.to_owned(), json!(revision));
+            if let Some(known) = known.whole(path.as_str()) {
+                arguments[revision] = json!(known);
                 return Ok(Guarded::AsAsked);
             }
-            let asks_so = arguments.get("if_exists").is_some_and(|value| value == "fail");
-            arguments.insert("if_exists".to_owned(), json!("fail"));
-            Ok(if asks_so { Guarded::AsAsked } else { Guarded::OnlyNew })
+            let (argument, word) = only_new;
+            arguments[argument] = json!(word);
+            return Ok(if is_only_new { Guarded::AsAsked } else { Guarded::OnlyNew });
         }
-        "edit_file" if goes_by_line(arguments) => {
-            let found = vault.resolve(asked, Want::File).ok();
-            let revision = found.and_then(|found| known.revision(found.path.as_str()));
-            if let Some(revision) = revision {
-                arguments.insert(EXPECTED.to_owned(), json!(revision));
-                return Ok(Guarded::AsAsked);
+        Some(Basis::Lines { path, revision, takes }) => {
+            let found = vault.resolve(&path, Want::File).ok();
+            if let Some(known) = found.and_then(|found| known.revision(found.path.as_str())) {
+                arguments[revision] = json!(known);
+            } else if takes {
+                // The same words whether it is there or not: it may be one that the caller may not see.
+                return Err(ToolError::new(
+                    ErrorCode::StaleRevision,
+                    format!("`{path}` was not read in this conversation"),
+                    READ_FIRST,
+                ));
             }
-            if !takes_lines(arguments) {
-                return Ok(Guarded::AsAsked);
-            }
-            // The same words whether it is there or not: it may be one that the caller may not see.
-            Err(ToolError::new(
-                ErrorCode::StaleRevision,
-                format!("`{asked}` was not read in this conversation"),
-                READ_FIRST,
-            ))
         }
-        _ => Ok(Guarded::AsAsked),
     }
+    Ok(Guarded::AsAsked)
 }
 
 /// The last change set of this conversation that stands and is no undo; `None` where there is none at
@@ -132,21 +123,4 @@ pub(super) fn unread(error: ToolError) -> ToolError {
         )),
         ..error
     }
-}
-
-/// Whether an edit is one at a numbered line. The start and the end of a file stay what they are.
-fn goes_by_line(arguments: &Map<String, Value>) -> bool {
-    let is_at = |key: &str, fixed: &[i64]| {
-        let line = arguments.get(key).filter(|line| !line.is_null());
-        line.is_some_and(|line| !line.as_i64().is_some_and(|line| fixed.contains(&line)))
-    };
-    takes_lines(arguments)
-        || is_at("insert_after_line", &[0, -1])
-        || is_at("insert_before_line", &[1])
-}
-
-/// Whether an edit takes lines away by their numbers.
-fn takes_lines(arguments: &Map<String, Value>) -> bool {
-    let is_given = |key: &&str| arguments.get(*key).is_some_and(|lines| !lines.is_null());
-    ["delete_lines", "replace_lines"].iter().any(is_given)
 }

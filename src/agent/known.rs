@@ -8,60 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::turn::Called;
-use crate::llm::{ToolArgs, ToolCall};
-use crate::note::path::VaultPath;
-
-/// What one call told a model of the text of a file. Paths are real ones; revisions are those that
-/// tools give.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "learnt", rename_all = "snake_case")]
-pub enum Learnt {
-    /// It was shown lines of it.
-    Read {
-        /// The file.
-        path: String,
-        /// The revision that they are of.
-        revision: String,
-        /// The first line, from 1.
-        first: u64,
-        /// The last line that it was shown, itself included; before the first where it was shown none.
-        last: u64,
-        /// Lines in the file.
-        lines: u64,
-    },
-    /// It wrote all of it.
-    Written {
-        /// The file.
-        path: String,
-        /// The revision that it has now.
-        revision: String,
-    },
-    /// It changed a part, and knows the rest as well as before.
-    Edited {
-        /// The file.
-        path: String,
-        /// The revision that it had.
-        before: String,
-        /// The revision that it has now.
-        revision: String,
-    },
-    /// The file, or the folder with all that is in it, has another path.
-    Moved {
-        /// The one before.
-        from: String,
-        /// The one now.
-        to: String,
-    },
-    /// There is nothing at this path any more.
-    Gone {
-        /// The path.
-        path: String,
-    },
-}
+use crate::tools::Learnt;
 
 /// What a model knows of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,84 +94,19 @@ fn take(files: &mut Files, learnt: Learnt) {
     }
 }
 
-/// What a call told of texts; `is_cut` where the model was not given all of the answer.
-pub fn learnt(call: &ToolCall, called: &Called, is_cut: bool) -> Vec<Learnt> {
-    match called.is_error {
-        true => refused(call, &called.data).into_iter().collect(),
-        false => done(&call.name, &called.data, is_cut).unwrap_or_default(),
-    }
-}
-
-/// What tools of these names answer, as far as it is about texts.
-fn done(tool: &str, data: &Value, is_cut: bool) -> Option<Vec<Learnt>> {
-    let text = |key: &str| data[key].as_str().map(str::to_owned);
-    let one = match tool {
-        "read_file" => {
-            let lines = data["total_lines"].as_u64()?;
-            // Of a line that is cut the rest is not known.
-            let cut = data["cut_lines"].as_array().and_then(|cut| cut.first()?.as_u64());
-            let last = data["end_line"].as_u64()?;
-            let last = cut.map_or(last, |cut| last.min(cut.saturating_sub(1)));
-            let last = if is_cut { 0 } else { last };
-            let first = data["start_line"].as_u64()?;
-            Learnt::Read { path: text("path")?, revision: text("revision")?, first, last, lines }
+/// What a call told of texts where the model was given only a part of the answer.
+pub fn of_a_part(learnt: Vec<Learnt>) -> Vec<Learnt> {
+    let unshown = |learnt| match learnt {
+        Learnt::Read { path, revision, first, lines, .. } => {
+            Learnt::Read { path, revision, first, last: 0, lines }
         }
-        "daily_note" => {
-            let is_whole = data["truncated"] == false && data["content"].is_string() && !is_cut;
-            let last = u64::from(is_whole);
-            let (path, revision) = (text("path")?, text("revision")?);
-            Learnt::Read { path, revision, first: 1, last, lines: 1 }
-        }
-        "write_file" => Learnt::Written { path: text("path")?, revision: text("revision")? },
-        "edit_file" | "set_properties" => Learnt::Edited {
-            path: text("path")?,
-            before: text("previous_revision")?,
-            revision: text("revision")?,
-        },
-        "move" if data["dry_run"] == false => {
-            Learnt::Moved { from: text("source")?, to: text("destination")? }
-        }
-        "delete" => Learnt::Gone { path: text("path")? },
-        "apply_patch" => {
-            let files = data["files"].as_array()?.iter();
-            return Some(files.filter_map(patched).collect());
-        }
-        _ => return None,
+        other => other,
     };
-    Some(vec![one])
-}
-
-/// What a patch did to a file. Of one that it changed the model knows no more than before: what it
-/// knew is another revision, and has to be read again.
-fn patched(file: &Value) -> Option<Learnt> {
-    let path = file["path"].as_str()?.to_owned();
-    match file["action"].as_str()? {
-        "created" => {
-            Some(Learnt::Written { path, revision: file["revision"].as_str()?.to_owned() })
-        }
-        "deleted" => Some(Learnt::Gone { path }),
-        _ => None,
-    }
-}
-
-/// What the refusal of a change says of the file: it is gone, or has another name.
-fn refused(call: &ToolCall, error: &Value) -> Option<Learnt> {
-    let ToolArgs::Object(arguments) = &call.args else { return None };
-    if error["code"] != "stale_revision" {
-        return None;
-    }
-    let path = VaultPath::parse(arguments.get("path")?.as_str()?, None).ok()?.as_str().to_owned();
-    match (error["data"]["now"].as_str(), error["data"].get("revision")) {
-        (Some(now), _) => Some(Learnt::Moved { from: path, to: now.to_owned() }),
-        (None, Some(Value::Null)) => Some(Learnt::Gone { path }),
-        _ => None,
-    }
+    learnt.into_iter().map(unshown).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn read(revision: &str, first: u64, last: u64, lines: u64) -> Learnt {
@@ -291,27 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_tells_of_what_is_gone_or_has_another_name() {
-        let args = ToolArgs::parse(&json!({"path": "./a//n.md"}).to_string());
-        let call = ToolCall { id: "1".into(), name: "write_file".into(), args };
-        let refused = |data: Value| {
-            let data = json!({"code": "stale_revision", "data": data});
-            learnt(&call, &Called { text: String::new(), data, is_error: true }, false)
-        };
-        assert_eq!(refused(json!({"revision": null})), [Learnt::Gone { path: "a/n.md".into() }]);
-        let moved = Learnt::Moved { from: "a/n.md".into(), to: "b.md".into() };
-        assert_eq!(refused(json!({"now": "b.md"})), [moved]);
-        assert_eq!(refused(json!({"revision": "2"})), [], "it has to be read again");
-    }
-
-    #[test]
-    fn a_line_that_is_cut_is_not_known() {
-        let call =
-            ToolCall { id: "1".into(), name: "read_file".into(), args: ToolArgs::parse("{}") };
-        let data = json!({"path": "a/n.md", "revision": "1", "start_line": 1, "end_line": 3,
-            "total_lines": 3, "cut_lines": [2]});
-        let called = Called { text: String::new(), data, is_error: false };
-        assert_eq!(learnt(&call, &called, false), [read("1", 1, 1, 3)]);
-        assert_eq!(learnt(&call, &called, true), [read("1", 1, 0, 3)]);
+    fn lines_of_an_answer_that_was_cut_are_not_known() {
+        assert_eq!(of_a_part(vec![read("1", 1, 3, 3)]), [read("1", 1, 0, 3)]);
+        let gone = Learnt::Gone { path: "a/n.md".into() };
+        assert_eq!(of_a_part(vec![gone.clone()]), [gone]);
     }
 }

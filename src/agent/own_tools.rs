@@ -8,6 +8,14 @@ use crate::llm::{ToolArgs, ToolCall, ToolSpec};
 /// The longest message that is sent, in characters.
 const MAX_CHARS: usize = 20_000;
 
+const SEND: &str = "send_message";
+const END: &str = "end_conversation";
+
+/// Whether a tool is one of them.
+pub fn is_own(tool: &str) -> bool {
+    [SEND, END].contains(&tool)
+}
+
 /// What such a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Own {
@@ -39,7 +47,7 @@ pub fn specs() -> Vec<ToolSpec> {
     };
     vec![
         spec(
-            "end_conversation",
+            END,
             "Ends this conversation after the present turn, when the user says goodbye or a matter \
              is settled for good. The next message then begins a new one, which knows this one by \
              its summary only. Say what you still have to say before.",
@@ -50,7 +58,7 @@ pub fn specs() -> Vec<ToolSpec> {
             json!(["reason"]),
         ),
         spec(
-            "send_message",
+            SEND,
             "Tells the user something at once, while you are still at work: progress in longer \
              work, or a question. With `is_question` the turn ends here and waits for the answer, \
              so ask last and do nothing in the same step that depends on it. The answer you give \
@@ -84,7 +92,7 @@ pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
         None => Ok(()),
     };
     match call.name.as_str() {
-        "send_message" => Some(known(&["text", "is_question"]).and_then(|()| {
+        SEND => Some(known(&["text", "is_question"]).and_then(|()| {
             let is_question = match arguments.get("is_question") {
                 None | Some(Value::Null) => false,
                 Some(Value::Bool(is_question)) => *is_question,
@@ -92,9 +100,7 @@ pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
             };
             Ok(Own::Send { text: text("text")?, is_question })
         })),
-        "end_conversation" => {
-            Some(known(&["reason"]).and_then(|()| Ok(Own::End { reason: text("reason")? })))
-        }
+        END => Some(known(&["reason"]).and_then(|()| Ok(Own::End { reason: text("reason")? }))),
         _ => None,
     }
 }

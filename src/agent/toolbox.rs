@@ -12,7 +12,7 @@ use crate::calls::{Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;
 use crate::policy::Caller;
-use crate::tools::{self, Tier, ToolError};
+use crate::tools::{Tier, ToolError};
 use crate::vault::Cancel;
 
 /// What the agent calls itself.
@@ -44,6 +44,7 @@ impl VaultToolbox {
                 text: answer.text,
                 data: answer.data.value(),
                 is_error: false,
+                learnt: answer.learnt,
             }),
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
@@ -63,13 +64,14 @@ impl VaultToolbox {
 
 impl Toolbox for VaultToolbox {
     fn specs(&self) -> Vec<ToolSpec> {
-        let of_the_vault = tools::offered(self.calls.context()).map(|tool| {
+        let tools = self.calls.tools();
+        let of_the_vault = tools.offered(self.calls.context()).map(|tool| {
             let mut schema = tool.input_schema.clone();
             // It is the tool's own, once is enough.
             if let Some(object) = schema.as_object_mut() {
                 object.remove("description");
             }
-            ToolSpec { name: tool.name.to_owned(), description: tool.description.clone(), schema }
+            ToolSpec { name: tool.name.clone(), description: tool.description.clone(), schema }
         });
         let mut specs: Vec<ToolSpec> = of_the_vault.chain(own_tools::specs()).collect();
         specs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -77,14 +79,14 @@ impl Toolbox for VaultToolbox {
     }
 
     fn changes(&self) -> Changes {
-        let all = tools::definitions().iter();
-        Arc::new(all.map(|tool| (tool.name.to_owned(), tool.tier != Tier::Safe)).collect())
+        let tools = self.calls.tools();
+        Arc::new(tools.iter().map(|tool| (tool.name.clone(), tool.tier != Tier::Safe)).collect())
     }
 
     fn call(&self, wanted: Wanted, cancel: Cancel) -> Later<Answer> {
         let Wanted { call, scope, conversation, turn, room, known } = wanted;
         let mut arguments = match call.args {
-            ToolArgs::Object(arguments) => arguments,
+            ToolArgs::Object(arguments) => Value::Object(arguments),
             // The turn lets none of these through.
             ToolArgs::Invalid(_) => {
                 let why = "the arguments are no JSON object";
@@ -96,11 +98,11 @@ impl Toolbox for VaultToolbox {
         Box::pin(async move {
             let calls = toolbox.calls.clone();
             let work = move || {
-                let (context, name) = (calls.context(), &*call.name);
-                let guarded = guard::guard(context, conversation, &known, name, &mut arguments)?;
+                let guarded =
+                    guard::guard(&calls, conversation, &known, &call.name, &mut arguments)?;
                 let request = Request {
                     tool: call.name,
-                    arguments: Value::Object(arguments),
+                    arguments,
                     caller: Caller { scope, name: NAME.to_owned() },
                     conversation: Some(conversation.to_string()),
                     turn: Some(turn_name(conversation, turn)),
@@ -126,7 +128,8 @@ pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Disp
 }
 
 fn failed(error: &ToolError) -> Called {
-    Called { text: error.text(), data: json!(error), is_error: true }
+    let learnt = error.learnt.iter().map(|learnt| (**learnt).clone()).collect();
+    Called { text: error.text(), data: json!(error), is_error: true, learnt }
 }
 
 fn broken(error: &tokio::task::JoinError) -> Called {

@@ -221,11 +221,9 @@ pub(super) fn begin(request: &Request) -> AuditRow {
     }
 }
 
-/// Adds what was seen on its way.
-pub(super) fn judged(row: &mut AuditRow, request: &Request, seen: &Seen) {
-    // Where nothing was about to be changed, what was asked for; only what names a place.
-    let named = ["path", "source", "destination", "item"];
-    let asked = named.iter().filter_map(|name| request.arguments[*name].as_str());
+/// Adds what was seen on its way of a call that names these places.
+pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str>, seen: &Seen) {
+    // Where nothing was about to be changed, what was asked for.
     let paths: Vec<String> = match seen.paths.is_empty() {
         true => asked.map(cut).collect(),
         false => seen.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect(),

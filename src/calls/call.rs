@@ -62,8 +62,8 @@ pub enum Outcome {
 /// One change as a person is shown it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
-    /// What is done: `write`, `create_folder`, `move`, `delete`, `restore`.
-    pub action: &'static str,
+    /// What is done.
+    pub action: Action,
     /// To what; for a move, its path afterwards.
     pub path: String,
     /// For a move, its path before.
@@ -75,7 +75,7 @@ pub struct ShownChange {
 }
 
 /// The word for what is done.
-pub(super) fn word(action: Action) -> &'static str {
+pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
         Action::CreateFolder => "create_folder",
@@ -181,7 +181,8 @@ impl Question {
         }
         if matches!(decision, Decision::Once | Decision::Always) {
             let agreed = Agreed { identity: asked.identity, row: row.id, by };
-            return calls.run(request, Some(agreed), cancel);
+            let tool = calls.tools().find(&request.tool).cloned();
+            return calls.run(tool, request, Some(agreed), cancel);
         }
         let (why, hint) = match decision {
             Decision::Reject => ("a person said no", "do not try it again in another way"),
@@ -198,14 +199,13 @@ impl Question {
         row.decision = "refused".to_owned();
         row.reason = Some(why.to_owned());
         row.answered_by = (decision == Decision::Reject).then_some(by);
+        let code = match decision {
+            Decision::Withdrawn => ErrorCode::Cancelled,
+            _ => ErrorCode::Denied,
+        };
         let error = ToolError {
-            code: match decision {
-                Decision::Withdrawn => ErrorCode::Cancelled,
-                _ => ErrorCode::Denied,
-            },
-            message: format!("{why}: {}", asked.title),
-            hint: Some(hint.to_owned()),
             data: Some(json!({ "layer": "approval", "reasons": asked.reasons })),
+            ..ToolError::new(code, format!("{why}: {}", asked.title), hint)
         };
         let result = Err(error);
         super::audit::result(&mut row, &result);

@@ -10,7 +10,7 @@ use crate::journal::ChangeSetId;
 use crate::note::code::ErrorCode;
 use crate::policy::{Effect, Refusal, layers};
 use crate::store::audit::AuditRow;
-use crate::tools::{Answer, Facts, ToolError};
+use crate::tools::{Answer, Definition, Facts, ToolError};
 use crate::vault::Cancel;
 
 /// How the command line calls itself where a hook has started it; the hook's name follows.
@@ -48,17 +48,16 @@ impl Calls {
     /// Asks the hooks about a call whose arguments fit; other arguments where one replaced them.
     pub(super) fn ask_before_call(
         &self,
+        tool: &Definition,
         request: &Request,
         cancel: &Cancel,
     ) -> Result<Option<Value>, Refusal> {
         if !self.hears(request, Kind::BeforeToolCall) {
             return Ok(None);
         }
-        let named = ["path", "source", "destination", "item"];
-        let named = named.iter().filter_map(|name| request.arguments[*name].as_str());
         let event = request
             .event(Kind::BeforeToolCall)
-            .place("named", named.collect::<Vec<_>>())
+            .place("named", tool.places(&request.arguments).collect::<Vec<_>>())
             .with_input(request.arguments.clone());
         self.0.hooks.ask(event, &|| cancel.is_cancelled()).map_err(refusal)
     }

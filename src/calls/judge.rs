@@ -49,13 +49,6 @@ impl Asked {
     pub fn needed(&self) -> ToolError {
         let changes: Vec<Value> = self.changes.iter().map(shown).collect();
         ToolError {
-            code: ErrorCode::ApprovalNeeded,
-            message: format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
-            hint: Some(
-                "call again with `confirmed` once they agree, and with this `identity` as `agreed`; on the \
-                 command line, with `--yes`"
-                    .to_owned(),
-            ),
             data: Some(json!({
                 "title": self.title,
                 "layer": self.layer,
@@ -63,13 +56,19 @@ impl Asked {
                 "changes": changes,
                 "identity": self.identity,
             })),
+            ..ToolError::new(
+                ErrorCode::ApprovalNeeded,
+                format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
+                "call again with `confirmed` once they agree, and with this `identity` as `agreed`; on the \
+                 command line, with `--yes`",
+            )
         }
     }
 }
 
 fn shown(change: &ShownChange) -> Value {
     json!({
-        "action": change.action,
+        "action": word(change.action),
         "path": change.path,
         "from": change.from,
         "diff": change.diff,
@@ -114,7 +113,6 @@ impl Judged {
 /// The gate of one call.
 pub(super) struct Judge {
     calls: Calls,
-    tool: &'static str,
     permission: Permission,
     request: Request,
     mode: Mode,
@@ -126,7 +124,7 @@ pub(super) struct Judge {
 
 impl fmt::Debug for Judge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Judge").field("tool", &self.tool).finish_non_exhaustive()
+        f.debug_struct("Judge").field("tool", &self.request.tool).finish_non_exhaustive()
     }
 }
 
@@ -138,11 +136,8 @@ impl Judge {
         agreed: Option<Agreed>,
         cancel: &Cancel,
     ) -> Self {
-        let tools = crate::tools::definitions();
-        let tool = tools.iter().find(|tool| tool.name == call.tool).map_or("", |tool| tool.name);
         Self {
             calls: calls.clone(),
-            tool,
             permission: call.permission,
             request: request.clone(),
             mode: call.mode,
@@ -178,7 +173,7 @@ impl Judge {
 
     fn call(&self) -> Call<'_> {
         Call {
-            tool: self.tool,
+            tool: &self.request.tool,
             permission: self.permission,
             schema: &Value::Null,
             arguments: &Value::Null,
@@ -203,7 +198,7 @@ impl Judge {
             let effect = &change.effect;
             let texts = change.texts(MAX_TEXTS).filter(|_| changes.len() < MAX_SHOWN && room > 0);
             changes.push(ShownChange {
-                action: word(effect.shown),
+                action: effect.shown,
                 path: effect.path.as_str().to_owned(),
                 from: effect.from.as_ref().map(|from| from.as_str().to_owned()),
                 texts: texts.map(|(old, new)| (old.map(str::to_owned), new.to_owned())),
@@ -290,7 +285,7 @@ impl Gate for Judge {
             return Ok(());
         }
         let lasting = reasons.iter().all(|reason| reason.lasting);
-        if lasting && self.calls.0.agreements.cover(self.tool, &effects) {
+        if lasting && self.calls.0.agreements.cover(&self.request.tool, &effects) {
             return Ok(());
         }
         Err(self.ask(self.asked(proposal, &reasons)))
@@ -340,9 +335,9 @@ fn would(preview: &Asked) -> Answer<Facts> {
     for change in &preview.changes {
         match (&change.from, change.diff.trim_end()) {
             (Some(from), _) => {
-                lines.push(format!("{} `{from}` to `{}`", change.action, change.path))
+                lines.push(format!("{} `{from}` to `{}`", word(change.action), change.path))
             }
-            (None, "") => lines.push(format!("{} `{}`", change.action, change.path)),
+            (None, "") => lines.push(format!("{} `{}`", word(change.action), change.path)),
             (None, diff) => lines.push(diff.to_owned()),
         }
     }
@@ -350,13 +345,11 @@ fn would(preview: &Asked) -> Answer<Facts> {
         lines.push(format!("a person would be asked, since {}", preview.reasons.join("; ")));
     }
     let changes: Vec<Value> = preview.changes.iter().map(shown).collect();
-    Answer {
-        text: lines.join("\n"),
-        data: Facts::from(json!({
-            "dryRun": true,
-            "title": preview.title,
-            "changes": changes,
-            "reasons": preview.reasons,
-        })),
-    }
+    let facts = json!({
+        "dryRun": true,
+        "title": preview.title,
+        "changes": changes,
+        "reasons": preview.reasons,
+    });
+    Answer::new(lines.join("\n"), Facts::from(facts))
 }

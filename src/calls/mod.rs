@@ -37,7 +37,7 @@ use crate::note::path::VaultPath;
 use crate::policy::{self, Call, Mode, Permission, Policy, Settings, layers};
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
 use crate::store::{Store, StoreError};
-use crate::tools::{self, Answer, CallError, Context, Definition, Facts, Tier, ToolError};
+use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
 use crate::vault::{Cancel, View, Want, glance};
 
 use agreements::Agreements;
@@ -59,6 +59,7 @@ struct Inner {
     /// Whether the vault lies on a disk of this machine: of others not even what is in memory can be
     /// had without waiting for them.
     is_near: bool,
+    tools: ArcSwap<Registry>,
     tool_settings: ArcSwap<tools::Settings>,
     policy: Policy,
     store: Store,
@@ -79,6 +80,7 @@ impl Calls {
     pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
         Self(Arc::new(Inner {
             hooks,
+            tools: ArcSwap::from_pointee(Registry::built_in().clone()),
             audit: Audit::new(store.audit.clone(), &settings),
             agreements: Agreements::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
@@ -92,6 +94,16 @@ impl Calls {
     /// What the tools work on.
     pub fn context(&self) -> &Context {
         &self.0.context
+    }
+
+    /// The tools that can be called.
+    pub fn tools(&self) -> Arc<Registry> {
+        self.0.tools.load_full()
+    }
+
+    /// Has these tools be called from now on.
+    pub fn set_tools(&self, tools: Registry) {
+        self.0.tools.store(Arc::new(tools));
     }
 
     /// Gives the tools other settings, from the next call on.
@@ -181,13 +193,14 @@ impl Calls {
 
     /// Calls a tool, on a thread that may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
-        self.run(request, None, cancel)
+        let tool = self.tools().find(&request.tool).cloned();
+        self.run(tool, request, None, cancel)
     }
 
     /// The same on a thread that must not wait. `None` where it would have to, or would ask somebody:
     /// then nothing came of it and nothing is written down, and it is to be called on another thread.
     pub fn glance(&self, request: &Request) -> Option<Result<Answer<Facts>, ToolError>> {
-        let tool = tools::definitions().iter().find(|tool| tool.name == request.tool)?;
+        let tool = Arc::clone(self.tools().get(&request.tool)?);
         if !tool.quick || !self.0.is_near {
             return None;
         }
@@ -199,14 +212,21 @@ impl Calls {
         if is_heard || !self.sees_all(&settings, request) || self.0.audit.is_full() {
             return None;
         }
-        let look = || self.run(request.clone(), None, &Cancel::default());
+        let look = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
         match glance::at_a_glance(look)? {
             Outcome::Answered(result) => Some(result),
             Outcome::Ask(_) => None,
         }
     }
 
-    fn run(&self, mut request: Request, agreed: Option<Agreed>, cancel: &Cancel) -> Outcome {
+    /// Calls `tool`, or says that there is none.
+    fn run(
+        &self,
+        tool: Result<Arc<Definition>, ToolError>,
+        mut request: Request,
+        agreed: Option<Agreed>,
+        cancel: &Cancel,
+    ) -> Outcome {
         let begun = Instant::now();
         let mut row = audit::begin(&request);
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
@@ -224,19 +244,21 @@ impl Calls {
             end(&mut row, result);
             record(row);
         };
-        let Some(tool) = tools::definitions().iter().find(|tool| tool.name == request.tool) else {
-            let error = unknown(&self.0.context, &request.tool);
-            (row.decision, row.layer) = ("refused".to_owned(), Some(layers::EXISTS.to_owned()));
-            let result = Err(error);
-            settle(row, &result);
-            return Outcome::Answered(result);
+        let tool = match tool {
+            Ok(tool) => tool,
+            Err(error) => {
+                (row.decision, row.layer) = ("refused".to_owned(), Some(layers::EXISTS.to_owned()));
+                let result = Err(error);
+                settle(row, &result);
+                return Outcome::Answered(result);
+            }
         };
-        let judged = self.judge(tool, &mut request, agreed, cancel);
+        let judged = self.judge(&tool, &mut request, agreed, cancel);
         let Judged { result, seen, question } = judged;
         if glance::is_broken() {
             return Outcome::Answered(result);
         }
-        audit::judged(&mut row, &request, &seen);
+        audit::judged(&mut row, tool.places(&request.arguments), &seen);
         let Some(question) = question else {
             end(&mut row, &result);
             self.tell_after_call(&request, &row, &seen, &result);
@@ -267,7 +289,7 @@ impl Calls {
 
     fn judge(
         &self,
-        tool: &'static Definition,
+        tool: &Definition,
         request: &mut Request,
         agreed: Option<Agreed>,
         cancel: &Cancel,
@@ -280,7 +302,7 @@ impl Calls {
         };
         // What a person agreed to has been before the hooks, and is done as it was shown.
         if agreed.is_none() {
-            let asked = self.ask_before_call(request, cancel);
+            let asked = self.ask_before_call(tool, request, cancel);
             if !matches!(asked, Ok(None)) {
                 policy.give_back(&standing.call(tool, request));
             }
@@ -319,9 +341,9 @@ impl Calls {
             true => cancel.until(Instant::now() + Duration::from_secs(seconds)),
             false => cancel.clone(),
         };
-        let result = tools::call(&context, tool.name, &request.arguments);
+        let result = tools::call(tool, &context, &request.arguments);
         let late = context.cancel.is_late();
-        let result = result.map_err(|error| match as_tool_error(error) {
+        let result = result.map_err(|error| match error {
             error if late && error.code == ErrorCode::Cancelled => ToolError::new(
                 ErrorCode::Timeout,
                 format!("`{}` took longer than {seconds} seconds", tool.name),
@@ -339,7 +361,7 @@ impl Calls {
     /// Lets the layers decide that look at a call before it runs.
     fn admit(
         &self,
-        tool: &'static Definition,
+        tool: &Definition,
         request: &Request,
         settings: &Settings,
     ) -> Result<Standing, Box<Judged>> {
@@ -408,7 +430,7 @@ struct Standing {
 impl Standing {
     fn call<'a>(&'a self, tool: &'a Definition, request: &'a Request) -> Call<'a> {
         Call {
-            tool: tool.name,
+            tool: &tool.name,
             permission: self.permission,
             schema: &tool.input_schema,
             arguments: &request.arguments,
@@ -426,29 +448,7 @@ fn permission(tool: &Definition, arguments: &Value) -> Permission {
     match tool.tier {
         Tier::Safe => Permission::Read,
         Tier::Cautious => Permission::Write,
-        Tier::Dangerous if arguments["permanent"] == true => Permission::Permanent,
+        Tier::Dangerous if tool.is_permanent(arguments) => Permission::Permanent,
         Tier::Dangerous => Permission::Move,
-    }
-}
-
-fn unknown(context: &Context, name: &str) -> ToolError {
-    // The list itself knows the nearest name.
-    let error = tools::call(context, name, &Value::Null).err();
-    error.map_or_else(
-        || ToolError::new(ErrorCode::NotFound, format!("there is no tool `{name}`"), ""),
-        as_tool_error,
-    )
-}
-
-/// An error of a call in the one shape of tools.
-pub fn as_tool_error(error: CallError) -> ToolError {
-    match error {
-        CallError::Tool(error) => error,
-        CallError::UnknownTool { near, .. } => ToolError {
-            code: ErrorCode::NotFound,
-            message: error.to_string(),
-            hint: near.map(|name| format!("did you mean `{name}`?")),
-            data: None,
-        },
     }
 }

@@ -20,7 +20,7 @@ use super::glances::Glances;
 use super::tracker::Tracker;
 use super::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::note::code::ErrorCode;
-use crate::tools::{self, Answer, Facts, Tier, ToolError};
+use crate::tools::{Answer, Facts, Tier, ToolError};
 use crate::vault::Cancel;
 
 /// Quick calls that may be at it at a time: enough that a few slow disks do not hold up the others, and
@@ -75,7 +75,8 @@ pub trait Tools: Send + Sync + 'static {
 
 impl Tools for Calls {
     fn work(&self, name: &str) -> Option<Work> {
-        let tool = tools::definitions().iter().find(|tool| tool.name == name)?;
+        let tools = self.tools();
+        let tool = tools.get(name)?;
         Some(match tool.tier {
             Tier::Safe if tool.heavy => Work::Search,
             Tier::Safe => Work::Read,

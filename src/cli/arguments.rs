@@ -541,8 +541,8 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     })?;
     // A tool is found by its spoken name (`read-file`) too, but it is called by its real one.
     let name = word.replace('-', "_");
-    let tool = crate::tools::definitions().iter().find(|tool| tool.name == name);
-    Some(format!("did you mean `{}`?", tool.map_or(word.as_str(), |tool| tool.name)))
+    let tool = crate::tools::Registry::built_in().get(&name);
+    Some(format!("did you mean `{}`?", tool.map_or(&word, |tool| &tool.name)))
 }
 
 #[cfg(test)]

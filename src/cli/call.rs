@@ -11,7 +11,7 @@ use super::flags::{self, Parameter};
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
-use crate::tools::{self, Definition, Tier};
+use crate::tools::{Definition, Registry, Tier};
 
 /// The largest JSON taken from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -65,7 +65,7 @@ impl Args for CallArguments {
             .subcommand_help_heading("Tools")
             .disable_help_subcommand(true)
             .after_help(AFTER_HELP)
-            .defer(|command| command.subcommands(tools::definitions().iter().map(subcommand)))
+            .defer(|command| command.subcommands(Registry::built_in().iter().map(subcommand)))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -77,8 +77,7 @@ impl FromArgMatches for CallArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
         let (name, given) = matches.subcommand().ok_or_else(missing)?;
-        let tool = tools::definitions().iter().find(|tool| tool.name == name);
-        let tool = tool.ok_or_else(missing)?;
+        let tool = Registry::built_in().get(name).ok_or_else(missing)?;
         Ok(Self {
             tool,
             arguments: arguments(tool, given).map_err(Box::new),
@@ -99,8 +98,8 @@ fn subcommand(tool: &Definition) -> clap::Command {
         .value_name("JSON")
         .help("The arguments as a JSON object; `-` reads it from stdin");
     let parameters = flags::parameters(&tool.input_schema);
-    let mut command = clap::Command::new(tool.name)
-        .about(tool.title)
+    let mut command = clap::Command::new(&tool.name)
+        .about(&tool.title)
         .long_about(tool.description.clone())
         .arg(json)
         .args(parameters.iter().map(Parameter::arg));
@@ -158,7 +157,7 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
     };
     let root = session.vault(output)?;
     let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
-    let answer = reach::call(session, &root, call.tool.name, arguments, way)?;
+    let answer = reach::call(session, &root, &call.tool.name, arguments, way)?;
     if output.json() {
         output.json_value(&answer.data)?;
     } else {

@@ -26,6 +26,7 @@ use crate::protocol::conversations::{
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::store::Store;
+use crate::tools::{Tool, WriteFile};
 
 /// How long another process's change is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -321,7 +322,7 @@ fn export(
             let serde_json::Value::Object(arguments) = arguments else {
                 unreachable!("arguments are an object")
             };
-            reach::call(kept.session, kept.root, "write_file", arguments, Way::default())?;
+            reach::call(kept.session, kept.root, WriteFile::NAME, arguments, Way::default())?;
         }
         None => export::write(to, &note)?,
     }

@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
+use crate::tools::{ListChanges, Restore, Tool, Undo};
 
 /// Prints what was changed, newest first.
 ///
@@ -30,7 +31,7 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
         arguments["change_set"] = json!(set);
         arguments["first_change"] = json!(log.first_change);
     }
-    answer(session, "list_changes", arguments, output)
+    answer(session, ListChanges::NAME, arguments, output)
 }
 
 /// What a tool says of how to go on, in the words of the command line; all else as it is.
@@ -81,7 +82,7 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
             }
         },
     }
-    agreed(session, "undo", arguments, undo.yes, output)
+    agreed(session, Undo::NAME, arguments, undo.yes, output)
 }
 
 /// Brings something back from the trash.
@@ -97,7 +98,7 @@ pub fn restore(
     if let Some(to) = &restore.to {
         arguments["to"] = json!(to);
     }
-    agreed(session, "restore", arguments, restore.yes, output)
+    agreed(session, Restore::NAME, arguments, restore.yes, output)
 }
 
 /// Calls a tool and prints its answer.

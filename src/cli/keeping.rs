@@ -17,7 +17,7 @@ use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
     JournalGcParams, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
 };
-use crate::tools::size;
+use crate::tools::{ListTrash, Tool, size};
 
 /// Names shown before the rest is only counted.
 const SHOWN: usize = 20;
@@ -34,7 +34,7 @@ pub fn trash(
     match action {
         TrashAction::List { limit, first_result } => {
             let arguments = json!({ "limit": limit, "first_result": first_result });
-            history::answer(session, "list_trash", arguments, output)
+            history::answer(session, ListTrash::NAME, arguments, output)
         }
         TrashAction::Restore(restore) => history::restore(session, restore, output),
         TrashAction::Empty { items, older_than, yes } => {

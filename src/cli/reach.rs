@@ -19,7 +19,7 @@ use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
 use crate::server::token::Token;
-use crate::tools::{self, Answer, Context, Tier};
+use crate::tools::{Answer, Context, Registry, Tier};
 use crate::vault::Cancel;
 
 /// How long a direct change waits for another one to finish.
@@ -172,7 +172,7 @@ fn through_daemon(
         return Err(tool_failure(answer.structured_content).into());
     }
     let text = answer.content.into_iter().map(|Content::Text { text }| text);
-    Ok(Answer { text: text.collect::<Vec<_>>().join("\n"), data: answer.structured_content })
+    Ok(Answer::new(text.collect::<Vec<_>>().join("\n"), answer.structured_content))
 }
 
 /// One request to the daemon, on a connection of its own.
@@ -213,7 +213,7 @@ fn directly(
     way: Way,
     agreed: Option<String>,
 ) -> Result<Answer<Value>, Failure> {
-    let changes = tools::definitions().iter().any(|t| t.name == name && t.tier != Tier::Safe);
+    let changes = Registry::built_in().get(name).is_some_and(|tool| tool.tier != Tier::Safe);
     here(session, root, changes, |context| {
         let state = session.folders.prepare(root)?;
         let calls = daemon::calls(context.clone(), &state, session.config()?);

@@ -6,22 +6,23 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::output::Output;
-use crate::tools::definitions;
+use crate::tools::Registry;
 
 /// Prints the tools, or with `--json` their definitions as MCP has them.
 ///
 /// # Errors
 /// stdout cannot be written.
 pub fn run(output: &Output) -> Result<ExitCode, Failure> {
+    let tools = Registry::built_in();
     if output.json() {
-        output.json_value(&json!({ "tools": definitions() }))?;
+        output.json_value(&json!({ "tools": tools.iter().collect::<Vec<_>>() }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["TOOL", "TIER", "WHAT IT DOES"].map(str::to_owned).to_vec()];
-    for tool in definitions() {
+    for tool in tools.iter() {
         let tier = serde_json::to_value(tool.tier).ok();
         let tier = tier.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
-        rows.push(vec![tool.name.to_owned(), tier, tool.title.to_owned()]);
+        rows.push(vec![tool.name.clone(), tier, tool.title.clone()]);
     }
     output.text(&output.table(&rows))?;
     Ok(ExitCode::SUCCESS)

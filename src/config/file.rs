@@ -321,7 +321,7 @@ impl Source<'_> {
     fn hooks(&self, value: Spanned<DeValue<'_>>) -> Result<hooks::Settings, ConfigError> {
         let span = value.span();
         let settings: hooks::Settings = self.section("hooks", value)?;
-        let known: Vec<&str> = tools::definitions().iter().map(|tool| tool.name).collect();
+        let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
         for (name, hook) in &settings.commands {
             if let Some(wrong) = hook.tools.iter().find(|tool| !known.contains(&tool.as_str())) {
                 let message = format!("in [hooks]: the hook `{name}`: there is no tool `{wrong}`");

@@ -12,7 +12,7 @@ use crate::protocol::conversations::{
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::server::table::Client;
-use crate::tools::ToolError;
+use crate::tools::{Tool, ToolError, WriteFile};
 use crate::vault::{Cancel, Want};
 
 /// Names that are tried where the first ones are taken.
@@ -90,7 +90,7 @@ pub fn into_vault(
         })?,
     };
     let request = Request {
-        tool: "write_file".to_owned(),
+        tool: WriteFile::NAME.to_owned(),
         arguments: json!({ "path": path, "content": text, "if_exists": "fail" }),
         caller: Caller { scope: by.scope, name: by.name.clone() },
         // They asked for just this.

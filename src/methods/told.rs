@@ -14,7 +14,7 @@ use crate::protocol::session::{
 };
 use crate::protocol::tools::Content;
 use crate::server::events::SessionTold;
-use crate::tools;
+use crate::tools::{Names, Registry, ToolKind};
 
 /// Characters of a tool's answer that clients are shown as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
@@ -130,32 +130,31 @@ pub fn user_message(
 
 /// A call, as it is told when it begins.
 pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
-    let arguments = match &call.args {
-        ToolArgs::Object(arguments) => Value::Object(arguments.clone()),
-        ToolArgs::Invalid(text) => Value::String(text.clone()),
+    let (arguments, given) = match &call.args {
+        ToolArgs::Object(given) => (Value::Object(given.clone()), Some(given)),
+        ToolArgs::Invalid(text) => (Value::String(text.clone()), None),
     };
-    let known = tools::definitions().iter().find(|tool| tool.name == call.name);
-    let title = known.map_or(&*call.name, |tool| tool.title);
-    let keys = ["path", "source", "destination", "pattern", "name"];
-    let named: Vec<&str> = keys.iter().filter_map(|key| arguments[*key].as_str()).collect();
-    let title = match named.first() {
-        Some(named) => format!("{title}: {}", named.chars().take(120).collect::<String>()),
-        None => title.to_owned(),
-    };
-    let paths = keys[..3].iter().filter_map(|key| arguments[*key].as_str());
+    let known = Registry::built_in().get(&call.name);
+    let title = known.map_or(&call.name, |tool| &tool.title);
+    let touched = known.zip(given).into_iter().flat_map(|(tool, given)| tool.touched(given));
+    let touched: Vec<(Names, &str)> = touched.collect();
+    let title =
+        match touched.iter().find(|(names, _)| [Names::Path, Names::Pattern].contains(names)) {
+            Some((_, named)) => format!("{title}: {}", named.chars().take(120).collect::<String>()),
+            None => title.clone(),
+        };
+    let paths = touched.iter().filter(|(names, _)| *names == Names::Path).map(|(_, path)| *path);
     // A path that leads out is refused by the tool; here it is only not told.
     let inside = paths.filter(|path| !Path::new(path).is_absolute() && !path.contains(".."));
     let locations = inside
         .map(|path| PermissionLocation { path: root.join(path).to_string_lossy().into_owned() });
-    let kind = match &*call.name {
-        "delete" => "delete",
-        "move" => "move",
-        name if name.starts_with("search") || name.starts_with("list") => "search",
-        name if name.starts_with("get") || name.starts_with("read") => "read",
-        "directory_tree" => "read",
-        "send_message" | "end_conversation" | "undo" | "restore" => "other",
-        _ if known.is_some() => "edit",
-        _ => "other",
+    let kind = match known.map_or(ToolKind::Other, |tool| tool.kind) {
+        ToolKind::Read => "read",
+        ToolKind::Search => "search",
+        ToolKind::Edit => "edit",
+        ToolKind::Move => "move",
+        ToolKind::Delete => "delete",
+        ToolKind::Other => "other",
     };
     SessionUpdate::ToolCall {
         tool_call_id: id,

@@ -2,22 +2,22 @@
 
 use crate::calls::Calls;
 use crate::protocol::tools::{Tool, ToolAnnotations, ToolsListResult};
-use crate::tools::{self, Definition, Tier};
+use crate::tools::{Definition, Tier};
 
 /// Those that are offered, sorted by name.
 pub fn list(calls: &Calls) -> ToolsListResult {
-    ToolsListResult { tools: tools::offered(calls.context()).map(shown).collect() }
+    ToolsListResult { tools: calls.tools().offered(calls.context()).map(shown).collect() }
 }
 
 fn shown(tool: &Definition) -> Tool {
     Tool {
-        name: tool.name.to_owned(),
-        title: tool.title.to_owned(),
+        name: tool.name.clone(),
+        title: tool.title.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
         output_schema: tool.output_schema.clone(),
         annotations: ToolAnnotations {
-            title: tool.title.to_owned(),
+            title: tool.title.clone(),
             read_only_hint: tool.tier == Tier::Safe,
             destructive_hint: tool.tier != Tier::Safe,
             idempotent_hint: tool.idempotent,

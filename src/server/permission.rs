@@ -1,6 +1,8 @@
 //! A question to a person, as clients are asked it.
 
 use crate::calls::Question;
+use crate::calls::call::word;
+use crate::policy::Action;
 use crate::protocol::permission::{
     PermissionChange, PermissionContent, PermissionLocation, PermissionMeta, PermissionToolCall,
     PermissionVaultMeta, RequestPermissionParams,
@@ -25,10 +27,10 @@ pub fn params(question: &Question) -> RequestPermissionParams {
     });
     let paths = changes.iter().flat_map(|change| change.from.iter().chain([&change.path]));
     let kind = match changes.first().map(|change| change.action) {
-        Some("write") => "edit",
-        Some("delete") => "delete",
-        Some("move") => "move",
-        _ => "other",
+        Some(Action::Write) => "edit",
+        Some(Action::Delete) => "delete",
+        Some(Action::Move) => "move",
+        Some(Action::CreateFolder | Action::Restore) | None => "other",
     };
     RequestPermissionParams {
         session_id: question.conversation().unwrap_or("direct").to_owned(),
@@ -50,7 +52,7 @@ pub fn params(question: &Question) -> RequestPermissionParams {
                 changes: changes
                     .iter()
                     .map(|change| PermissionChange {
-                        action: change.action.to_owned(),
+                        action: word(change.action).to_owned(),
                         path: change.path.clone(),
                         from: change.from.clone(),
                         diff: change.diff.clone(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::relinked::Relinked;
 use super::text_file::{self, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
@@ -16,6 +16,10 @@ use crate::note::path::VaultPath;
 use crate::vault::{Before, Place, VaultError};
 
 pub(super) struct ApplyPatch;
+
+/// What becomes of a file.
+const CREATED: &str = "created";
+const DELETED: &str = "deleted";
 
 /// Files in one patch: each is held open and whole until all are written.
 const MAX_FILES: usize = 200;
@@ -64,6 +68,8 @@ impl Tool for ApplyPatch {
     const TITLE: &'static str = "Apply a patch";
     const TIER: Tier = Tier::Dangerous;
     const IDEMPOTENT: bool = false;
+    const EXAMPLE: &'static str =
+        r#"{"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -113,7 +119,23 @@ impl Tool for ApplyPatch {
             .collect();
         lines.extend(links.text(false));
         let data = Output { files, hunks_applied, change_set, links };
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
+    }
+
+    /// Of a file that it changed one knows no more than before: what was known is another revision, and
+    /// has to be read again.
+    fn learnt(patched: &Output) -> Vec<Learnt> {
+        let learnt = |file: &FileResult| {
+            let path = file.path.clone();
+            match (file.action, &file.revision) {
+                (CREATED, Some(revision)) => {
+                    Some(Learnt::Written { path, revision: revision.clone() })
+                }
+                (DELETED, _) => Some(Learnt::Gone { path }),
+                _ => None,
+            }
+        };
+        patched.files.iter().filter_map(learnt).collect()
     }
 }
 
@@ -162,7 +184,7 @@ fn plan(
         };
         let content = patch::apply(None, patch).map_err(|error| failed(&error))?.bytes;
         let content = content.unwrap_or_default();
-        let result = result(&path, "created", Some(&content));
+        let result = result(&path, CREATED, Some(&content));
         let change = Change::Write { path: path.clone(), content, before: Before::Absent };
         return Ok((path, change, result));
     }
@@ -179,7 +201,7 @@ fn plan(
         }
         None => (
             Change::Delete { path: path.clone(), before, past_trash: false },
-            result(&path, "deleted", None),
+            result(&path, DELETED, None),
         ),
     };
     Ok((path, change, result))
@@ -195,10 +217,6 @@ fn there_already(path: VaultPath) -> ToolError {
 }
 
 fn failed(error: &PatchError) -> ToolError {
-    ToolError {
-        code: error.code(),
-        message: error.to_string(),
-        hint: error.hint().map(|hint| hint.to_string()),
-        data: None,
-    }
+    let hint = error.hint().map(|hint| hint.to_string());
+    ToolError { hint, ..ToolError::plain(error.code(), error.to_string()) }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::journal::{Change, Outcome};
 use crate::vault::{VaultError, Want};
 
@@ -34,6 +35,8 @@ impl Tool for CreateFolder {
     const TITLE: &'static str = "Create a folder";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "New"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -60,6 +63,6 @@ impl Tool for CreateFolder {
             true => format!("created the folder `{path}`"),
             false => format!("the folder `{path}` is there already"),
         };
-        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), created, change_set } })
+        Ok(Answer::new(text, Output { path: path.as_str().to_owned(), created, change_set }))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{TextFile, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
@@ -86,6 +86,7 @@ impl Tool for DailyNote {
     const TITLE: &'static str = "Open the daily note";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = false;
+    const EXAMPLE: &'static str = r#"{"append": "text"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -111,9 +112,15 @@ impl Tool for DailyNote {
                             error.code,
                             ErrorCode::StaleRevision | ErrorCode::AlreadyExists
                         ) => {}
-                done => return done.map(|data| Answer { text: words(&data), data }),
+                done => return done.map(|data| Answer::new(words(&data), data)),
             }
         }
+    }
+
+    fn learnt(note: &Output) -> Vec<Learnt> {
+        let Some(revision) = note.revision.clone() else { return Vec::new() };
+        let last = u64::from(note.content.is_some() && !note.truncated);
+        vec![Learnt::Read { path: note.path.clone(), revision, first: 1, last, lines: 1 }]
     }
 }
 
@@ -222,10 +229,8 @@ fn appended(path: &VaultPath, bytes: &[u8], lines: &str) -> Result<Vec<u8>, Tool
     };
     let edited = apply_edit(bytes, &Edit::InsertAfter { line: -1, content });
     let edited = edited.map_err(|error| ToolError {
-        code: error.code(),
-        message: format!("could not add to `{path}`: {error}"),
         hint: error.hint().map(str::to_owned),
-        data: None,
+        ..ToolError::plain(error.code(), format!("could not add to `{path}`: {error}"))
     })?;
     Ok(edited.bytes)
 }

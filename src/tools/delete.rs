@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, graph};
+use super::tool::{argument, touches};
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, graph};
 use crate::edits;
 use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
@@ -55,7 +56,11 @@ impl Tool for Delete {
     const NAME: &'static str = "delete";
     const TITLE: &'static str = "Delete to the trash";
     const TIER: Tier = Tier::Dangerous;
+    const KIND: ToolKind = ToolKind::Delete;
     const IDEMPOTENT: bool = false;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const PERMANENT: Option<&'static str> = Some(argument!(permanent));
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -135,7 +140,11 @@ impl Tool for Delete {
         let text = format!(
             "deleted the {what}: it is now in {whereto}; undo {back} to have it back{links}"
         );
-        Ok(Answer { text, data })
+        Ok(Answer::new(text, data))
+    }
+
+    fn learnt(deleted: &Output) -> Vec<Learnt> {
+        vec![Learnt::Gone { path: deleted.path.clone() }]
     }
 }
 

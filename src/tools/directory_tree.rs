@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
 use super::text_file::{count, shown};
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch, paging};
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
@@ -80,6 +81,8 @@ impl Tool for DirectoryTree {
     const TITLE: &'static str = "Show the folder tree";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -99,7 +102,7 @@ impl Tool for DirectoryTree {
             - entries.iter().filter(|node| node.depth == 1).count();
         let text = text(&folder, &entries, at_top, omitted);
         let path = folder.as_str().to_owned();
-        Ok(Answer { text, data: Output { path, entries, omitted } })
+        Ok(Answer::new(text, Output { path, entries, omitted }))
     }
 }
 

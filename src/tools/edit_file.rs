@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{self, TextFile, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError, long_line};
+use super::tool::{argument, touches};
+use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::diff;
@@ -91,6 +92,8 @@ impl Tool for EditFile {
     const TITLE: &'static str = "Edit a file";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = false;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md", "old_text": "one", "new_text": "two"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -142,7 +145,28 @@ impl Tool for EditFile {
             if saved.in_place { "; the file has other names, which show it too" } else { "" };
         let text =
             format!("edited `{path}`: {what}{links}, revision {}\n{}", data.revision, data.diff);
-        Ok(Answer { text, data })
+        Ok(Answer::new(text, data))
+    }
+
+    fn learnt(edited: &Output) -> Vec<Learnt> {
+        vec![Learnt::Edited {
+            path: edited.path.clone(),
+            before: edited.previous_revision.clone(),
+            revision: edited.revision.clone(),
+        }]
+    }
+
+    fn rests_on(input: &Input) -> Option<Basis> {
+        let takes = input.delete_lines.is_some() || input.replace_lines.is_some();
+        // The start and the end of a file stay what they are.
+        let goes_by_line = takes
+            || input.insert_after_line.is_some_and(|line| ![0, -1].contains(&line))
+            || input.insert_before_line.is_some_and(|line| line != 1);
+        (goes_by_line && input.expected_revision.is_none()).then(|| Basis::Lines {
+            path: input.path.clone(),
+            revision: argument!(expected_revision),
+            takes,
+        })
     }
 }
 
@@ -214,10 +238,7 @@ fn refused(file: &TextFile, error: &EditError) -> ToolError {
         }
         _ => None,
     };
-    ToolError {
-        code: error.code(),
-        message: format!("could not edit `{}`: {error}", file.path),
-        hint: error.hint().map(str::to_owned),
-        data,
-    }
+    let message = format!("could not edit `{}`: {error}", file.path);
+    let hint = error.hint().map(str::to_owned);
+    ToolError { hint, data, ..ToolError::plain(error.code(), message) }
 }

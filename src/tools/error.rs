@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::learnt::Learnt;
 use crate::edits::EditsError;
 use crate::journal::{JournalError, UndoError};
 use crate::note::code::ErrorCode;
@@ -23,12 +24,26 @@ pub struct ToolError {
     /// The facts for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// What its reader knows by it of a file.
+    #[serde(skip)]
+    pub learnt: Option<Box<Learnt>>,
 }
 
 impl ToolError {
     /// An error with a hint and no data.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: Some(hint.into()), data: None }
+        Self { hint: Some(hint.into()), ..Self::plain(code, message) }
+    }
+
+    /// An error with its message alone.
+    pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, data: None, learnt: None }
+    }
+
+    /// The answer to a caller that withdrew.
+    pub(super) fn cancelled() -> Self {
+        let message = "the call was withdrawn before it ended; nothing was changed";
+        Self::plain(ErrorCode::Cancelled, message)
     }
 
     /// The error as one text: the message, and the hint on a line of its own.
@@ -47,17 +62,22 @@ impl From<VaultError> for ToolError {
             message: error.to_string(),
             hint: error.hint(),
             data: error.data(),
+            learnt: Learnt::of_refusal(&error).map(Box::new),
         }
     }
 }
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
+        let learnt = match &error {
+            JournalError::Change(error) => Learnt::of_refusal(error).map(Box::new),
+            _ => None,
+        };
         Self {
-            code: error.code(),
-            message: error.to_string(),
             hint: error.hint(),
             data: error.data(),
+            learnt,
+            ..Self::plain(error.code(), error.to_string())
         }
     }
 }
@@ -73,7 +93,7 @@ impl From<UndoError> for ToolError {
             let shown: String = diff.chars().take(MAX_SHOWN_DIFF).collect();
             *hint = format!("{hint}\n{}", shown.trim_end());
         }
-        Self { code: error.code(), message: error.to_string(), hint, data: error.data() }
+        Self { hint, data: error.data(), ..Self::plain(error.code(), error.to_string()) }
     }
 }
 
@@ -83,10 +103,9 @@ impl From<EditsError> for ToolError {
             EditsError::Journal(error) => error.into(),
             EditsError::Undo(error) => error.into(),
             error => Self {
-                code: error.code(),
-                message: error.to_string(),
                 hint: error.hint(),
                 data: error.data(),
+                ..Self::plain(error.code(), error.to_string())
             },
         }
     }

@@ -58,6 +58,7 @@ impl Tool for GetActiveNote {
     const TITLE: &'static str = "Which note is open";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -104,7 +105,7 @@ fn on_screen(context: &Context, open: OpenNote) -> Result<Answer<Output>, ToolEr
         line: open.line,
         selection,
     };
-    Ok(Answer { text, data })
+    Ok(Answer::new(text, data))
 }
 
 fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
@@ -134,5 +135,5 @@ fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
         line: None,
         selection: None,
     };
-    Ok(Answer { text, data })
+    Ok(Answer::new(text, data))
 }

@@ -89,6 +89,7 @@ impl Tool for GetConversation {
     const TITLE: &'static str = "Look up an earlier conversation";
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
+    const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;
     type Input = Input;
     type Output = Output;
 
@@ -137,7 +138,7 @@ fn list(view: &dyn ConversationView, limit: usize) -> Result<Answer<Output>, Too
     }
     let conversations = recent.iter().map(|one| data(one, Vec::new())).collect();
     let data = Output { conversations, items: Vec::new(), next_item: None };
-    Ok(Answer { text: text.join("\n"), data })
+    Ok(Answer::new(text.join("\n"), data))
 }
 
 fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, ToolError> {
@@ -155,7 +156,7 @@ fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, To
         text.push("nothing like that was said in any conversation".to_owned());
     }
     let data = Output { conversations, items: Vec::new(), next_item: None };
-    Ok(Answer { text: text.join("\n"), data })
+    Ok(Answer::new(text.join("\n"), data))
 }
 
 fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<Output>, ToolError> {
@@ -195,7 +196,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
         text.push("nothing was said in it from there on".to_owned());
     }
     let data = Output { conversations: vec![data(&conversation, Vec::new())], items, next_item };
-    Ok(Answer { text: text.join("\n"), data })
+    Ok(Answer::new(text.join("\n"), data))
 }
 
 /// Not what tools answered, which can be asked for anew, and not what nobody said.

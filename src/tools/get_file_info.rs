@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::{count, local, local_short, size};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
 use crate::vault::{FileContent, Found, Kind, Meta, Want, glance};
 
@@ -77,6 +78,8 @@ impl Tool for GetFileInfo {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -105,7 +108,7 @@ impl Tool for GetFileInfo {
             link_target: context.vault.link_target(path),
             conflict_of: conflict_of(context, &found),
         };
-        Ok(Answer { text: text(&data, meta), data })
+        Ok(Answer::new(text(&data, meta), data))
     }
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::base_lines::bases;
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch, paging};
 use crate::index::links::{Backlinks, Lead};
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
@@ -121,6 +122,8 @@ impl Tool for GetLinks {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -166,7 +169,7 @@ impl Tool for GetLinks {
         };
         let mut text = text(&data, skipped);
         text.extend(graph::gaps(&gaps).map(|more| format!("\n{more}")));
-        Ok(Answer { text, data })
+        Ok(Answer::new(text, data))
     }
 }
 

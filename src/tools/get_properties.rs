@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text_file;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::markdown;
 
 pub(super) struct GetProperties;
@@ -53,6 +54,8 @@ impl Tool for GetProperties {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -89,7 +92,7 @@ impl Tool for GetProperties {
             tags,
             revision: file.content.revision.to_string(),
         };
-        Ok(Answer { text: words(&data), data })
+        Ok(Answer::new(words(&data), data))
     }
 }
 

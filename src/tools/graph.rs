@@ -1,6 +1,5 @@
 //! What the tools on links share.
 
-use super::registry::cancelled;
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::index::links::{Form, Gap, Kept};
@@ -15,7 +14,7 @@ pub(super) fn seen(context: &Context, mut gaps: Vec<(VaultPath, Gap)>) -> Vec<(V
 
 /// Brings the link graph up to date, which the first time reads the whole vault.
 pub(super) fn refresh(context: &Context) -> Result<(), ToolError> {
-    context.index.links.refresh(&context.cancel).map_err(|_| cancelled())
+    context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())
 }
 
 /// The file or folder that `asked` names; the whole vault if it names nothing.

@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
 use super::text_file::shown;
-use super::{Answer, Context, Tier, Tool, ToolError, paging, when};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging, when};
 use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-pub(super) struct ListChanges;
+/// Lists what was changed.
+pub struct ListChanges;
 
 /// Change sets in one answer.
 const MAX_SETS: usize = 200;
@@ -70,7 +72,10 @@ impl Tool for ListChanges {
     const NAME: &'static str = "list_changes";
     const TITLE: &'static str = "List what was changed";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -126,7 +131,7 @@ impl Tool for ListChanges {
             Some(_) => {}
         }
         lines.extend(said);
-        Ok(Answer { text: lines.join("\n"), data: Output { change_sets, more } })
+        Ok(Answer::new(lines.join("\n"), Output { change_sets, more }))
     }
 }
 

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::LocalTimes;
 use super::text_file::{count, local, shown, size};
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, Kind, Order, Want, Wanted, glance};
 
-pub(super) struct ListFiles;
+/// Lists files.
+pub struct ListFiles;
 
 const DEFAULT_RESULTS: usize = 100;
 const MAX_RESULTS: usize = 1_000;
@@ -131,8 +133,11 @@ impl Tool for ListFiles {
     const NAME: &'static str = "list_files";
     const TITLE: &'static str = "List files";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -154,7 +159,7 @@ impl Tool for ListFiles {
             .filter(|below| *below > 0);
         let text = text(&input.pattern, &folder, &entries, (skipped, total), total_below);
         let path = folder.as_str().to_owned();
-        Ok(Answer { text, data: Output { path, entries, total, total_below } })
+        Ok(Answer::new(text, Output { path, entries, total, total_below }))
     }
 }
 

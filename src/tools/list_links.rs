@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::links::Scope;
 
 const DEFAULT_RESULTS: i64 = 100;
@@ -73,8 +74,11 @@ impl Tool for ListLinks {
     const NAME: &'static str = "list_links";
     const TITLE: &'static str = "List broken links and lonely notes";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"kind": "unresolved"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -121,7 +125,7 @@ impl Tool for ListLinks {
         });
         lines.extend(graph::gaps(&gaps));
         let data = Output { entries, total, unknown_files: gaps.len() };
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
     }
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::graph;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::links::TagCount;
 use crate::note::path::VaultPath;
 use crate::note::tag;
@@ -58,8 +59,11 @@ impl Tool for ListTags {
     const NAME: &'static str = "list_tags";
     const TITLE: &'static str = "List tags";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -84,7 +88,7 @@ impl Tool for ListTags {
         });
         lines.extend(graph::gaps(&gaps));
         let data = Output { tags, total, unknown_files: gaps.len() };
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
     }
 }
 

@@ -6,14 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::history;
 use super::list_files::parse_glob;
 use super::text_file::{count, local, local_short, size};
-use super::{Answer, Context, Tier, Tool, ToolError, paging};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::journal::TrashItem;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-pub(super) struct ListTrash;
+/// Lists what was deleted.
+pub struct ListTrash;
 
 /// Things in one answer.
 const MAX_ITEMS: usize = 1000;
@@ -73,7 +75,10 @@ impl Tool for ListTrash {
     const NAME: &'static str = "list_trash";
     const TITLE: &'static str = "List the trash";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Pattern: pattern);
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -103,7 +108,7 @@ impl Tool for ListTrash {
         }
         lines.extend(said);
         let items = items.iter().map(item).collect();
-        Ok(Answer { text: lines.join("\n"), data: Output { items, total } })
+        Ok(Answer::new(lines.join("\n"), Output { items, total }))
     }
 }
 

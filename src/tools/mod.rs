@@ -19,6 +19,7 @@ mod facts;
 mod graph;
 mod history;
 mod host;
+mod learnt;
 mod local_times;
 mod long_line;
 mod paging;
@@ -61,10 +62,17 @@ pub use conversations::{ConversationView, Said};
 pub use error::ToolError;
 pub use facts::Facts;
 pub use host::{Host, OpenNote};
+pub use learnt::Learnt;
+pub use list_changes::ListChanges;
+pub use list_files::ListFiles;
+pub use list_trash::ListTrash;
 pub use local_times::LocalTimes;
-pub use registry::{CallError, Definition, offered};
+pub use registry::{Definition, Made, Registry, call};
+pub use restore::Restore;
 pub use text_file::size;
-pub use tool::{Answer, Tier, Tool};
+pub use tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
+pub use undo::Undo;
+pub use write_file::WriteFile;
 
 registry::tools! {
     apply_patch::ApplyPatch,

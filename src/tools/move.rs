@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::relinked::Relinked;
 use super::text_file::{count, has_type};
-use super::{Answer, Context, Tier, Tool, ToolError, base_lines};
+use super::tool::touches;
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, base_lines};
 use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
@@ -80,7 +81,10 @@ impl Tool for Move {
     const NAME: &'static str = "move";
     const TITLE: &'static str = "Move or rename";
     const TIER: Tier = Tier::Dangerous;
+    const KIND: ToolKind = ToolKind::Move;
     const IDEMPOTENT: bool = false;
+    const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
+    const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "b.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -141,7 +145,12 @@ impl Tool for Move {
             total_turned_links: turned.len(),
             turned_links: turned.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
         };
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
+    }
+
+    fn learnt(moved: &Output) -> Vec<Learnt> {
+        let (from, to) = (moved.source.clone(), moved.destination.clone());
+        if moved.dry_run { Vec::new() } else { vec![Learnt::Moved { from, to }] }
     }
 }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::note::code::ErrorCode;
 use crate::vault::Want;
 
@@ -35,8 +36,11 @@ impl Tool for OpenNote {
     const NAME: &'static str = "open_note";
     const TITLE: &'static str = "Open a note in Obsidian";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Edit;
     const IDEMPOTENT: bool = true;
     const NEEDS_HOST: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -56,7 +60,7 @@ impl Tool for OpenNote {
             Some(open) => format!("Obsidian was told to open `{path}`; it shows `{open}`"),
             None => format!("Obsidian was told to open `{path}`, and does not say what it shows"),
         };
-        Ok(Answer { text, data: Output { path: path.as_str().to_owned(), open } })
+        Ok(Answer::new(text, Output { path: path.as_str().to_owned(), open }))
     }
 }
 

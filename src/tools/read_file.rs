@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::text_file::{self, TextFile, count};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
 use crate::note::code::ErrorCode;
 use crate::note::text::{Encoding, Text};
 
@@ -78,6 +79,8 @@ impl Tool for ReadFile {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const QUICK: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -123,7 +126,19 @@ impl Tool for ReadFile {
             size: file.content.bytes.len() as u64,
             encoding: encoding(text.encoding()),
         };
-        Ok(Answer { text: format!("{}\n{shown}", file.path), data })
+        Ok(Answer::new(format!("{}\n{shown}", file.path), data))
+    }
+
+    fn learnt(read: &Output) -> Vec<Learnt> {
+        // Of a line that is cut the rest is not known.
+        let whole = read.cut_lines.first().map_or(read.end_line, |cut| cut.saturating_sub(1));
+        vec![Learnt::Read {
+            path: read.path.clone(),
+            revision: read.revision.clone(),
+            first: read.start_line as u64,
+            last: read.end_line.min(whole) as u64,
+            lines: read.total_lines as u64,
+        }]
     }
 }
 
@@ -189,7 +204,7 @@ fn piece(
         "{}\n{number}: {shown}{mark}\n[line {number} of {total_lines}, characters {first}-{last} of {total}{more}]",
         file.path
     );
-    Ok(Answer { text, data })
+    Ok(Answer::new(text, data))
 }
 
 /// The lines asked for, both ends from 1 and inside the file; an empty file has the range 1 to 0.

@@ -1,32 +1,33 @@
-//! From the list of tools to what can be listed and called.
+//! The tools by name: from the list of types to what can be listed and called.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize as _, Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
-use super::tool::{Answer, Tier, Tool};
-use crate::edits::EditsError;
+use super::tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 use crate::note::code::ErrorCode;
 
-/// What is made of a tool's types when it is first asked for: to make it of all of them takes longer
-/// than most commands, and than the first call of a daemon.
-pub type Made<T> = LazyLock<T, fn() -> T>;
+/// What is made when it is first asked for: to make the schemas of all tools takes longer than most
+/// commands, and than the first call of a daemon.
+pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-/// A tool as it is listed.
-#[derive(Debug, Serialize)]
+/// A tool as it is listed and called.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
     /// What callers call it.
-    pub name: &'static str,
+    pub name: String,
     /// For people.
-    pub title: &'static str,
+    pub title: String,
     /// The manual.
     #[serde(serialize_with = "made")]
     pub description: Made<String>,
@@ -46,48 +47,155 @@ pub struct Definition {
     /// JSON Schema of its answer's data.
     #[serde(serialize_with = "made")]
     pub output_schema: Made<Value>,
+    /// What sort of work it does.
+    #[serde(skip)]
+    pub kind: ToolKind,
+    /// The arguments that name something.
+    #[serde(skip)]
+    pub touches: Vec<Touch>,
+    /// The argument that, where it is true, makes it do for good what could be undone.
+    #[serde(skip)]
+    pub permanent: Option<String>,
+    /// A call of it as JSON, for tests.
+    #[serde(skip)]
+    pub example: String,
+    #[serde(skip)]
+    rests_on: fn(&Value) -> Option<Basis>,
+    #[serde(skip)]
+    run: Run,
 }
+
+type Run = Box<dyn Fn(&Context, &Value) -> Result<Answer<Facts>, ToolError> + Send + Sync>;
 
 fn made<T: Serialize, S: Serializer>(value: &Made<T>, serializer: S) -> Result<S::Ok, S::Error> {
     (**value).serialize(serializer)
 }
 
-/// The tools that can be of use now: those that need Obsidian only while it is connected.
-pub fn offered(context: &Context) -> impl Iterator<Item = &'static Definition> {
-    let is_host_there = context.host.as_ref().is_some_and(|host| host.can_open());
-    super::definitions().iter().filter(move |tool| is_host_there || !tool.needs_host)
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Definition").field(&self.name).finish()
+    }
 }
 
-/// Why a call gave no answer.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CallError {
+impl Definition {
+    /// The tool of this type.
+    pub fn of<T: Tool + 'static>() -> Self {
+        Self {
+            name: T::NAME.to_owned(),
+            title: T::TITLE.to_owned(),
+            description: LazyLock::new(Box::new(manual::<T>)),
+            tier: T::TIER,
+            idempotent: T::IDEMPOTENT,
+            heavy: T::HEAVY,
+            quick: T::QUICK,
+            needs_host: T::NEEDS_HOST,
+            input_schema: LazyLock::new(Box::new(schema_of_input::<T>)),
+            output_schema: LazyLock::new(Box::new(schema_of_output::<T>)),
+            kind: T::KIND,
+            touches: T::TOUCHES.to_vec(),
+            permanent: T::PERMANENT.map(str::to_owned),
+            example: T::EXAMPLE.to_owned(),
+            rests_on: |arguments| T::rests_on(&input::<T>(arguments).ok()?),
+            run: Box::new(run::<T>),
+        }
+    }
+
+    /// What these arguments name, the most telling first.
+    pub fn touched<'a>(
+        &self,
+        arguments: &'a Map<String, Value>,
+    ) -> impl Iterator<Item = (Names, &'a str)> {
+        let text = |name: &str| arguments.get(name)?.as_str();
+        self.touches.iter().filter_map(move |(argument, names)| Some((*names, text(argument)?)))
+    }
+
+    /// The places of the vault and its trash that these arguments name.
+    pub fn places<'a>(&self, arguments: &'a Value) -> impl Iterator<Item = &'a str> {
+        let touched = arguments.as_object().into_iter().flat_map(|given| self.touched(given));
+        touched.filter(|(names, _)| matches!(names, Names::Path | Names::Trashed)).map(|one| one.1)
+    }
+
+    /// Whether a call with these arguments does for good what could be undone.
+    pub fn is_permanent(&self, arguments: &Value) -> bool {
+        self.permanent.as_ref().is_some_and(|argument| arguments[argument] == true)
+    }
+
+    /// What a call with these arguments rests on; `None` where they say all of it, or do not fit.
+    pub fn rests_on(&self, arguments: &Value) -> Option<Basis> {
+        (self.rests_on)(arguments)
+    }
+}
+
+/// Calls a tool with its arguments as JSON, past policy and audit: only `calls` does.
+///
+/// # Errors
+/// The tool's own failure.
+pub fn call(
+    tool: &Definition,
+    context: &Context,
+    arguments: &Value,
+) -> Result<Answer<Facts>, ToolError> {
+    let answer = catch_unwind(AssertUnwindSafe(|| (tool.run)(context, arguments)));
+    answer.unwrap_or_else(|_| {
+        Err(ToolError::new(
+            ErrorCode::IoError,
+            format!("`{}` failed by a fault of its own; nothing else is affected", tool.name),
+            "please report it, with the log",
+        ))
+    })
+}
+
+/// Tools by name. They can come and go; whoever calls one that is gone meanwhile still has it.
+#[derive(Debug, Clone, Default)]
+pub struct Registry(BTreeMap<String, Arc<Definition>>);
+
+impl Registry {
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.0.get(name)
+    }
+
+    /// The same, or the error for whoever called it, which names the nearest one.
+    ///
+    /// # Errors
     /// There is no such tool.
-    #[error("there is no tool `{name}`")]
-    UnknownTool {
-        /// The name asked for.
-        name: String,
-        /// The nearest real one.
-        near: Option<&'static str>,
-    },
-    /// The tool failed.
-    #[error(transparent)]
-    Tool(#[from] ToolError),
+    pub fn find(&self, name: &str) -> Result<&Arc<Definition>, ToolError> {
+        self.get(name).ok_or_else(|| {
+            let likeness = |known: &&String| strsim::jaro_winkler(known, name);
+            let alike = self.0.keys().filter(|known| likeness(known) > 0.8);
+            let near = alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            ToolError {
+                hint: near.map(|name| format!("did you mean `{name}`?")),
+                ..ToolError::plain(ErrorCode::NotFound, format!("there is no tool `{name}`"))
+            }
+        })
+    }
+
+    /// All tools, sorted by name.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Definition> {
+        self.0.values().map(Arc::as_ref)
+    }
+
+    /// The tools that can be of use now: those that need Obsidian only while it is connected.
+    pub fn offered(&self, context: &Context) -> impl Iterator<Item = &Definition> {
+        let is_host_there = context.host.as_ref().is_some_and(|host| host.can_open());
+        self.iter().filter(move |tool| is_host_there || !tool.needs_host)
+    }
+
+    /// Adds a tool, in place of one of the same name.
+    pub fn insert(&mut self, tool: Definition) {
+        self.0.insert(tool.name.clone(), Arc::new(tool));
+    }
+
+    /// Takes a tool away; whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.0.remove(name).is_some()
+    }
 }
 
-pub(super) type Call = fn(&Context, &Value) -> Result<Answer<Facts>, ToolError>;
-
-pub(super) fn definition<T: Tool>() -> Definition {
-    Definition {
-        name: T::NAME,
-        title: T::TITLE,
-        description: LazyLock::new(manual::<T>),
-        tier: T::TIER,
-        idempotent: T::IDEMPOTENT,
-        heavy: T::HEAVY,
-        quick: T::QUICK,
-        needs_host: T::NEEDS_HOST,
-        input_schema: LazyLock::new(schema_of_input::<T>),
-        output_schema: LazyLock::new(schema_of_output::<T>),
+impl FromIterator<Definition> for Registry {
+    fn from_iter<I: IntoIterator<Item = Definition>>(tools: I) -> Self {
+        Self(tools.into_iter().map(|tool| (tool.name.clone(), Arc::new(tool))).collect())
     }
 }
 
@@ -183,100 +291,71 @@ fn whole(input: &Value) -> Option<Value> {
     write(&mut input).then_some(input)
 }
 
-pub(super) fn call<T: Tool>(context: &Context, input: &Value) -> Result<Answer<Facts>, ToolError> {
-    let read = if input.is_null() {
-        T::Input::deserialize(json!({}))
-    } else {
-        // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
-        T::Input::deserialize(input).or_else(|error| match whole(input) {
-            Some(input) => T::Input::deserialize(&input),
-            None => Err(error),
-        })
-    };
-    let input = read.map_err(|error| ToolError {
-        code: ErrorCode::InvalidInput,
-        message: format!("the arguments of `{}` do not fit: {error}", T::NAME),
-        hint: Some("see its input schema in tools/list, or `steward tools --json`".to_owned()),
-        data: None,
+/// The arguments as a tool's own type.
+fn input<T: Tool>(arguments: &Value) -> Result<T::Input, serde_json::Error> {
+    if arguments.is_null() {
+        return T::Input::deserialize(json!({}));
+    }
+    // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
+    T::Input::deserialize(arguments).or_else(|error| match whole(arguments) {
+        Some(arguments) => T::Input::deserialize(&arguments),
+        None => Err(error),
+    })
+}
+
+fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, ToolError> {
+    let input = input::<T>(arguments).map_err(|error| {
+        ToolError::new(
+            ErrorCode::InvalidInput,
+            format!("the arguments of `{}` do not fit: {error}", T::NAME),
+            "see its input schema in tools/list, or `steward tools --json`",
+        )
     })?;
     if context.cancel.is_cancelled() {
-        return Err(cancelled());
+        return Err(ToolError::cancelled());
     }
-    let answer = catch_unwind(AssertUnwindSafe(|| T::run(context, input)));
-    let answer = answer.unwrap_or_else(|_| {
-        Err(ToolError::new(
-            ErrorCode::IoError,
-            format!("`{}` failed by a fault of its own; nothing else is affected", T::NAME),
-            "please report it, with the log",
-        ))
+    let answer = T::run(context, input)?;
+    let data = Facts::of(&answer.data).map_err(|error| {
+        let message = format!("the answer of `{}` could not be written as JSON: {error}", T::NAME);
+        ToolError::plain(ErrorCode::IoError, message)
     })?;
-    let data = Facts::of(&answer.data).map_err(|error| ToolError {
-        code: ErrorCode::IoError,
-        message: format!("the answer of `{}` could not be written as JSON: {error}", T::NAME),
-        hint: None,
-        data: None,
-    })?;
-    Ok(Answer { text: answer.text, data })
+    Ok(Answer { text: answer.text, data, learnt: T::learnt(&answer.data) })
 }
 
-/// The answer to a caller that withdrew.
-pub(super) fn cancelled() -> ToolError {
-    EditsError::Withdrawn.into()
-}
-
-/// Makes `definitions` and `call` from the list of tools. That names are in order and unique is a
-/// test's business.
+/// Makes [`Registry::built_in`] from the list of tools.
 macro_rules! tools {
     ($($tool:path),+ $(,)?) => {
-        use $crate::tools::registry as made;
-
-        static CALLS: &[(&str, made::Call)] =
-            &[$((<$tool as Tool>::NAME, made::call::<$tool>)),+];
-
-        /// All tools, sorted by name.
-        pub fn definitions() -> &'static [Definition] {
-            static ALL: std::sync::OnceLock<Vec<Definition>> = std::sync::OnceLock::new();
-            ALL.get_or_init(|| vec![$(made::definition::<$tool>()),+])
-        }
-
-        /// Calls a tool with its arguments as JSON.
-        ///
-        /// # Errors
-        /// [`CallError::UnknownTool`], or the tool's own failure.
-        pub fn call(
-            context: &Context,
-            name: &str,
-            arguments: &serde_json::Value,
-        ) -> Result<Answer<Facts>, CallError> {
-            match CALLS.iter().find(|(known, _)| *known == name) {
-                Some((_, call)) => Ok(call(context, arguments)?),
-                None => {
-                    let likeness = |known: &&str| strsim::jaro_winkler(known, name);
-                    let near = CALLS
-                        .iter()
-                        .map(|(known, _)| *known)
-                        .filter(|known| likeness(known) > 0.8)
-                        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-                    Err(CallError::UnknownTool { name: name.to_owned(), near })
-                }
+        impl Registry {
+            /// The program's own tools.
+            pub fn built_in() -> &'static Self {
+                static ALL: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(|| {
+                    [$(Definition::of::<$tool>()),+].into_iter().collect()
+                });
+                &ALL
             }
         }
+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(<$tool as Tool>::NAME),+];
     };
 }
 pub(super) use tools;
 
 #[cfg(test)]
 mod tests {
-    use crate::tools::definitions;
+    use serde_json::Value;
+
+    use super::Registry;
+    use crate::tools::NAMES;
 
     #[test]
     fn names_are_in_order_and_unique_and_every_tool_is_explained() {
-        let names: Vec<_> = definitions().iter().map(|tool| tool.name).collect();
-        let mut sorted = names.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(names, sorted);
-        for tool in definitions() {
+        let all = Registry::built_in();
+        let names: Vec<_> = all.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, NAMES);
+        for tool in all.iter() {
+            let is_plain = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(tool.name.chars().all(is_plain), "{} is not in snake_case", tool.name);
             assert!(tool.description.len() > 40, "{} has no manual", tool.name);
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
@@ -284,6 +363,25 @@ mod tests {
             for (name, schema) in properties {
                 assert!(schema["description"].is_string(), "{}.{name} is not explained", tool.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_argument_that_names_a_place_is_declared() {
+        for tool in Registry::built_in().iter() {
+            let properties = tool.input_schema["properties"].as_object().expect("an object");
+            for place in ["path", "source", "destination", "item", "pattern"] {
+                let is_declared = tool.touches.iter().any(|(argument, _)| argument == place);
+                let is_there = properties.contains_key(place);
+                assert_eq!(is_declared, is_there, "{}.{place}", tool.name);
+            }
+            for (argument, _) in &tool.touches {
+                assert!(properties.contains_key(&**argument), "{}.{argument}", tool.name);
+            }
+            let permanent = properties.contains_key("permanent").then_some("permanent");
+            assert_eq!(tool.permanent.as_deref(), permanent, "{}", tool.name);
+            let example: Value = serde_json::from_str(&tool.example).expect("JSON");
+            assert!(example.is_object(), "{} has no example", tool.name);
         }
     }
 }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::graph;
-use super::registry::cancelled;
 use super::text_file::{self, count, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -105,6 +105,8 @@ impl Tool for RenameTag {
     const TIER: Tier = Tier::Dangerous;
     const IDEMPOTENT: bool = false;
     const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path, Tag: from);
+    const EXAMPLE: &'static str = r#"{"from": "garden", "to": "plot"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -157,7 +159,7 @@ impl Tool for RenameTag {
             dry_run: input.dry_run,
             change_set,
         };
-        Ok(Answer { text: words(&data), data })
+        Ok(Answer::new(words(&data), data))
     }
 }
 
@@ -185,7 +187,7 @@ fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Pl
     let mut plan = Plan::default();
     for path in context.index.links.tagged(place, from) {
         if context.cancel.is_cancelled() {
-            return Err(cancelled());
+            return Err(ToolError::cancelled());
         }
         let content = match context.vault.read(&path) {
             Ok(content) => content,

@@ -5,13 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::history;
 use super::relinked::Relinked;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::journal::TrashItem;
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-pub(super) struct Restore;
+/// Brings back what was deleted.
+pub struct Restore;
 
 /// Brings a deleted file or folder back to where it was, or to another path. Nothing is ever
 /// replaced: where the name is taken it comes back beside it as `name (restored).md`.
@@ -48,7 +50,10 @@ impl Tool for Restore {
     const NAME: &'static str = "restore";
     const TITLE: &'static str = "Restore from the trash";
     const TIER: Tier = Tier::Cautious;
+    const KIND: ToolKind = ToolKind::Other;
     const IDEMPOTENT: bool = false;
+    const TOUCHES: &'static [Touch] = touches!(Trashed: item);
+    const EXAMPLE: &'static str = r#"{"item": "deleted.md"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -76,7 +81,7 @@ impl Tool for Restore {
             links,
             notes: restored.notes,
         };
-        Ok(Answer { text, data })
+        Ok(Answer::new(text, data))
     }
 }
 
@@ -120,10 +125,12 @@ fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
         }
         ([newest, ..], 1) => Ok((*newest).clone()),
         (_, _) => Err(ToolError {
-            code: ErrorCode::AmbiguousPath,
-            message: format!("several deleted things are called `{}`", asked.trim()),
-            hint: Some(format!("say which: {}", places.join(", "))),
             data: Some(serde_json::json!({ "candidates": places })),
+            ..ToolError::new(
+                ErrorCode::AmbiguousPath,
+                format!("several deleted things are called `{}`", asked.trim()),
+                format!("say which: {}", places.join(", ")),
+            )
         }),
     }
 }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::list_files::parse_glob;
 use super::paging::within;
-use super::registry::cancelled;
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
 use crate::note::spelling;
@@ -142,8 +142,11 @@ impl Tool for SearchFiles {
     const NAME: &'static str = "search_files";
     const TITLE: &'static str = "Search text";
     const TIER: Tier = Tier::Safe;
+    const KIND: ToolKind = ToolKind::Search;
     const IDEMPOTENT: bool = true;
     const HEAVY: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
+    const EXAMPLE: &'static str = r#"{"pattern": "one"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -156,7 +159,7 @@ impl Tool for SearchFiles {
                 ToolError::new(ErrorCode::InvalidPattern, error.to_string(), error.hint())
             })?;
         if context.cancel.is_cancelled() {
-            return Err(cancelled());
+            return Err(ToolError::cancelled());
         }
         let (mut text, whole) = text(&input, &results);
         let written_otherwise = written_otherwise(context, &query, &results);
@@ -180,7 +183,7 @@ impl Tool for SearchFiles {
             timed_out: results.timed_out,
             written_otherwise,
         };
-        Ok(Answer { text, data })
+        Ok(Answer::new(text, data))
     }
 }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::text_file::{self, TextFile, fits};
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::touches;
+use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
@@ -71,6 +72,8 @@ impl Tool for SetProperties {
     const TITLE: &'static str = "Set a note's properties";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "a.md", "set": {"x": 1}}"#;
     type Input = Input;
     type Output = Output;
 
@@ -115,7 +118,15 @@ impl Tool for SetProperties {
             data.revision = saved.revision.to_string();
             data.change_set = Some(applied.change_set.0);
         }
-        Ok(Answer { text: words(&data, &input.remove, text.body()), data })
+        Ok(Answer::new(words(&data, &input.remove, text.body()), data))
+    }
+
+    fn learnt(edited: &Output) -> Vec<Learnt> {
+        vec![Learnt::Edited {
+            path: edited.path.clone(),
+            before: edited.previous_revision.clone(),
+            revision: edited.revision.clone(),
+        }]
     }
 }
 

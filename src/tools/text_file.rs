@@ -69,11 +69,10 @@ pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
 }
 
 pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
+    let hint = "get_file_info tells more about it; only text can be read";
     ToolError {
-        code: fault.code(),
-        message: format!("`{path}` is {fault}"),
-        hint: Some("get_file_info tells more about it; only text can be read".to_owned()),
         data: Some(serde_json::json!({ "size": fault.size })),
+        ..ToolError::new(fault.code(), format!("`{path}` is {fault}"), hint)
     }
 }
 

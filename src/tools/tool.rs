@@ -1,5 +1,7 @@
 //! What a tool is, and what it answers.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
+use super::learnt::Learnt;
 
 /// How much a tool can do, from which its permission follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -21,14 +24,101 @@ pub enum Tier {
     Dangerous,
 }
 
-/// One tool. The type is only a name for its four parts.
+/// What sort of work a tool does, by which clients choose an icon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// It reads.
+    Read,
+    /// It looks for something.
+    Search,
+    /// It changes something.
+    Edit,
+    /// It gives something another path.
+    Move,
+    /// It takes something away.
+    Delete,
+    /// None of these.
+    Other,
+}
+
+/// What an argument names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// A path of the vault.
+    Path,
+    /// A thing in the trash.
+    Trashed,
+    /// A tag.
+    Tag,
+    /// What is looked for.
+    Pattern,
+}
+
+/// An argument that names something, and what.
+pub type Touch = (Cow<'static, str>, Names);
+
+/// The name of an argument, which the compiler knows to be a field of `Input`.
+macro_rules! argument {
+    ($field:ident) => {{
+        const _: usize = std::mem::offset_of!(Input, $field);
+        stringify!($field)
+    }};
+}
+
+/// The arguments that name something: `touches!(Path: source, Path: destination)`.
+macro_rules! touches {
+    ($($names:ident: $field:ident),+) => {
+        &[$((
+            std::borrow::Cow::Borrowed($crate::tools::tool::argument!($field)),
+            $crate::tools::tool::Names::$names,
+        )),+]
+    };
+}
+pub(super) use {argument, touches};
+
+/// What a call takes for granted that its arguments do not say, and the arguments that would say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Basis {
+    /// The whole text of the file, which it replaces.
+    Text {
+        /// The file, as the caller names it.
+        path: String,
+        /// Takes the revision of the text.
+        revision: &'static str,
+        /// The argument that makes it fail where the file exists, and the word for that.
+        only_new: (&'static str, &'static str),
+        /// Whether it says so already.
+        is_only_new: bool,
+    },
+    /// Lines of the file, by their numbers.
+    Lines {
+        /// The file, as the caller names it.
+        path: String,
+        /// Takes the revision of the text.
+        revision: &'static str,
+        /// Whether it takes lines away.
+        takes: bool,
+    },
+    /// Which change was the last one.
+    LastChange {
+        /// Takes the number of its change set.
+        change_set: &'static str,
+    },
+}
+
+/// One tool. The type is only a name for its parts.
 pub trait Tool {
-    /// What callers call it: snake_case, a verb first.
+    /// What callers call it, in snake_case.
     const NAME: &'static str;
     /// For people: "Read a file".
     const TITLE: &'static str;
     /// How much it can do.
     const TIER: Tier;
+    /// What sort of work it does.
+    const KIND: ToolKind = match Self::TIER {
+        Tier::Safe => ToolKind::Read,
+        Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
+    };
     /// Whether a second call with the same input changes nothing more.
     const IDEMPOTENT: bool;
     /// Whether it may take long and waits its turn among its like.
@@ -38,6 +128,15 @@ pub trait Tool {
     const QUICK: bool = false;
     /// Whether it is only there while Obsidian is connected.
     const NEEDS_HOST: bool = false;
+    /// The arguments that name something, the most telling first: the audit, hooks and clients are
+    /// told of these. By name, since calls are told that do not fit the input, or no longer do.
+    const TOUCHES: &'static [Touch] = &[];
+    /// The argument that, where it is true, makes it do for good what could be undone.
+    const PERMANENT: Option<&'static str> = None;
+    /// The arguments of a call, as JSON, in a vault with `a.md` (one line: `one`), `t.md` (`#garden`),
+    /// `changed.md`, written last, and `deleted.md` in the trash. If it changes something, it is one
+    /// change that can be undone. The tests of the doors and the policy drive every tool with it.
+    const EXAMPLE: &'static str;
     /// Its arguments; the doc comments are what a model reads.
     type Input: DeserializeOwned + JsonSchema;
     /// Its answer's facts.
@@ -48,6 +147,16 @@ pub trait Tool {
     /// # Errors
     /// What the caller may mend.
     fn run(context: &Context, input: Self::Input) -> Result<Answer<Self::Output>, ToolError>;
+
+    /// What whoever reads the answer knows by it of the texts of files.
+    fn learnt(_: &Self::Output) -> Vec<Learnt> {
+        Vec::new()
+    }
+
+    /// What a call with this input rests on; `None` where the input says all of it.
+    fn rests_on(_: &Self::Input) -> Option<Basis> {
+        None
+    }
 }
 
 /// An answer with its two faces.
@@ -57,11 +166,20 @@ pub struct Answer<T> {
     pub text: String,
     /// The same facts for programs.
     pub data: T,
+    /// What its reader knows by it of the texts of files.
+    pub learnt: Vec<Learnt>,
+}
+
+impl<T> Answer<T> {
+    /// An answer of which nothing is learnt by itself.
+    pub fn new(text: String, data: T) -> Self {
+        Self { text, data, learnt: Vec::new() }
+    }
 }
 
 impl Answer<Facts> {
     /// The same with the facts as a value, for whoever looks into them.
     pub fn read(self) -> Answer<Value> {
-        Answer { data: self.data.value(), text: self.text }
+        Answer { data: self.data.value(), text: self.text, learnt: self.learnt }
     }
 }

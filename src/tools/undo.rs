@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
 use super::relinked::Relinked;
-use super::{Answer, Context, Tier, Tool, ToolError};
+use super::tool::argument;
+use super::{Answer, Basis, Context, Tier, Tool, ToolError, ToolKind};
 use crate::journal::{ChangeSetId, ListedSet, Query, SetKind, Target};
 use crate::note::code::ErrorCode;
 
-pub(super) struct Undo;
+/// Takes back what was changed.
+pub struct Undo;
 
 /// Change sets looked through for the last one that is not undone.
 const LOOKED_THROUGH: usize = 500;
@@ -55,7 +57,9 @@ impl Tool for Undo {
     const NAME: &'static str = "undo";
     const TITLE: &'static str = "Undo a change";
     const TIER: Tier = Tier::Dangerous;
+    const KIND: ToolKind = ToolKind::Other;
     const IDEMPOTENT: bool = false;
+    const EXAMPLE: &'static str = "{}";
     type Input = Input;
     type Output = Output;
 
@@ -99,7 +103,12 @@ impl Tool for Undo {
             links,
             notes: undone.notes,
         };
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
+    }
+
+    fn rests_on(input: &Input) -> Option<Basis> {
+        let is_last = input.change_set.is_none() && input.change.is_none();
+        is_last.then_some(Basis::LastChange { change_set: argument!(change_set) })
     }
 }
 

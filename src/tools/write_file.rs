@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::relinked::Relinked;
 use super::text_file::{self, extension_remark, parse_revision};
-use super::{Answer, Context, Tier, Tool, ToolError, long_line};
+use super::tool::{argument, touches};
+use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::text::Text;
 use crate::vault::{Before, Found, Kind, Place, Vault, VaultError};
 
-pub(super) struct WriteFile;
+/// Writes a file.
+pub struct WriteFile;
 
 /// Creates a file with this content, or replaces the whole content of one that exists. Missing
 /// folders are made. An existing file is found whatever the case of its path, so no twin that
@@ -72,6 +74,8 @@ impl Tool for WriteFile {
     const TITLE: &'static str = "Write a file";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
+    const TOUCHES: &'static [Touch] = touches!(Path: path);
+    const EXAMPLE: &'static str = r#"{"path": "c.md", "content": "three"}"#;
     type Input = Input;
     type Output = Output;
 
@@ -122,7 +126,21 @@ impl Tool for WriteFile {
         let mut lines =
             vec![format!("{verb} `{path}` ({size}){remark}, revision {}", data.revision)];
         lines.extend(data.links.text(false));
-        Ok(Answer { text: lines.join("\n"), data })
+        Ok(Answer::new(lines.join("\n"), data))
+    }
+
+    fn learnt(written: &Output) -> Vec<Learnt> {
+        let (path, revision) = (written.path.clone(), written.revision.clone());
+        vec![Learnt::Written { path, revision }]
+    }
+
+    fn rests_on(input: &Input) -> Option<Basis> {
+        input.expected_revision.is_none().then(|| Basis::Text {
+            path: input.path.clone(),
+            revision: argument!(expected_revision),
+            only_new: (argument!(if_exists), "fail"),
+            is_only_new: input.if_exists == IfExists::Fail,
+        })
     }
 }
 
@@ -155,13 +173,12 @@ fn refuse_to_shrink(vault: &Vault, found: &Found, content: &str) -> Result<(), T
          part with edit_file"
     };
     let sizes = format!("{} instead of {}", text_file::size(new), text_file::size(old));
+    let message = format!(
+        "`{}` would lose most of its text ({sizes}), and `expected_revision` is not given",
+        found.path
+    );
     Err(ToolError {
-        code: ErrorCode::InvalidInput,
-        message: format!(
-            "`{}` would lose most of its text ({sizes}), and `expected_revision` is not given",
-            found.path
-        ),
-        hint: Some(hint.to_owned()),
         data: Some(serde_json::json!({ "size": old, "new_size": new })),
+        ..ToolError::new(ErrorCode::InvalidInput, message, hint)
     })
 }

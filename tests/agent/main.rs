@@ -15,6 +15,9 @@ mod manual;
 #[allow(dead_code, reason = "the tests of `llm` use all of it")]
 #[path = "../support/models.rs"]
 mod models;
+#[allow(dead_code, reason = "the harness of the tools' own tests")]
+#[path = "../tools/vault.rs"]
+mod vault;
 
 mod arrivals;
 #[cfg(unix)]
@@ -22,6 +25,7 @@ mod asked;
 mod attached;
 mod crash;
 mod endings;
+mod guards;
 #[cfg(unix)]
 mod hooks;
 mod injection;
@@ -30,6 +34,7 @@ mod meanwhile;
 mod reconnect;
 mod script;
 mod serve;
+mod shown;
 mod simulation;
 mod stored;
 mod turns;

@@ -532,7 +532,7 @@ impl Tools {
             // Done, and not told yet.
             tokio::time::sleep(Duration::from_millis(after)).await;
             let text = "x".repeat(400);
-            Answer::Done(Called { text, data: Value::Null, is_error: fails })
+            Answer::Done(Called { is_error: fails, ..Called::done(text, Value::Null) })
         })
     }
 }

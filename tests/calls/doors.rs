@@ -5,10 +5,12 @@ use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::index::search;
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::settings::Permission;
-use vault_steward::policy::{Caller, Mode, Scope, Settings};
+use vault_steward::policy::{Caller, Mode, Scope, Settings, schema};
 use vault_steward::store::Store;
 use vault_steward::store::audit::{AuditRow, AuditWanted};
-use vault_steward::tools::{self, Answer, Tier, ToolError, definitions};
+use vault_steward::tools::{
+    self, Answer, Context, Definition, Registry, Tier, Tool, ToolError, ToolKind,
+};
 use vault_steward::vault::Cancel;
 
 use crate::vault::{TestVault, vault};
@@ -33,45 +35,10 @@ pub fn answered(outcome: Outcome) -> Result<Answer<Value>, ToolError> {
     }
 }
 
-/// One call of each tool, on [`ground`]: a single one that can be undone, where it changes something.
-///
-/// # Panics
-/// A tool that nobody has decided on here.
+/// A call of a tool, on [`ground`]: its own example.
 pub fn arguments(tool: &str) -> Value {
-    if let Some(arguments) = change(tool) {
-        return arguments;
-    }
-    match tool {
-        "read_file" | "get_file_info" | "get_links" | "get_properties" | "open_note" => {
-            json!({"path": "a.md"})
-        }
-        "get_conversation" => json!({"list_recent": 3}),
-        "search_files" => json!({"pattern": "one"}),
-        "list_links" => json!({"kind": "unresolved"}),
-        "directory_tree" | "get_active_note" | "list_changes" | "list_files" | "list_tags"
-        | "list_trash" => json!({}),
-        _ => panic!("`{tool}` has no call here yet: add one, so that the tables drive it"),
-    }
-}
-
-/// One call of each tool that changes something, on [`ground`].
-fn change(tool: &str) -> Option<Value> {
-    Some(match tool {
-        "apply_patch" => {
-            json!({"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"})
-        }
-        "create_folder" => json!({"path": "New"}),
-        "daily_note" => json!({"append": "text"}),
-        "delete" => json!({"path": "a.md"}),
-        "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
-        "move" => json!({"source": "a.md", "destination": "b.md"}),
-        "rename_tag" => json!({"from": "garden", "to": "plot"}),
-        "restore" => json!({"item": "deleted.md"}),
-        "set_properties" => json!({"path": "a.md", "set": {"x": 1}}),
-        "undo" => json!({}),
-        "write_file" => json!({"path": "c.md", "content": "three"}),
-        _ => return None,
-    })
+    let tool = Registry::built_in().get(tool).expect("a tool");
+    serde_json::from_str(&tool.example).expect("JSON")
 }
 
 /// A vault in which every tool has something to do: a change to undo and a thing to restore, too.
@@ -94,17 +61,16 @@ fn in_read_only_nothing_changes_for_anybody() {
     let vault = ground();
     let calls = calls(&vault, Settings { mode: Mode::ReadOnly, ..Settings::default() });
     let before = vault.snapshot();
-    for tool in definitions() {
+    for tool in Registry::built_in().iter() {
         for scope in Scope::ALL {
-            let arguments = change(tool.name).unwrap_or_else(|| json!({"path": "a.md"}));
             let confirmed = scope.is_person();
-            let request = Request { confirmed, ..request(scope, tool.name, arguments) };
+            let request = request(scope, &tool.name, arguments(&tool.name));
+            let request = Request { confirmed, ..request };
             let result = answered(calls.call(request, &Cancel::default()));
             if tool.tier == Tier::Safe {
                 let denied = matches!(&result, Err(error) if error.code == ErrorCode::Denied);
                 assert!(!denied, "{} is only a look", tool.name);
             } else {
-                assert!(change(tool.name).is_some(), "{} has no call here", tool.name);
                 let error = result.unwrap_err();
                 assert_eq!(error.code, ErrorCode::Denied, "{}: {error}", tool.name);
                 assert_eq!(error.data, Some(json!({"layer": "paths"})), "{}", tool.name);
@@ -116,13 +82,13 @@ fn in_read_only_nothing_changes_for_anybody() {
 
 #[test]
 fn in_ask_every_change_asks_and_does_nothing_by_itself() {
-    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+    for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
         for scope in Scope::ALL {
             let vault = ground();
             let calls = calls(&vault, Settings { mode: Mode::Ask, ..Settings::default() });
             let before = vault.snapshot();
-            let arguments = change(tool.name).expect("a call");
-            match calls.call(request(scope, tool.name, arguments), &Cancel::default()) {
+            let arguments = arguments(&tool.name);
+            match calls.call(request(scope, &tool.name, arguments), &Cancel::default()) {
                 Outcome::Ask(_) => assert!(!scope.is_person(), "{}", tool.name),
                 Outcome::Answered(result) => {
                     assert!(scope.is_person(), "{} {scope:?}", tool.name);
@@ -146,11 +112,11 @@ fn a_kind_of_caller_that_may_only_read_changes_nothing() {
     };
     let calls = calls(&vault, settings);
     let before = vault.snapshot();
-    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+    for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
         for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
-            let arguments = change(tool.name).expect("a call");
+            let arguments = arguments(&tool.name);
             let result =
-                answered(calls.call(request(scope, tool.name, arguments), &Cancel::default()));
+                answered(calls.call(request(scope, &tool.name, arguments), &Cancel::default()));
             assert_eq!(result.unwrap_err().data, Some(json!({"layer": "permission"})));
         }
     }
@@ -159,13 +125,12 @@ fn a_kind_of_caller_that_may_only_read_changes_nothing() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
-    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+    for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
         let vault = ground();
         let calls = calls(&vault, Settings::default());
         let before = vault.snapshot();
-        let arguments = change(tool.name).expect("a call");
-        let request =
-            Request { dry_run: true, ..request(Scope::Client, tool.name, arguments.clone()) };
+        let arguments = arguments(&tool.name);
+        let request = Request { dry_run: true, ..request(Scope::Client, &tool.name, arguments) };
         let answer = answered(calls.call(request, &Cancel::default()));
         let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", tool.name));
         assert_eq!(answer.data["dryRun"], true, "{}", tool.name);
@@ -300,6 +265,93 @@ fn every_call_is_written_down_and_never_what_a_note_says() {
     assert!(!format!("{rows:?}").contains(canary));
 }
 
+/// Whatever the tool: of a call that changes nothing the audit has the places that it names.
+#[test]
+fn the_audit_has_the_places_that_a_call_names() {
+    let vault = ground();
+    let calls = calls(&vault, Settings { client: Permission::None, ..Settings::default() });
+    for tool in Registry::built_in().iter() {
+        let given = arguments(&tool.name);
+        let named = ["path", "source", "destination", "item"];
+        let named: Vec<&str> = named.iter().filter_map(|name| given[*name].as_str()).collect();
+        let refused = request(Scope::Client, &tool.name, given.clone());
+        answered(calls.call(refused, &Cancel::default())).unwrap_err();
+        let row = audited(&calls).pop().unwrap();
+        assert_eq!((row.tool, row.paths), (tool.name.clone(), named.join("\n")));
+    }
+}
+
+/// Clients choose an icon by it, and models and people go by the name.
+#[test]
+fn the_kind_of_a_tool_is_as_its_name_says() {
+    for tool in Registry::built_in().iter() {
+        let kind = match tool.name.split('_').next().unwrap() {
+            "delete" => ToolKind::Delete,
+            "move" => ToolKind::Move,
+            "search" | "list" => ToolKind::Search,
+            "get" | "read" | "directory" => ToolKind::Read,
+            "undo" | "restore" => ToolKind::Other,
+            "open" => ToolKind::Edit,
+            _ if tool.tier == Tier::Safe => continue,
+            _ => ToolKind::Edit,
+        };
+        assert_eq!(tool.kind, kind, "{}", tool.name);
+    }
+}
+
+/// A tool that is told of as others are, under a name that is known at run time only.
+struct Greet;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Greeted {
+    name: String,
+}
+
+impl Tool for Greet {
+    const NAME: &'static str = "greet";
+    const TITLE: &'static str = "Greet";
+    const TIER: Tier = Tier::Safe;
+    const IDEMPOTENT: bool = true;
+    const EXAMPLE: &'static str = r#"{"name": "you"}"#;
+    type Input = Greeted;
+    type Output = Vec<String>;
+
+    fn run(_: &Context, input: Greeted) -> Result<Answer<Vec<String>>, ToolError> {
+        Ok(Answer::new(format!("hello {}", input.name), vec![input.name]))
+    }
+}
+
+#[test]
+fn tools_come_and_go() {
+    let vault = ground();
+    let calls = calls(&vault, Settings::default());
+    let greet = || request(Scope::Client, "door-17_greet", json!({"name": "you"}));
+    let error = answered(calls.call(greet(), &Cancel::default())).unwrap_err();
+    assert_eq!(error.message, "there is no tool `door-17_greet`");
+    let mut tools = Registry::clone(&calls.tools());
+    let mut tool = Definition::of::<Greet>();
+    tool.name = format!("door-{}_greet", 17);
+    tools.insert(tool);
+    calls.set_tools(tools.clone());
+    let answer = answered(calls.call(greet(), &Cancel::default())).unwrap();
+    assert_eq!((&*answer.text, answer.data), ("hello you", json!(["you"])));
+    let wrong = request(Scope::Client, "door-17_greet", json!({"name": 3}));
+    let error = answered(calls.call(wrong, &Cancel::default())).unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidInput);
+    let near = request(Scope::Client, "door-17_gret", json!({}));
+    let error = answered(calls.call(near, &Cancel::default())).unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean `door-17_greet`?"));
+    assert!(tools.remove("door-17_greet"));
+    calls.set_tools(tools);
+    answered(calls.call(greet(), &Cancel::default())).unwrap_err();
+    let rows = audited(&calls).into_iter().filter(|row| row.tool == "door-17_greet");
+    let said: Vec<_> = rows.map(|row| (row.layer, row.outcome.unwrap())).collect();
+    let exists = || Some("exists".to_owned());
+    let not_found = || (exists(), "not_found".to_owned());
+    let input = (Some("input".to_owned()), "invalid_input".to_owned());
+    assert_eq!(said, [not_found(), (None, "ok".to_owned()), input, not_found()]);
+}
+
 #[test]
 fn a_tool_that_takes_too_long_is_ended() {
     let vault = ground();
@@ -337,8 +389,10 @@ fn a_tool_that_takes_too_long_is_ended() {
 
 #[test]
 fn the_input_layer_knows_every_word_of_every_schema() {
-    for tool in definitions() {
-        let unknown = vault_steward::policy::schema::unknown_word(&tool.input_schema);
+    for tool in Registry::built_in().iter() {
+        let unknown = schema::unknown_word(&tool.input_schema);
         assert_eq!(unknown, None, "{}: policy/schema.rs does not check it", tool.name);
+        let fits = schema::check(&tool.input_schema, &arguments(&tool.name));
+        assert_eq!(fits, Ok(()), "the example of {}", tool.name);
     }
 }

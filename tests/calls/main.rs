@@ -9,6 +9,7 @@ mod approvals;
 mod doors;
 #[cfg(unix)]
 mod hooks;
+mod names;
 mod places;
 mod table;
 mod taking_back;

@@ -1,13 +1,13 @@
 //! Every tool, for every kind of caller, in every mode, with each layer switched off: what comes of
 //! it is what the table says, and nothing is changed where it says no. The rows come from the tools'
-//! definitions, so that a new tool has to be decided on here.
+//! definitions and examples, so that a new tool is in the table without a line here.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::policy::settings::{Permission, Switch};
 use vault_steward::policy::{Mode, Scope, Settings};
-use vault_steward::tools::{Tier, definitions};
+use vault_steward::tools::{Registry, Tier};
 use vault_steward::vault::Cancel;
 
 use crate::doors::{arguments, calls, ground, request};
@@ -49,11 +49,11 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let mut rows: Vec<Row> = definitions()
+    let mut rows: Vec<Row> = Registry::built_in()
         .iter()
         .map(|tool| Row {
-            tool: tool.name,
-            arguments: arguments(tool.name),
+            tool: &tool.name,
+            arguments: arguments(&tool.name),
             changes: tool.tier != Tier::Safe,
             permanent: false,
             bulk: false,
@@ -154,7 +154,7 @@ fn no_tool_gets_around_a_layer() {
             }
         }
     }
-    assert!(tried > definitions().len() * 3 * 20, "{tried}");
+    assert!(tried > Registry::built_in().iter().len() * 3 * 20, "{tried}");
 }
 
 /// Every kind of caller with every mode, every layer off in turn, and a change held to a folder.
@@ -191,9 +191,9 @@ fn no_caller_but_a_person_agrees_for_itself() {
     let before = vault.snapshot();
     for mode in Mode::ALL {
         let calls = calls(&vault, Settings { mode, ..Settings::default() });
-        for tool in definitions() {
+        for tool in Registry::built_in().iter() {
             for scope in [Scope::Client, Scope::Mcp, Scope::Voice] {
-                let call = request(scope, tool.name, arguments(tool.name));
+                let call = request(scope, &tool.name, arguments(&tool.name));
                 let call = Request { confirmed: true, ..call };
                 let came = comes(calls.call(call, &Cancel::default()));
                 assert_eq!(came, Comes::Refused("permission"), "{} {scope:?}", tool.name);
@@ -209,11 +209,11 @@ fn what_does_not_fit_the_schema_reaches_no_tool_even_where_nobody_checks() {
     let before = vault.snapshot();
     for off in [vec![], vec![Switch::Input]] {
         let calls = calls(&vault, Settings { off, ..Settings::default() });
-        for tool in definitions() {
+        for tool in Registry::built_in().iter() {
             for scope in Scope::ALL {
-                let mut wrong = arguments(tool.name);
+                let mut wrong = arguments(&tool.name);
                 wrong["no_such_argument"] = json!(1);
-                let call = request(scope, tool.name, wrong);
+                let call = request(scope, &tool.name, wrong);
                 match calls.call(call, &Cancel::default()) {
                     Outcome::Answered(Err(error)) => {
                         assert_eq!(error.code, ErrorCode::InvalidInput, "{}", tool.name);
@@ -236,7 +236,7 @@ fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
     let mut place: Option<(TestVault, Calls)> = None;
     for has in [Permission::None, Permission::Read, Permission::Write, Permission::Move] {
         let settings = Settings { client: has, mcp: has, voice: has, ..Settings::default() };
-        for tool in definitions() {
+        for tool in Registry::built_in().iter() {
             for scope in Scope::ALL {
                 let (there, calls) = place.get_or_insert_with(|| {
                     let vault = ground();
@@ -245,7 +245,7 @@ fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
                 });
                 calls.set_settings(settings.clone());
                 let before = there.snapshot();
-                let call = request(scope, tool.name, arguments(tool.name));
+                let call = request(scope, &tool.name, arguments(&tool.name));
                 let came = comes(calls.call(call, &Cancel::default()));
                 let may = scope.is_person() || by_tier(tool.tier) <= has;
                 let wanted = if may { Comes::Through } else { Comes::Refused("permission") };
@@ -270,12 +270,12 @@ fn every_tool_has_a_rate_for_every_caller_but_a_person() {
         ..Settings::default()
     };
     let calls = calls(&vault, settings);
-    for tool in definitions() {
+    for tool in Registry::built_in().iter() {
         for scope in Scope::ALL {
             let mut codes = Vec::new();
             for _ in 0..3 {
                 // It fits the schema; that there is nothing of that name does not matter.
-                let call = request(scope, tool.name, nowhere(tool.name));
+                let call = request(scope, &tool.name, nowhere(&tool.name));
                 codes.push(match calls.call(call, &Cancel::default()) {
                     Outcome::Answered(Err(error)) => Some(error.code),
                     _ => None,

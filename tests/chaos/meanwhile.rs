@@ -85,7 +85,9 @@ fn broken(place: &Place) -> Result<u64, String> {
 }
 
 fn broken_in(context: &Context) -> Result<u64, String> {
-    let answer = tools::call(context, "list_links", &json!({ "kind": "unresolved" }));
+    let wanted = json!({ "kind": "unresolved" });
+    let tool = tools::Registry::built_in().find("list_links");
+    let answer = tool.and_then(|tool| tools::call(tool, context, &wanted));
     let answer = answer.map_err(|error| error.to_string())?;
     answer.data.value()["total"].as_u64().ok_or_else(|| "no number".to_owned())
 }

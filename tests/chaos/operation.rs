@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
-use vault_steward::tools::{self, CallError, Context, ToolError};
+use vault_steward::tools::{self, Context, Registry, ToolError};
 
 /// One thing that is done. Paths are from the vault's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,14 +93,14 @@ impl Operation {
 /// The tool's own. A fault of the tool's own (a panic) is none: it ends the run.
 pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
     let (tool, arguments) = operation.call();
-    match tools::call(context, tool, &arguments) {
+    let tool = Registry::built_in().get(tool).unwrap_or_else(|| panic!("no tool {tool}"));
+    match tools::call(tool, context, &arguments) {
         Ok(answer) => Ok(answer.read().data["change_set"].as_u64()),
-        Err(CallError::Tool(error)) => {
+        Err(error) => {
             let panicked = error.code == ErrorCode::IoError && error.message.contains("of its own");
             assert!(!panicked, "{operation:?}: {}", error.text());
             Err(error)
         }
-        Err(error) => panic!("{operation:?}: {error}"),
     }
 }
 

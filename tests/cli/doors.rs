@@ -6,40 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use vault_steward::tools::{Definition, Tier, definitions};
+use vault_steward::tools::{Definition, Registry, Tier};
 
 use crate::door::Client;
 use crate::policy::Ground;
 use crate::support::Home;
 
-/// One call of each tool, on [`prepare`]; a single one that can be undone, where it changes
-/// something.
+/// A call of a tool, on [`prepare`]: its own example.
 fn arguments(tool: &Definition) -> Value {
-    match tool.name {
-        "apply_patch" => {
-            json!({"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"})
-        }
-        "create_folder" => json!({"path": "New"}),
-        "daily_note" => json!({"append": "text"}),
-        "delete" => json!({"path": "a.md"}),
-        "edit_file" => json!({"path": "a.md", "old_text": "one", "new_text": "two"}),
-        "get_conversation" => json!({"list_recent": 3}),
-        "list_links" => json!({"kind": "unresolved"}),
-        "move" => json!({"source": "a.md", "destination": "b.md"}),
-        "read_file" | "get_file_info" | "get_links" | "get_properties" | "open_note" => {
-            json!({"path": "a.md"})
-        }
-        "rename_tag" => json!({"from": "garden", "to": "plot"}),
-        "restore" => json!({"item": "deleted.md"}),
-        "search_files" => json!({"pattern": "one"}),
-        "set_properties" => json!({"path": "a.md", "set": {"x": 1}}),
-        "write_file" => json!({"path": "c.md", "content": "three"}),
-        _ => {
-            let needs = tool.input_schema["required"].as_array().map_or(0, Vec::len);
-            assert_eq!(needs, 0, "`{}` has no call here yet: add one", tool.name);
-            json!({})
-        }
-    }
+    serde_json::from_str(&tool.example).unwrap()
 }
 
 fn prepare(vault: &Path) {
@@ -102,7 +77,7 @@ fn over_the_socket(client: &mut Client, tool: &Definition) -> Value {
 
 fn on_the_command_line(ground: &Home, vault: &Path, tool: &Definition, more: &[&str]) -> Value {
     let text = arguments(tool).to_string();
-    let run = ground.run_in(vault, &[&["call", tool.name, &text, "--json"], more].concat());
+    let run = ground.run_in(vault, &[&["call", &tool.name, &text, "--json"], more].concat());
     json!({"isError": run.code != 0, "structuredContent": run.json()})
 }
 
@@ -116,7 +91,7 @@ fn no_door_leads_around_a_mode() {
     for mode in ["read-only", "ask"] {
         home.run_in(vault, &["mode", mode]).expect(0);
         let before = snapshot(vault);
-        for tool in definitions() {
+        for tool in Registry::built_in().iter() {
             for (at, client) in clients.iter_mut().enumerate() {
                 let came = came(&over_the_socket(client, tool));
                 assert_eq!(came, wanted(tool, mode, at == 1), "{} {mode} {at}", tool.name);
@@ -129,14 +104,14 @@ fn no_door_leads_around_a_mode() {
     // In read-only not even a person's agreement helps.
     home.run_in(vault, &["mode", "read-only"]).expect(0);
     let before = snapshot(vault);
-    for tool in definitions().iter().filter(|tool| tool.tier != Tier::Safe) {
+    for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
         let answer = on_the_command_line(home, vault, tool, &["--yes"]);
         assert_eq!(came(&answer), "paths", "{}: {answer}", tool.name);
     }
     assert_eq!(snapshot(vault), before);
     home.run_in(vault, &["mode", "auto"]).expect(0);
     for (at, client) in clients.iter_mut().enumerate() {
-        for tool in definitions().iter().filter(|tool| tool.tier == Tier::Safe || at == 0) {
+        for tool in Registry::built_in().iter().filter(|tool| tool.tier == Tier::Safe || at == 0) {
             let answer = over_the_socket(client, tool);
             assert_eq!(came(&answer), "through", "{} {at}: {answer}", tool.name);
             let settled = [("a.md", "one\n"), ("t.md", "#garden\n")];
@@ -156,7 +131,7 @@ fn without_a_daemon_the_command_line_is_held_just_the_same() {
     for mode in ["read-only", "ask"] {
         home.run_in(&vault, &["mode", mode]).expect(0);
         let before = snapshot(&vault);
-        for tool in definitions() {
+        for tool in Registry::built_in().iter() {
             let answer = on_the_command_line(&home, &vault, tool, &["--direct"]);
             assert_eq!(came(&answer), wanted(tool, mode, true), "{} {mode}: {answer}", tool.name);
         }
@@ -165,7 +140,7 @@ fn without_a_daemon_the_command_line_is_held_just_the_same() {
     home.run_in(&vault, &["mode", "settings"]).expect(0);
     // A layer that is switched off is off here, too; and only that one.
     home.write_config("[policy]\nmode = \"read-only\"\noff = [\"approval\"]\n");
-    let tool = definitions().iter().find(|tool| tool.name == "create_folder").unwrap();
+    let tool = Registry::built_in().get("create_folder").unwrap();
     assert_eq!(came(&on_the_command_line(&home, &vault, tool, &[])), "paths");
     home.write_config("[policy]\nmode = \"ask\"\noff = [\"approval\"]\n");
     assert_eq!(came(&on_the_command_line(&home, &vault, tool, &[])), "through");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode;
-use vault_steward::tools::{self, CallError, Context};
+use vault_steward::tools::{self, Context, Registry};
 
 /// How a race ended, episode by episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,7 +78,9 @@ pub fn race(
             });
             start.wait();
             let begun = Instant::now();
-            let answer = tools::call(context, tool, &arguments);
+            let answer = Registry::built_in()
+                .find(tool)
+                .and_then(|tool| tools::call(tool, context, &arguments));
             let took = begun.elapsed();
             editor.join().expect("the editor ends");
             (answer, took)
@@ -87,9 +89,7 @@ pub fn race(
         let text = fs::read_to_string(&note).map_err(|error| error.to_string())?;
         match answer {
             Ok(_) => ended.applied += 1,
-            Err(CallError::Tool(error))
-                if matches!(error.code, ErrorCode::StaleRevision | ErrorCode::NoMatch) =>
-            {
+            Err(error) if matches!(error.code, ErrorCode::StaleRevision | ErrorCode::NoMatch) => {
                 ended.refused += 1;
                 if text != typed {
                     return Err(format!("episode {episode}: refused, but the note holds {text:?}"));
@@ -115,7 +115,8 @@ fn call(
     tool: &str,
     arguments: serde_json::Value,
 ) -> Result<serde_json::Value, String> {
-    tools::call(context, tool, &arguments)
+    let tool = Registry::built_in().find(tool);
+    tool.and_then(|tool| tools::call(tool, context, &arguments))
         .map(|answer| answer.data.value())
         .map_err(|error| error.to_string())
 }

@@ -422,11 +422,9 @@ fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
 
 #[test]
 fn an_answer_to_a_panic_or_an_unknown_tool_is_an_error() {
-    use vault_steward::tools::{CallError, call};
-    let vault = vault(&[]);
-    let error = call(&vault.context, "read_fil", &json!({})).expect_err("unknown");
-    let CallError::UnknownTool { near, .. } = error else { panic!("{error}") };
-    assert_eq!(near, Some("read_file"));
+    let error = vault_steward::tools::Registry::built_in().find("read_fil").expect_err("unknown");
+    assert_eq!(error.message, "there is no tool `read_fil`");
+    assert_eq!(error.hint.as_deref(), Some("did you mean `read_file`?"));
 }
 
 #[test]

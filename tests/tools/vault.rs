@@ -9,7 +9,7 @@ use vault_steward::index::Index;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::store::Store;
-use vault_steward::tools::{self, Answer, CallError, Context, ToolError};
+use vault_steward::tools::{self, Answer, Context, Registry, ToolError};
 use vault_steward::vault::{self, Cancel, Vault, Writer};
 
 /// A vault whose trash is its own, so that no test fills the machine's.
@@ -66,10 +66,8 @@ impl TestVault {
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
-        let answer = tools::call(&self.context, tool, arguments).map_err(|error| match error {
-            CallError::Tool(error) => error,
-            CallError::UnknownTool { name, .. } => panic!("no tool {name}"),
-        })?;
+        let tool = Registry::built_in().get(tool).unwrap_or_else(|| panic!("no tool {tool}"));
+        let answer = tools::call(tool, &self.context, arguments)?;
         let written = answer.data.json().to_owned();
         let answer = answer.read();
         assert_eq!(written, answer.data.to_string(), "the facts are not as a value writes them");

@@ -17,9 +17,10 @@ use std::sync::Arc;
 pub use cut::Cut;
 
 use super::entry::Entry;
-use super::known::{Known, Learnt};
+use super::known::Known;
 use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
+use crate::tools::Learnt;
 
 /// A conversation as a model is given it.
 #[derive(Debug, Clone)]

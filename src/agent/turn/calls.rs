@@ -155,7 +155,7 @@ impl Turn {
             Some(Ok(Own::End { reason })) => {
                 self.ends = Some(reason);
                 let text = "the conversation ends after this turn".to_owned();
-                self.settle(at, Called { text, data: json!({}), is_error: false }, out);
+                self.settle(at, Called::done(text, json!({})), out);
             }
         }
     }
@@ -174,7 +174,7 @@ impl Turn {
             true => "asked; the user's next message is the answer",
             false => "delivered",
         };
-        self.settle(at, Called { text: text.to_owned(), data: json!({}), is_error: false }, out);
+        self.settle(at, Called::done(text.to_owned(), json!({})), out);
     }
 
     /// No call of this answer is made.
@@ -237,7 +237,10 @@ impl Turn {
             text = format!("{text}\n[{warning}]");
         }
         let is_cut = called.text.chars().count() > self.limits.result_chars;
-        let learnt = known::learnt(&call, &called, is_cut);
+        let learnt = match is_cut {
+            true => known::of_a_part(called.learnt.clone()),
+            false => called.learnt.clone(),
+        };
         out.push(Effect::Record(Entry::Result {
             result: ToolResult {
                 call_id: call.id,

@@ -6,6 +6,7 @@ use crate::agent::entry::{Entry, Said};
 use crate::calls::Decision;
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
+use crate::tools::Learnt;
 
 /// What happens to a turn.
 #[derive(Debug, Clone)]
@@ -71,12 +72,19 @@ pub struct Called {
     pub data: Value,
     /// Whether the tool failed.
     pub is_error: bool,
+    /// What its reader knows by it of the texts of files.
+    pub learnt: Vec<Learnt>,
 }
 
 impl Called {
     /// A failure, in words.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), data: Value::Null, is_error: true }
+        Self { is_error: true, ..Self::done(text.into(), Value::Null) }
+    }
+
+    /// An answer of which nothing is learnt.
+    pub fn done(text: String, data: Value) -> Self {
+        Self { text, data, is_error: false, learnt: Vec::new() }
     }
 }
 

@@ -52,7 +52,7 @@ fn answer(content: Vec<Block>, stop: Stop) -> Event {
 }
 
 fn done(id: &str) -> Event {
-    let called = Called { text: format!("did {id}"), data: json!({}), is_error: false };
+    let called = Called::done(format!("did {id}"), json!({}));
     Event::finished(id, called)
 }
 
@@ -331,7 +331,7 @@ proptest! {
                 }
                 Fate::Finish(at, fails) => {
                     let Some(id) = pick(&open, at) else { continue };
-                    let called = Called { text: "r".into(), data: Value::Null, is_error: fails };
+                    let called = Called { is_error: fails, ..Called::done("r".into(), Value::Null) };
                     Event::finished(id, called)
                 }
                 Fate::Ask(at) => {

@@ -19,6 +19,7 @@ use crate::protocol::conversations::{
 use crate::protocol::session::SessionNewParams;
 use crate::protocol::settings::SettingsGetParams;
 use crate::protocol::tools::{CallMeta, CallVaultMeta, ToolsCallParams};
+use crate::tools::{Tool, Undo};
 
 /// Conversations that are listed.
 const LISTED: usize = 20;
@@ -92,7 +93,7 @@ impl Talk<'_> {
             let arguments = json!({ "change_set": set });
             let mut agreed = None;
             let done = loop {
-                match self.call_tool("undo", arguments.clone(), agreed).await {
+                match self.call_tool(Undo::NAME, arguments.clone(), agreed).await {
                     Err(failure) if failure.code == "approval_needed" => {
                         let asked = agreement(failure.data.as_ref(), self.look);
                         if !self.confirm(&asked).await? {

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
+use crate::agent::own_tools;
 use crate::protocol::session::ToolCallStatus;
+use crate::tools::{Names, Registry};
 
 /// Characters of what a call is about that are shown in its line.
 const MAX_ABOUT: usize = 80;
@@ -100,13 +102,14 @@ impl Call {
 
     /// Whether it is shown in another way: what it sends is a message.
     pub fn is_silent(&self) -> bool {
-        matches!(&*self.tool, "send_message" | "end_conversation")
+        own_tools::is_own(&self.tool)
     }
 
     /// The tool, and what it is called with.
     pub fn title(&self) -> String {
         let Value::Object(arguments) = &self.arguments else { return safe::line(&self.tool) };
-        let about: String = safe::line(&about(arguments)).chars().take(MAX_ABOUT).collect();
+        let about: String =
+            safe::line(&about(&self.tool, arguments)).chars().take(MAX_ABOUT).collect();
         safe::line(&self.tool) + if about.is_empty() { "" } else { " " } + &about
     }
 
@@ -149,14 +152,14 @@ impl Call {
 }
 
 /// What stands for a call in one line: where it works, else the first text it is given.
-fn about(arguments: &Map<String, Value>) -> String {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    if let (Some(from), Some(to)) = (text("source"), text("destination")) {
-        return format!("{from} → {to}");
+fn about(tool: &str, arguments: &Map<String, Value>) -> String {
+    let tool = Registry::built_in().get(tool);
+    let touched = tool.into_iter().flat_map(|tool| tool.touched(arguments));
+    match touched.collect::<Vec<_>>()[..] {
+        [(Names::Path, from), (Names::Path, to), ..] => format!("{from} → {to}"),
+        [(_, first), ..] => first.to_owned(),
+        [] => arguments.values().find_map(Value::as_str).unwrap_or_default().to_owned(),
     }
-    let named = ["path", "pattern", "query", "name", "item", "tag", "conversation_id"];
-    let named = named.into_iter().find_map(text);
-    named.or_else(|| arguments.values().find_map(Value::as_str)).unwrap_or_default().to_owned()
 }
 
 /// A diff, indented, at most so many lines of it.

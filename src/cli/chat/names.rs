@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::talk::Talk;
 use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
+use crate::tools::{ListFiles, Tool};
 
 /// The vault's notes by path, without `.md`.
 pub type Names = Arc<RwLock<Vec<String>>>;
@@ -35,7 +36,7 @@ impl Talk<'_> {
 
     pub(super) async fn load_names(&mut self) {
         let arguments = json!({ "pattern": "**/*.md", "type": "file", "max_results": 1_000 });
-        let Ok(answer) = self.call_tool("list_files", arguments, None).await else { return };
+        let Ok(answer) = self.call_tool(ListFiles::NAME, arguments, None).await else { return };
         let entries = answer["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
         let paths = entries.iter().filter_map(|entry| entry["path"].as_str());
         let found = paths.filter_map(|path| path.strip_suffix(".md")).map(str::to_owned);

@@ -255,7 +255,7 @@ impl Toolbox for Mind {
                 }
             };
             let is_error = text == "nothing was changed";
-            Answer::Done(Called { text: text.to_owned(), data: Value::Null, is_error })
+            Answer::Done(Called { is_error, ..Called::done(text.to_owned(), Value::Null) })
         })
     }
 }

@@ -1,0 +1,46 @@
+//! How a call is told when it begins: what it is, what it names, where that lies.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vault_steward::llm::{ToolArgs, ToolCall};
+use vault_steward::methods::told;
+
+/// Title, kind and locations.
+fn shown(tool: &str, arguments: Value) -> (String, String, Vec<String>) {
+    let args = ToolArgs::parse(&arguments.to_string());
+    let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };
+    let shown = json!(told::tool_call("1/1".to_owned(), &call, Path::new("/v")));
+    let text = |value: &Value| value.as_str().unwrap().replace('\\', "/");
+    let locations = shown["locations"].as_array().unwrap();
+    let locations = locations.iter().map(|one| text(&one["path"])).collect();
+    (text(&shown["title"]), text(&shown["kind"]), locations)
+}
+
+#[test]
+fn a_call_is_told_by_what_it_names() {
+    for (tool, arguments, title, kind, locations) in [
+        ("read_file", json!({"path": "a.md"}), "Read a file: a.md", "read", &["/v/a.md"][..]),
+        // It is told before it is looked whether it fits.
+        ("read_file", json!({"path": "a.md", "x": 1}), "Read a file: a.md", "read", &["/v/a.md"]),
+        ("read_file", json!({"path": "../a.md"}), "Read a file: ../a.md", "read", &[]),
+        ("list_files", json!({"pattern": "*"}), "List files: *", "search", &[]),
+        ("list_files", json!({"pattern": "*", "path": "b"}), "List files: b", "search", &["/v/b"]),
+        (
+            "move",
+            json!({"source": "a.md", "destination": "b.md"}),
+            "Move or rename: a.md",
+            "move",
+            &["/v/a.md", "/v/b.md"],
+        ),
+        ("delete", json!({"path": "a"}), "Delete to the trash: a", "delete", &["/v/a"]),
+        ("restore", json!({"item": "a.md"}), "Restore from the trash", "other", &[]),
+        ("rename_tag", json!({"from": "a", "to": "b"}), "Rename a tag", "edit", &[]),
+        ("send_message", json!({"text": "hm"}), "send_message", "other", &[]),
+        ("nothing", json!("hm"), "nothing", "other", &[]),
+    ] {
+        let told = shown(tool, arguments.clone());
+        let locations: Vec<String> = locations.iter().map(|one| (*one).to_owned()).collect();
+        assert_eq!(told, (title.to_owned(), kind.to_owned(), locations), "{tool} {arguments}");
+    }
+}
