@@ -54,7 +54,7 @@ impl TestVault {
 
     /// How many changes would lose their texts.
     fn would_go(&self, settings: Settings) -> usize {
-        self.journal_with(settings).gc(true).expect("looked").changes
+        self.journal_with(settings).texts().gc(true).expect("looked").changes
     }
 }
 
@@ -81,9 +81,9 @@ fn texts_are_kept_for_their_time() {
     assert!(matches!(vault.undo_error(&sets[3].to_string()), UndoError::NotKept { .. }));
     // By age: nothing of today goes, and a text that a change is just being made with stays.
     let days = vault.journal_with(Settings { versions: 0, days: 1, ..Settings::default() });
-    assert_eq!(days.gc(true).expect("looked").changes, 0);
+    assert_eq!(days.texts().gc(true).expect("looked").changes, 0);
     fs::write(vault.state.join("blobs").join("0".repeat(64)), "an orphan").expect("written");
-    assert_eq!(days.gc(false).expect("let go").texts, 0);
+    assert_eq!(days.texts().gc(false).expect("let go").texts, 0);
     assert_eq!(vault.journal().texts().verify().expect("verified").orphans, 1);
 }
 
@@ -204,7 +204,7 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     assert_eq!(vault.would_go(generous()), 0);
     // The file is away: the defaults would let ten versions go, and by age all.
     assert_eq!(vault.would_go(Settings::default()), 0);
-    let daily = vault.journal_with(Settings::default()).daily();
+    let daily = vault.journal_with(Settings::default()).texts().daily();
     assert_eq!(daily.expect("done").changes, 0);
     let store = Store::at(&vault.state);
     store.journal.retention.count_day(now() + DAY, default_limits()).expect("counted");
@@ -218,7 +218,7 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     let vault = TestVault::written_three_times();
     vault.count_days_with(40, limits);
     let one = || Settings { versions: 1, ..Settings::default() };
-    assert_eq!(vault.journal_with(one()).daily().expect("done").changes, 0);
+    assert_eq!(vault.journal_with(one()).texts().daily().expect("done").changes, 0);
     assert_eq!(vault.would_go(one()), 2);
 }
 

@@ -79,7 +79,7 @@ fn a_long_history_is_listed_at_once() {
     });
     let long = Duration::from_secs(10);
     timed("letting go", long, &|| {
-        vault.journal_with(Settings::default()).gc(true).expect("looked");
+        vault.journal_with(Settings::default()).texts().gc(true).expect("looked");
     });
     timed("a start", long, &|| drop(vault.journal().recover().expect("recovered")));
 }
