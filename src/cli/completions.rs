@@ -2,19 +2,30 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::{Args, Command};
+use clap_complete::Shell;
 
-use super::arguments::{Cli, CompletionsArguments};
 use super::failure::Failure;
 use super::output::Output;
 
-/// Prints the script for a shell.
+/// Of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Prints the script that completes `command` for a shell.
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(
+    arguments: &CompletionsArguments,
+    mut command: Command,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "steward", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, "steward", &mut script);
     output.raw(&script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,27 +3,64 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::arguments::{Command, ConfigAction, ConfigArguments, Global};
 use super::failure::Failure;
 use super::output::Output;
 use super::settings::{self, Place};
-use crate::config::{Environment, file, folders, init, layers};
+use crate::config::layers::{self, Flags};
+use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
+
+/// Of `config`.
+#[derive(Debug, Args)]
+pub struct ConfigArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: ConfigAction,
+}
+
+/// What can be done with the settings file.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ConfigAction {
+    /// Write a commented settings file that changes nothing yet
+    Init,
+    /// Print which settings file is read
+    Path,
+    /// Check the settings file and the environment
+    Check,
+    /// List every setting: its value and where that comes from (with --json: all about it)
+    List,
+    /// Print the value of one setting
+    Get {
+        /// Its section and its name, such as server.port
+        key: String,
+    },
+    /// Give a setting a value in the settings file, which keeps its comments
+    Set {
+        /// Its section and its name, such as server.port
+        key: String,
+        /// The value, as in the file; a text needs no quotes
+        #[arg(required_unless_present = "default", allow_hyphen_values = true)]
+        value: Option<String>,
+        /// Take the setting out of the file
+        #[arg(long, conflicts_with = "value")]
+        default: bool,
+    },
+}
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
 ///
 /// # Errors
 /// What is wrong with the settings, or a file that is already there.
 pub fn run(
-    global: &Global,
+    flags: Flags,
     arguments: &ConfigArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;
-    let flags = global.flags(&Command::Tools);
     let (path, named) = layers::which_file(&flags, &environment, &folders);
     match &arguments.action {
         ConfigAction::Init => {

@@ -58,6 +58,18 @@ impl Failure {
         Self { hint: None, ..Self::other(NO_MODEL, words, "") }
     }
 
+    /// What a tool answered through the daemon, where that is an error.
+    pub fn of_tool(mut error: Value) -> Self {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Self {
+            exit: OTHER,
+            code: text(&error["code"]).unwrap_or_else(|| "io_error".to_owned()),
+            message: text(&error["message"]).unwrap_or_else(|| "the tool failed".to_owned()),
+            hint: text(&error["hint"]),
+            data: Some(error["data"].take()).filter(|data| !data.is_null()),
+        }
+    }
+
     /// Wrong arguments.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { exit: USAGE, ..Self::other("usage", message, hint) }

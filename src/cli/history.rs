@@ -3,14 +3,67 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{LogArguments, RestoreArguments, UndoArguments};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Way};
 use super::session::Session;
 use crate::tools::{ListChanges, Restore, Tool, Undo};
+
+/// Of `log`.
+#[derive(Debug, Args)]
+pub struct LogArguments {
+    /// Only what touched this file, or something in this folder
+    pub path: Option<String>,
+    /// Show what changed in each text
+    #[arg(long, short)]
+    pub diff: bool,
+    /// Only changes since then: a date, a date and time, or an age such as 2h, 3d, 1w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Change sets shown at most, up to 200
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub limit: u32,
+    /// Only change sets with a smaller number than this: what is older
+    #[arg(long, value_name = "N")]
+    pub before: Option<u64>,
+    /// Only this change set, with all its changes, a hundred at once
+    #[arg(long, value_name = "N", conflicts_with_all = ["path", "since", "before", "limit"])]
+    pub change_set: Option<u64>,
+    /// The first change shown of that set, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "change_set")]
+    pub first_change: u64,
+}
+
+/// Of `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArguments {
+    /// A change set (17) or one change of it (17.2) [default: the last change set]
+    pub id: Option<String>,
+    /// Also where a file has changed since in the same lines, or is gone; its newer text is kept in
+    /// the journal
+    #[arg(long)]
+    pub force: bool,
+    /// Agree to what needs a person's agreement
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// What to restore: its name in the trash, or the path it had
+    pub item: String,
+    /// Where to put it [default: where it was]
+    #[arg(long, value_name = "PATH")]
+    pub to: Option<String>,
+    /// Agree to what needs a person's agreement
+    #[arg(long, short)]
+    pub yes: bool,
+}
 
 /// Prints what was changed, newest first.
 ///

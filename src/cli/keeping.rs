@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::arguments::{JournalAction, TrashAction};
 use super::failure::{Failure, OTHER};
-use super::history;
+use super::history::{self, RestoreArguments};
 use super::output::Output;
 use super::reach;
 use super::session::Session;
@@ -21,6 +21,65 @@ use crate::tools::{ListTrash, Tool, size};
 
 /// Names shown before the rest is only counted.
 const SHOWN: usize = 20;
+
+/// Of `trash`.
+#[derive(Debug, Args)]
+pub struct TrashArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: TrashAction,
+}
+
+/// What can be done with the trash.
+#[derive(Debug, Subcommand)]
+pub enum TrashAction {
+    /// List what lies in the trash, newest first
+    List {
+        /// Things shown at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        limit: u32,
+        /// The first thing shown, from 1: what is older than those of an earlier list
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        first_result: u64,
+    },
+    /// Bring something back
+    Restore(RestoreArguments),
+    /// Remove things from the trash for good: those named, or what has lain there for long
+    Empty {
+        /// What to remove, as `trash list` names it
+        items: Vec<String>,
+        /// Without names: what was deleted more than so many days ago, 30 at least
+        #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "items")]
+        older_than: u32,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Of `journal`.
+#[derive(Debug, Args)]
+pub struct JournalArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: JournalAction,
+}
+
+/// What can be done with the journal.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum JournalAction {
+    /// Check every kept text against its hash; exit code 1 if something is damaged or missing
+    Verify,
+    /// Free what is older than the settings keep; shows first what that is, and asks
+    Gc {
+        /// Only show what would be freed
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
 
 /// Lists the trash, restores from it, or empties it.
 ///

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Read as _, Write as _};
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::arguments::{KeyAction, KeyArguments};
 use super::failure::Failure;
 use super::models::{self, place};
 use super::output::Output;
@@ -14,6 +14,43 @@ use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
+
+/// Of `key`.
+#[derive(Debug, Args)]
+pub struct KeyArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: KeyAction,
+}
+
+/// What can be done with a key.
+#[derive(Debug, Subcommand)]
+pub enum KeyAction {
+    /// Store a key, read from a prompt or from stdin, after a test call with it
+    Set {
+        /// The provider: anthropic, openai, gemini, or one of the settings
+        provider: String,
+        /// Store it without the test call
+        #[arg(long)]
+        no_check: bool,
+        /// Store it in the system's keyring instead of a file
+        #[arg(long)]
+        keyring: bool,
+    },
+    /// Remove the stored key
+    Remove {
+        /// The provider
+        provider: String,
+        /// Remove it from the system's keyring instead of the file
+        #[arg(long)]
+        keyring: bool,
+    },
+    /// Say whether there is a key, and where it comes from
+    Status {
+        /// The provider
+        provider: String,
+    },
+}
 
 /// Stores, removes or looks for a provider's key. None is ever printed.
 ///

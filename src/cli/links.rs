@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::failure::{Failure, OTHER};
@@ -12,6 +13,22 @@ use super::session::Session;
 use crate::daemon;
 use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
+
+/// Of `links`.
+#[derive(Debug, Args)]
+pub struct LinksArguments {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: LinksAction,
+}
+
+/// What can be done with links.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum LinksAction {
+    /// Report links that lead nowhere, could lead elsewhere, or name a heading or block that is not
+    /// there; exit code 1 if there are any
+    Check,
+}
 
 /// Checks every link of the vault, reading the files themselves, whether a daemon runs or not.
 ///

@@ -7,8 +7,8 @@
 //! with a hint, never a backtrace; `--json` prints exactly one JSON value, errors included; a
 //! closed pipe ends the program quietly.
 //!
-//! Reading order: [`arguments`] (what can be typed), [`session`] (settings and vault of one run),
-//! [`failure`] (exit codes), [`output`], then the commands.
+//! Reading order: [`output`], [`failure`] (exit codes), [`session`] (settings and vault of one run), the
+//! commands, each with its arguments, and [`arguments`] (all that can be typed).
 
 mod arguments;
 mod call;
@@ -48,8 +48,11 @@ mod vaults;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+
 use arguments::{Cli, Command};
 use failure::Failure;
+use links::{LinksAction, LinksArguments};
 use output::Output;
 use session::Session;
 
@@ -70,7 +73,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
-    let session = || Session::start(&cli.global, &cli.command, output);
+    let (usual, wrong) = (cli.command.log_level(), cli.command.with_wrong_settings());
+    let session = || Session::start(cli.flags(), usual, wrong, output);
     match &cli.command {
         Command::Serve(arguments) => serve::run(&session()?, arguments, output),
         Command::Tools => tools::run(output),
@@ -87,7 +91,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Conversations(arguments) => conversations::run(&session()?, arguments, output),
         Command::Inbox(arguments) => inbox::run(&session()?, arguments, output),
         Command::Usage(arguments) => conversations::usage(&session()?, arguments, output),
-        Command::Links(arguments::LinksArguments { action: arguments::LinksAction::Check }) => {
+        Command::Links(LinksArguments { action: LinksAction::Check }) => {
             links::check(&session()?, output)
         }
         Command::Status => status::run(&session()?, output),
@@ -96,11 +100,11 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Pair(arguments) => pair::run(&session()?, arguments, output),
         Command::Plugin(arguments) => plugin::run(&session()?, arguments.action, output),
         Command::Vaults => vaults::run(&session()?, output),
-        Command::Doctor => doctor::run(&cli.global, output),
+        Command::Doctor => doctor::run(&cli.flags(), output),
         Command::Models => models::run(&session()?, output),
         Command::Key(arguments) => key::run(&session()?, arguments, output),
-        Command::Config(arguments) => config::run(&cli.global, arguments, output),
+        Command::Config(arguments) => config::run(cli.flags(), arguments, output),
         Command::Service(arguments) => service::run(&session()?, arguments, output),
-        Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Completions(arguments) => completions::run(arguments, Cli::command(), output),
     }
 }

@@ -3,9 +3,9 @@
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::json;
 
-use super::arguments::OpenArguments;
 use super::failure::Failure;
 use super::output::Output;
 use super::reach;
@@ -14,6 +14,14 @@ use crate::protocol::page::PageCodeParams;
 
 /// How long the program that opens addresses may take to say that it could not.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Of `open`.
+#[derive(Debug, Args)]
+pub struct OpenArguments {
+    /// Only print the address; it holds once, for a minute
+    #[arg(long)]
+    pub print: bool,
+}
 
 /// Asks the daemon for a code and opens its page with it, or prints the address.
 ///

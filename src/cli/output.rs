@@ -3,12 +3,22 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use clap::ValueEnum;
 use serde::Serialize;
-
-use super::arguments::Color;
 
 /// The widest cell of a table that others line up behind, in characters.
 const WIDEST: usize = 60;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Also into files and pipes
+    Always,
+    /// Not at all
+    Never,
+}
 
 /// The way out for one run.
 #[derive(Debug, Clone, Copy)]

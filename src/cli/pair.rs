@@ -3,16 +3,27 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use clap::Args;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
-use super::arguments::PairArguments;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::server::token::Token;
+
+/// Of `pair`.
+#[derive(Debug, Args)]
+pub struct PairArguments {
+    /// Draw the QR code, also where the output is no terminal
+    #[arg(long, conflicts_with = "no_qr")]
+    pub qr: bool,
+    /// Draw no QR code, only print the link
+    #[arg(long)]
+    pub no_qr: bool,
+}
 
 /// Prints the link that pairs the plugin with this vault's daemon.
 ///

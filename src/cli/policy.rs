@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::arguments::{ApprovalsAction, AuditArguments, ModeArguments};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach;
@@ -21,6 +21,57 @@ use crate::tools::when;
 
 /// How often `--follow` looks for more.
 const FOLLOW: Duration = Duration::from_millis(500);
+
+/// Of `mode`.
+#[derive(Debug, Args)]
+pub struct ModeArguments {
+    /// The mode from now on; `settings` goes back to what the settings say [default: only say it]
+    #[arg(value_parser = ["ask", "auto", "read-only", "settings"])]
+    pub mode: Option<String>,
+}
+
+/// Of `approvals`.
+#[derive(Debug, Args)]
+pub struct ApprovalsArguments {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: ApprovalsAction,
+}
+
+/// What can be done with what was agreed to for good.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ApprovalsAction {
+    /// List it
+    List,
+    /// Take one back; from the next call on it is asked about again
+    Revoke {
+        /// Its number
+        id: i64,
+    },
+}
+
+/// Of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// Only calls of this tool
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
+    /// Only calls of this caller
+    #[arg(long, value_name = "NAME")]
+    pub caller: Option<String>,
+    /// Only those that were allowed, refused, a dry_run, or are being asked about
+    #[arg(long, value_parser = ["allowed", "refused", "dry_run", "asked"])]
+    pub decision: Option<String>,
+    /// Only calls since then: a date, a date and time, or an age such as 2h, 3d, 1w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Calls shown at most, the newest
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: u32,
+    /// Go on showing calls as they come, until Ctrl-C
+    #[arg(long, short)]
+    pub follow: bool,
+}
 
 /// Says or sets how far callers are trusted with changes.
 ///

@@ -169,7 +169,7 @@ fn through_daemon(
     };
     let answer = say(running, state, &params)?;
     if answer.is_error {
-        return Err(tool_failure(answer.structured_content).into());
+        return Err(Failure::of_tool(answer.structured_content).into());
     }
     let text = answer.content.into_iter().map(|Content::Text { text }| text);
     Ok(Answer::new(text.collect::<Vec<_>>().join("\n"), answer.structured_content))
@@ -191,17 +191,6 @@ fn say<P: MethodParams>(
     match answer {
         Err(ClientError::NobodyThere { .. }) => Err(ThroughError::NobodyThere),
         other => Ok(other?),
-    }
-}
-
-fn tool_failure(mut error: Value) -> Failure {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Failure {
-        exit: super::failure::OTHER,
-        code: text(&error["code"]).unwrap_or_else(|| "io_error".to_owned()),
-        message: text(&error["message"]).unwrap_or_else(|| "the tool failed".to_owned()),
-        hint: text(&error["hint"]),
-        data: Some(error["data"].take()).filter(|data| !data.is_null()),
     }
 }
 

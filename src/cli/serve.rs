@@ -1,17 +1,35 @@
 //! `steward serve`: the daemon, in the foreground.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use serde_json::json;
 
-use super::arguments::ServeArguments;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use super::progress::Progress;
 use super::session::Session;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
+
+/// Of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// The port on 127.0.0.1; 0 takes any free one [default: 27180]
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+
+    /// Record what models are asked and what they answer into this folder, to report a fault with.
+    /// It holds what was said and read, and no keys
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
+
+    /// Ask no model, but answer as was recorded in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "record")]
+    pub replay: Option<PathBuf>,
+}
 
 /// Serves until a signal says stop. The port is among the settings already.
 ///

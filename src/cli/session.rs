@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::arguments::{Command, Global};
 use super::failure::Failure;
 use super::logging::{self, Log};
 use super::output::Output;
@@ -14,6 +13,17 @@ use crate::config::obsidian::{self, KnownVaults};
 use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
+
+/// What a command can do while the settings file is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongSettings {
+    /// Nothing.
+    Fail,
+    /// What the running daemon answers alone, which goes by what it read before.
+    AskDaemon,
+    /// All that it is for.
+    Work,
+}
 
 /// What every command needs to know first.
 #[derive(Debug)]
@@ -36,27 +46,28 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads settings and environment, starts the log, and passes notices on.
+    /// Reads settings and environment, starts the log with the level `usual` where none is set, and
+    /// passes notices on.
     ///
     /// # Errors
     /// Settings that are wrong, or no folder to keep our files in.
-    pub fn start(global: &Global, command: &Command, output: &Output) -> Result<Self, Failure> {
+    pub fn start(
+        flags: Flags,
+        usual: Level,
+        wrong: WrongSettings,
+        output: &Output,
+    ) -> Result<Self, Failure> {
         let environment = Environment::of_process();
         let folders = folders::folders(&environment)?;
-        let flags = global.flags(command);
         let (settings, fault) = match layers::load(&flags, &environment, &folders) {
             Ok(settings) => (settings, None),
-            Err(error @ ConfigError::Fault { .. }) if asks_daemon(command) => {
+            Err(error @ ConfigError::Fault { .. }) if wrong != WrongSettings::Fail => {
                 match layers::remains(&flags, &environment, &folders) {
                     Some(settings) => (settings, Some(Failure::from(error))),
                     None => return Err(error.into()),
                 }
             }
             Err(error) => return Err(error.into()),
-        };
-        let usual = match command {
-            Command::Serve(_) => Level::Info,
-            _ => Level::Warn,
         };
         let log = logging::start(&settings.config.log, usual, output);
         settings.notices.iter().for_each(|notice| output.notice(notice));
@@ -67,7 +78,7 @@ impl Session {
         let mut session = Self { environment, folders, settings, fault, flags, log, known };
         if let Some(fault) = session.fault.take() {
             let served = session.choose().ok().filter(|one| session.running(&one.root).is_some());
-            if served.is_none() && !matches!(command, Command::Status | Command::Token(_)) {
+            if served.is_none() && wrong != WrongSettings::Work {
                 return Err(fault);
             }
             output.notice(&format!(
@@ -119,19 +130,4 @@ impl Session {
         let (flags, environment) = (self.flags.clone(), self.environment.clone());
         Live::new(self.settings.clone(), named, flags, environment)
     }
-}
-
-/// Whether a command can be answered by the running daemon alone, whatever the settings file says by now.
-fn asks_daemon(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Status
-            | Command::Token(_)
-            | Command::Call(_)
-            | Command::Chat(_)
-            | Command::Log(_)
-            | Command::Undo(_)
-            | Command::Restore(_)
-            | Command::Open(_)
-    )
 }

@@ -2,15 +2,26 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::json;
 
-use super::arguments::TokenArguments;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::policy::Scope;
 use crate::server::token::Token;
+
+/// Of `token`.
+#[derive(Debug, Args)]
+pub struct TokenArguments {
+    /// Make a new token; clients that know the old one must be given it
+    #[arg(long)]
+    pub rotate: bool,
+    /// Print the token for programs that do not speak for you: client, mcp or voice
+    #[arg(long, value_name = "KIND", value_parser = ["person", "client", "mcp", "voice"])]
+    pub scope: Option<String>,
+}
 
 /// Prints the vault's token, making one on first use; `--rotate` makes a new one.
 ///

@@ -26,7 +26,11 @@ use crate::protocol::session::{
     MessageParams, PromptContent, PromptMeta, PromptVaultMeta, SessionPromptParams,
     SessionPromptResult, SessionUpdateParams, StateParams,
 };
+use crate::protocol::tools::{CallMeta, CallVaultMeta, ToolsCallParams};
 use crate::server::token::Token;
+
+/// Where the words come from, for the daemon.
+const SOURCE: &str = "cli";
 
 /// The pauses between attempts to come back, in milliseconds; the last one repeats.
 const PAUSES: [u64; 6] = [100, 250, 500, 1_000, 2_000, 5_000];
@@ -145,12 +149,43 @@ impl<'a> Link<'a> {
         Ok(answered.unwrap_or_else(|_| silent())?)
     }
 
-    /// Says something under a new name; the answer comes as [`Heard::Answered`]. Where the connection
-    /// broke it is said again when it is back.
-    pub async fn say(&mut self, text: &str, to: Option<&str>, name: String) {
+    /// Calls a tool as the person at the terminal; `agreed` where they were asked, with the identity of
+    /// what they were shown.
+    ///
+    /// # Errors
+    /// What the tool or the daemon answers, or the connection broke.
+    pub async fn call_tool(
+        &mut self,
+        name: &str,
+        arguments: Value,
+        agreed: Option<Option<String>>,
+    ) -> Result<Value, Failure> {
+        let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
+        let meta = agreed.map(|agreed| {
+            let vault = CallVaultMeta { confirmed: true, agreed, ..CallVaultMeta::default() };
+            CallMeta { vault: Some(vault) }
+        });
+        let params = ToolsCallParams { name: name.to_owned(), arguments, meta };
+        let answer = self.call(&params).await?;
+        match answer.is_error {
+            true => Err(Failure::of_tool(answer.structured_content)),
+            false => Ok(answer.structured_content),
+        }
+    }
+
+    /// Says something under a new name, which is returned; the answer comes as [`Heard::Answered`].
+    /// Where the connection broke it is said again when it is back.
+    ///
+    /// # Errors
+    /// The system has no random numbers to name it with.
+    pub async fn say(&mut self, text: &str, to: Option<&str>) -> Result<String, Failure> {
+        let name = Token::generate().map_err(|error| {
+            Failure::other("random", format!("could not name the message: {error}"), "")
+        })?;
+        let name = name.reveal()[..32].to_owned();
         let vault = PromptVaultMeta {
-            client_message_id: Some(name),
-            source: Some(super::SOURCE.to_owned()),
+            client_message_id: Some(name.clone()),
+            source: Some(SOURCE.to_owned()),
         };
         let params = SessionPromptParams {
             session_id: to.map(str::to_owned),
@@ -160,6 +195,7 @@ impl<'a> Link<'a> {
         // A connection that broke is noticed when something is to be heard.
         let id = self.client.ask(&params).await.unwrap_or(-1);
         self.unanswered.push_back(Unanswered { id, params });
+        Ok(name)
     }
 
     /// Whether something that was said is not answered yet.

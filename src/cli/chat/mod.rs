@@ -5,12 +5,12 @@
 //!
 //! Invariants: nothing that a model, a note or another program says reaches the terminal but
 //! through [`safe`]; how a text was cut on its way never changes what is shown ([`markdown`]); only
-//! one part of this reads the keyboard at a time ([`talk`]).
+//! one part of this reads the keyboard at a time ([`event_loop`]).
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
-//! events in, texts out), [`screen`], [`link`] (the connection), [`commands`], [`completion`],
-//! [`editor`], [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`talk`] (the chat) with [`hearing`],
-//! [`questions`], [`names`] and [`actions`], [`scripted`].
+//! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`completion`], [`editor`],
+//! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (what a person sees),
+//! [`questions`], [`talk`] (one chat), [`actions`] (what commands do), [`event_loop`]; [`scripted`].
 
 mod actions;
 mod approval;
@@ -20,7 +20,7 @@ mod commands;
 #[cfg(unix)]
 mod completion;
 mod editor;
-mod hearing;
+mod event_loop;
 mod interrupts;
 mod link;
 mod look;
@@ -38,6 +38,7 @@ mod terminal;
 #[path = "terminal_other.rs"]
 mod terminal;
 mod transcript;
+mod view;
 
 use std::io::{IsTerminal as _, Read as _, stdin, stdout};
 use std::process::ExitCode;
@@ -52,11 +53,8 @@ use editor::Editor;
 use link::Link;
 use look::Look;
 use names::Names;
-use talk::{Aim, Choices, Talk};
+use talk::{Choices, Talk};
 use terminal::AsFound;
-
-/// Where the words come from, for the daemon.
-const SOURCE: &str = "cli";
 
 /// The longest message that is read from stdin, in bytes; what a message to the daemon may hold.
 const MAX_STDIN: u64 = 4 << 20;
@@ -100,11 +98,9 @@ pub fn run(
     }
     let look = Look::of(output);
     let person = stdin().is_terminal() && stdout().is_terminal();
-    let aim = match message {
-        Some(message) => Aim::Once(message),
-        None if person => Aim::Stay,
-        None => return Err(no_message()),
-    };
+    if message.is_none() && !person {
+        return Err(no_message());
+    }
     let _as_found = person.then(AsFound::new);
     runtime.block_on(async {
         // Without a daemon nothing is begun on the terminal.
@@ -117,9 +113,10 @@ pub fn run(
             }
             false => None,
         };
-        let choices = Choices { conversation, usage: arguments.usage, look, output: *output };
-        let stays = matches!(aim, Aim::Stay);
-        Talk::new(session, link, editor, names, stays, choices).run(aim).await
+        let (stays, usage) = (message.is_none(), arguments.usage);
+        let talk =
+            Talk::new(session, link, editor, names, Choices { conversation, stays, usage, look });
+        event_loop::run(talk, message.as_deref(), output).await
     })
 }
 

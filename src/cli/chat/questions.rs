@@ -1,123 +1,178 @@
 //! What a person must agree to: asked in place, or while a line is being typed.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::super::failure::Failure;
 use super::approval;
 use super::asking::Asking;
-use super::editor::Editor;
+use super::link::Link;
 use super::markdown::style::Style;
-use super::talk::{Next, Talk};
 use super::transcript::Shown;
+use super::view::View;
 use crate::protocol::permission::RequestPermissionParams;
 
 /// A question that waits for the person.
-pub struct Question {
-    pub id: Value,
-    pub asked: Box<RequestPermissionParams>,
+struct Question {
+    id: Value,
+    asked: Box<RequestPermissionParams>,
 }
 
-impl Talk<'_> {
+/// The questions that wait, in order.
+#[derive(Default)]
+pub struct Questions {
+    waiting: VecDeque<Question>,
+    /// The answer to the first one, while it is asked in place.
+    answer: Option<Asking>,
+}
+
+impl Questions {
     /// A person is asked: this one now, or when it is its turn.
-    pub(super) fn asked(
+    ///
+    /// # Errors
+    /// The terminal cannot be written; so of all that shows something.
+    pub fn add(
         &mut self,
         id: Value,
         asked: Box<RequestPermissionParams>,
+        view: &mut View,
     ) -> Result<(), Failure> {
         // What still waited when the connection came back is asked anew.
-        if self.questions.iter().any(|question| question.id == id) {
+        if self.waiting.iter().any(|question| question.id == id) {
             return Ok(());
         }
-        self.questions.push_back(Question { id, asked });
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        if editing && self.questions.len() == 1 {
-            self.show_question()?;
+        self.waiting.push_back(Question { id, asked });
+        if view.is_typing() && self.waiting.len() == 1 { self.show(view) } else { Ok(()) }
+    }
+
+    /// Asks the next one in place, unless one is being answered or a line typed.
+    ///
+    /// # Errors
+    /// As [`Questions::add`].
+    pub fn ask_next(&mut self, view: &mut View) -> Result<(), Failure> {
+        let free = self.answer.is_none() && view.editor.is_some() && !view.is_typing();
+        if free && !self.waiting.is_empty() {
+            self.show(view)?;
+            self.answer = Some(Asking::start()?);
         }
         Ok(())
     }
 
-    /// Puts the next question, unless one is being answered or a line typed.
-    pub(super) fn ask_next(&mut self) -> Result<(), Failure> {
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        if self.asking.is_some() || editing || self.editor.is_none() {
-            return Ok(());
-        }
-        if self.questions.is_empty() {
-            return Ok(());
-        }
-        self.show_question()?;
-        self.asking = Some(Asking::start()?);
-        Ok(())
+    /// Whether one is being answered in place.
+    pub fn is_asking(&self) -> bool {
+        self.answer.is_some()
     }
 
-    fn show_question(&mut self) -> Result<(), Failure> {
-        let Some(question) = self.questions.front() else { return Ok(()) };
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        let mut text = approval::shown(&question.asked, self.look);
-        if editing {
-            text.push_str("  /yes, /always or /no answers it\n");
+    /// What is typed in answer, once it is. Given up in between, it loses nothing.
+    pub async fn typed(&mut self) -> Option<String> {
+        match &mut self.answer {
+            Some(answer) => answer.line().await,
+            None => std::future::pending().await,
         }
-        let mut shown = self.transcript.say(Style::PLAIN, text.trim_end());
-        if !editing {
-            shown.push(Shown::Remark(approval::prompt(&question.asked)));
-        }
-        self.show(shown)
     }
 
     /// An answer was typed in place.
-    pub(super) async fn decided(&mut self, answer: Option<String>) -> Result<Next, Failure> {
-        self.asking = None;
-        if answer.is_none() {
+    ///
+    /// # Errors
+    /// As [`Questions::add`].
+    pub async fn decide(
+        &mut self,
+        typed: Option<String>,
+        link: &mut Link<'_>,
+        view: &mut View,
+    ) -> Result<(), Failure> {
+        self.answer = None;
+        if typed.is_none() {
             // Ctrl-D: nothing is agreed to.
-            self.screen.write("\n", None)?;
+            view.screen.write("\n", None)?;
         }
-        self.agree(&answer.unwrap_or_default()).await?;
-        Ok(Next::GoOn)
+        self.agree(&typed.unwrap_or_default(), link, view).await
     }
 
     /// Answers the question that stands first.
-    pub(super) async fn agree(&mut self, typed: &str) -> Result<(), Failure> {
-        let Some(question) = self.questions.pop_front() else {
-            return self.tell(Style::DIM, "you are asked nothing");
+    ///
+    /// # Errors
+    /// As [`Questions::add`].
+    pub async fn agree(
+        &mut self,
+        typed: &str,
+        link: &mut Link<'_>,
+        view: &mut View,
+    ) -> Result<(), Failure> {
+        let Some(question) = self.waiting.pop_front() else {
+            return view.tell(Style::DIM, "you are asked nothing");
         };
         let option = approval::option(&question.asked, typed);
         // Where the connection broke the question comes again.
-        let _ = self.link.decide(&question.id, option).await;
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        if editing && !self.questions.is_empty() {
-            self.show_question()?;
+        let _ = link.decide(&question.id, option).await;
+        if view.is_typing() { self.show(view) } else { Ok(()) }
+    }
+
+    /// Refuses the one that is asked in place, if any.
+    ///
+    /// # Errors
+    /// As [`Questions::add`].
+    pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<(), Failure> {
+        if let Some(question) = self.waiting.front().filter(|_| self.answer.is_some()) {
+            let _ = link.decide(&question.id, "reject_once").await;
+            self.waiting.pop_front();
+            self.answer = None;
+            view.screen.write("\n", None)?;
         }
         Ok(())
     }
 
     /// Somebody else has answered, or nobody needs the answer any more.
-    pub(super) fn withdrawn(&mut self, id: &Value) -> Result<(), Failure> {
-        let Some(at) = self.questions.iter().position(|question| question.id == *id) else {
+    ///
+    /// # Errors
+    /// As [`Questions::add`].
+    pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<(), Failure> {
+        let Some(at) = self.waiting.iter().position(|question| question.id == *id) else {
             return Ok(());
         };
-        self.questions.remove(at);
+        self.waiting.remove(at);
         if at > 0 {
             return Ok(());
         }
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        if self.asking.take().is_some() {
-            self.screen.write("\n", None)?;
+        if self.answer.take().is_some() {
+            view.screen.write("\n", None)?;
         }
-        self.tell(Style::DIM, "that needs no answer any more")?;
-        if editing {
-            self.show_question()?;
-        }
-        Ok(())
+        view.tell(Style::DIM, "that needs no answer any more")?;
+        if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 
-    /// Asks the person in place, with no line being typed; whether they agreed.
-    pub(super) async fn confirm(&mut self, words: &str) -> Result<bool, Failure> {
-        self.screen.write(words, None)?;
-        let typed = Asking::start()?.line().await;
-        if typed.is_none() {
-            self.screen.write("\n", None)?;
-        }
-        let typed = typed.unwrap_or_default();
-        Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+    /// Forgets them all: whoever is there next asks anew.
+    pub fn clear(&mut self) {
+        *self = Self::default();
     }
+
+    /// Shows the one that stands first.
+    fn show(&self, view: &mut View) -> Result<(), Failure> {
+        let Some(question) = self.waiting.front() else { return Ok(()) };
+        let mut text = approval::shown(&question.asked, view.look);
+        let typing = view.is_typing();
+        if typing {
+            text.push_str("  /yes, /always or /no answers it\n");
+        }
+        let mut shown = view.transcript.say(Style::PLAIN, text.trim_end());
+        if !typing {
+            shown.push(Shown::Remark(approval::prompt(&question.asked)));
+        }
+        view.show(shown)
+    }
+}
+
+/// Asks the person in place, with no line being typed; whether they agreed.
+///
+/// # Errors
+/// The terminal cannot be written or read.
+pub async fn confirm(words: &str, view: &mut View) -> Result<bool, Failure> {
+    view.screen.write(words, None)?;
+    let typed = Asking::start()?.line().await;
+    if typed.is_none() {
+        view.screen.write("\n", None)?;
+    }
+    let typed = typed.unwrap_or_default();
+    Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
 }

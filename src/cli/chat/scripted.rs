@@ -11,7 +11,6 @@ use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
 use super::safe;
 use crate::protocol::session::{SessionUpdate, StopReason};
-use crate::server::token::Token;
 
 /// Says `message` and prints each event of its conversation as `{"event", "params"}`, as the
 /// protocol names them; the last line is the event `answer`.
@@ -24,11 +23,7 @@ pub async fn run(
     message: &str,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let name = Token::generate().map_err(|error| {
-        Failure::other("random", format!("could not name the message: {error}"), "")
-    })?;
-    let name = name.reveal()[..32].to_owned();
-    link.say(message, conversation, name.clone()).await;
+    let name = link.say(message, conversation).await?;
     let mut shown: Option<String> = None;
     let mut stop = Interrupts::new()?;
     let answer = loop {

@@ -1,100 +1,78 @@
-//! A chat with a person: what they type goes out, what happens is shown, until they leave.
-//!
-//! One loop, and one thing at a time: a line is being typed, or a question is being answered, or a
-//! turn is at work. What happens meanwhile in the same conversation, whoever began it, is shown.
+//! One chat: the conversation that is shown, what is said in it and what happens there.
 
-use std::collections::VecDeque;
 use std::io::IsTerminal as _;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
+use super::super::client::ClientError;
 use super::super::failure::{Failure, NO_MODEL};
-use super::super::output::Output;
 use super::super::session::Session;
-use super::asking::Asking;
-use super::commands::{self, Command};
-use super::editor::{Editor, Typed};
-use super::interrupts::Interrupts;
-use super::link::{Back, Link};
+use super::editor::Editor;
+use super::link::{Heard, Link};
 use super::look::Look;
 use super::markdown::style::Style;
-use super::names::Names;
-use super::questions::Question;
+use super::names::{self, Names};
+use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
 use super::transcript::{Shown, Transcript};
-use crate::protocol::conversations::{ConversationInfo, ConversationParams};
-use crate::server::token::Token;
-
-/// How soon a second Ctrl-C leaves.
-const TWICE: Duration = Duration::from_secs(2);
+use super::view::View;
+use crate::protocol::conversations::{
+    ConversationChange, ConversationChangedParams, ConversationInfo, ConversationParams,
+};
+use crate::protocol::error::ErrorObject;
+use crate::protocol::session::{
+    SessionPromptResult, SessionState, SessionUpdate, StateParams, StopReason,
+};
 
 /// Items of a conversation that are read at its beginning.
 const ITEMS_READ: u64 = 1_000_000;
 
-/// What the chat is for.
-#[derive(Debug)]
-pub enum Aim {
-    /// To go on until the person leaves.
-    Stay,
-    /// This message and its answer.
-    Once(String),
-}
+/// Items of a conversation that is taken up again that are looked at for something to show.
+const RECALLED: u64 = 12;
 
 /// What is chosen at the beginning.
 #[derive(Debug)]
 pub struct Choices {
     /// The conversation to go on with; else the one that goes on, or a new one.
     pub conversation: Option<String>,
+    /// Whether the chat goes on until the person leaves.
+    pub stays: bool,
     /// Whether to say what was used after each turn.
     pub usage: bool,
     /// How it looks.
     pub look: Look,
-    /// The way out of other commands.
-    pub output: Output,
 }
 
 /// One chat.
 pub struct Talk<'a> {
-    pub(super) session: &'a Session,
-    pub(super) link: Link<'a>,
-    pub(super) screen: Screen,
-    pub(super) transcript: Transcript,
-    pub(super) look: Look,
-    pub(super) output: Output,
-    pub(super) editor: Option<Editor>,
-    pub(super) names: Names,
-    pub(super) stays: bool,
-    pub(super) usage: bool,
+    /// The settings of this run.
+    pub session: &'a Session,
+    /// The connection.
+    pub link: Link<'a>,
+    /// What the person sees.
+    pub view: View,
+    /// What the person is asked.
+    pub questions: Questions,
+    names: Names,
+    /// Whether the chat goes on until the person leaves.
+    pub stays: bool,
+    usage: bool,
     /// The conversation that messages are sent to; else whichever goes on.
-    pub(super) pinned: Option<String>,
+    pub pinned: Option<String>,
     /// The one that was begun here and nothing was said in yet: the first message is for it, whatever
     /// is said elsewhere meanwhile.
-    pub(super) begun: Option<String>,
+    pub begun: Option<String>,
     /// The conversation that is shown.
-    pub(super) conversation: Option<String>,
+    pub conversation: Option<String>,
     /// Whether a turn is at work in it.
-    pub(super) running: bool,
+    pub running: bool,
     /// Whether the agent waits for an answer.
-    pub(super) waiting: bool,
+    pub waiting: bool,
     /// What this client called its messages.
-    pub(super) ours: Vec<String>,
-    pub(super) questions: VecDeque<Question>,
-    pub(super) asking: Option<Asking>,
-    interrupted: Option<Instant>,
+    ours: Vec<String>,
     /// The connection is gone, and did not come back.
-    lost: bool,
+    pub lost: bool,
     /// How the last turn of ours ended.
-    pub(super) ended: Option<Result<(), Failure>>,
-}
-
-/// Whether to go on.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The chat goes on.
-    GoOn,
-    /// It is over.
-    Leave,
+    pub ended: Option<Result<(), Failure>>,
 }
 
 impl<'a> Talk<'a> {
@@ -104,20 +82,18 @@ impl<'a> Talk<'a> {
         link: Link<'a>,
         editor: Option<Editor>,
         names: Names,
-        stays: bool,
         choices: Choices,
     ) -> Self {
-        let Choices { conversation, usage, look, output } = choices;
+        let Choices { conversation, stays, usage, look } = choices;
         let transcript = Transcript::new(look, stays);
         let streams = stays || std::io::stdout().is_terminal();
+        let transcript = if streams { transcript } else { transcript.whole_only() };
+        let screen = Screen::new(look, !stays);
         Self {
             session,
             link,
-            screen: Screen::new(look, !stays),
-            transcript: if streams { transcript } else { transcript.whole_only() },
-            look,
-            output,
-            editor,
+            view: View { look, transcript, screen, editor },
+            questions: Questions::default(),
             names,
             stays,
             usage,
@@ -127,40 +103,16 @@ impl<'a> Talk<'a> {
             running: false,
             waiting: false,
             ours: Vec::new(),
-            questions: VecDeque::new(),
-            asking: None,
-            interrupted: None,
             lost: false,
             ended: None,
         }
     }
 
-    /// Talks until the person leaves, or for one message until its answer is there.
+    /// Finds the conversation that is meant, and says where we are.
     ///
     /// # Errors
-    /// The conversation does not exist, the connection broke for good, or the one message could not
-    /// be answered.
-    pub async fn run(mut self, aim: Aim) -> Result<ExitCode, Failure> {
-        self.open().await?;
-        if let Aim::Once(message) = aim {
-            self.say(&message).await?;
-        }
-        let done = self.go_on().await;
-        let held = self.transcript.release();
-        self.show(held)?;
-        self.screen.status(None)?;
-        self.link.close().await;
-        done?;
-        match self.ended {
-            // On a terminal its words were read already.
-            Some(Err(failure)) if !self.stays && is_read(&failure) => Ok(failure.exit.into()),
-            Some(Err(failure)) if !self.stays => Err(failure),
-            _ => Ok(ExitCode::SUCCESS),
-        }
-    }
-
-    /// Finds the conversation that is meant, and says where we are.
-    async fn open(&mut self) -> Result<(), Failure> {
+    /// It does not exist, or cannot be asked for.
+    pub async fn open(&mut self) -> Result<(), Failure> {
         let wanted = self.pinned.clone();
         let found = self.look_up(wanted.clone()).await;
         match (found, wanted) {
@@ -174,18 +126,21 @@ impl<'a> Talk<'a> {
             // None goes on: the first message begins one.
             (Err(_), None) => {}
         }
-        if self.editor.is_some() {
-            self.load_names().await;
+        if self.view.editor.is_some() {
+            names::load(&self.names, &mut self.link).await;
         }
         if self.stays {
             let words = "/help says what can be typed, Ctrl-C stops the agent, Ctrl-D leaves";
-            self.tell(Style::DIM, words)?;
+            self.view.tell(Style::DIM, words)?;
         }
         Ok(())
     }
 
     /// What is known of a conversation, or of the one that goes on.
-    pub(super) async fn look_up(
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn look_up(
         &mut self,
         session_id: Option<String>,
     ) -> Result<ConversationInfo, Failure> {
@@ -196,7 +151,10 @@ impl<'a> Talk<'a> {
     }
 
     /// Shows this conversation from now on.
-    pub(super) fn follow(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn follow(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
         self.begun = None;
         self.conversation = Some(info.session_id.clone());
         self.running = info.shown == "working";
@@ -207,121 +165,68 @@ impl<'a> Talk<'a> {
         let title = info.title.as_deref().map(|title| format!(": {}", safe::line(title)));
         let title = title.unwrap_or_default();
         let head = format!("conversation {}{title}", safe::line(&info.session_id));
-        self.tell(Style::DIM, &head)?;
+        self.view.tell(Style::DIM, &head)?;
         if let Some(question) = &info.question {
             let question = format!("you were asked: {}", safe::line(question));
-            self.tell(Style::YELLOW, &question)?;
+            self.view.tell(Style::YELLOW, &question)?;
         }
         Ok(())
     }
 
-    async fn go_on(&mut self) -> Result<(), Failure> {
-        let mut stop = Interrupts::new()?;
-        loop {
-            if self.screen.is_closed() {
-                return Ok(());
-            }
-            self.ask_next()?;
-            let busy = self.link.is_waiting();
-            if !busy && self.asking.is_none() && !self.stays && self.ended.is_some() {
-                let answers = self.waiting && self.editor.is_some();
-                if !answers {
-                    return Ok(());
+    /// Shows the end of what was said in a conversation that is taken up again.
+    ///
+    /// # Errors
+    /// The daemon does not tell it.
+    pub async fn recall(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
+        let params = ConversationParams {
+            session_id: Some(info.session_id.clone()),
+            after: info.items.saturating_sub(RECALLED),
+            ..ConversationParams::default()
+        };
+        for item in self.link.call(&params).await?.items {
+            let text = item.text.trim();
+            match &*item.kind {
+                _ if text.is_empty() => {}
+                "user" => {
+                    let words = format!("» {}", safe::lines(text));
+                    self.view.tell(Style::BOLD, &words)?;
                 }
-            }
-            if !busy && self.asking.is_none() {
-                self.screen.status(None)?;
-                let prompt = if self.waiting { "? " } else { "> " };
-                if let Some(editor) = &mut self.editor {
-                    editor.read(prompt);
+                "assistant" | "message" | "question" => {
+                    let mut message = self.view.look.message();
+                    let shown = message.push(text) + &message.finish();
+                    self.view.show(vec![Shown::Remark(shown)])?;
                 }
-            }
-            let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-            if self.running && !editing && self.asking.is_none() {
-                self.screen.status(self.transcript.doing())?;
-            }
-            let next = tokio::select! {
-                biased;
-                () = stop.next() => match editing {
-                    // Pressed just before the line could be typed, or sent by another program.
-                    true => self.interrupted_at_prompt(false).await?,
-                    false => self.interrupt().await?,
-                },
-                typed = line(&mut self.editor), if editing => self.typed(typed).await?,
-                answer = answered(&mut self.asking), if self.asking.is_some() => {
-                    self.decided(answer).await?
-                }
-                heard = self.link.next(), if !self.lost => match heard {
-                    Ok((heard, _)) => self.hear(heard).await?,
-                    Err(_) => self.come_back(&mut stop).await?,
-                },
-            };
-            if next == Next::Leave {
-                return Ok(());
+                _ => {}
             }
         }
+        Ok(())
     }
 
-    /// What was typed at the prompt.
-    async fn typed(&mut self, typed: Typed) -> Result<Next, Failure> {
-        let interrupted = self.interrupted.take();
-        self.transcript.typed();
-        match typed {
-            Typed::Line(line) => match commands::read(&line) {
-                None if line.trim().is_empty() => {}
-                None => self.say(line.trim()).await?,
-                Some(Ok(Command::Quit)) => return Ok(Next::Leave),
-                Some(Ok(Command::Yes)) => self.agree("y").await?,
-                Some(Ok(Command::Always)) => self.agree("a").await?,
-                Some(Ok(Command::No)) => self.agree("n").await?,
-                Some(Ok(command)) => {
-                    if let Err(failure) = self.command(command).await {
-                        self.fail(&failure)?;
-                    }
-                }
-                Some(Err(error)) => self.tell(Style::RED, &error.to_string())?,
-            },
-            Typed::Interrupted { had_text } => {
-                self.interrupted = interrupted;
-                return self.interrupted_at_prompt(had_text).await;
-            }
-            Typed::End => return Ok(Next::Leave),
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The connection is lost and does not come back.
+    pub async fn say(&mut self, text: &str) -> Result<(), Failure> {
+        if self.lost {
+            self.link.come_back().await?;
+            self.lost = false;
         }
-        Ok(Next::GoOn)
+        let to = self.pinned.as_deref().or(self.begun.as_deref());
+        let name = self.link.say(text, to).await?;
+        self.ours.push(name);
+        self.begun = None;
+        self.view.transcript.begin();
+        self.ended = None;
+        self.waiting = false;
+        self.running = true;
+        Ok(())
     }
 
-    /// Ctrl-C at the prompt; with text in it that is all it takes away.
-    async fn interrupted_at_prompt(&mut self, had_text: bool) -> Result<Next, Failure> {
-        let before = self.interrupted.take();
-        if had_text {
-            return Ok(Next::GoOn);
-        }
-        if before.is_some_and(|at| at.elapsed() < TWICE) {
-            return Ok(Next::Leave);
-        }
-        if self.running {
-            self.stop_turn().await?;
-        } else {
-            self.tell(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
-        }
-        self.interrupted = Some(Instant::now());
-        Ok(Next::GoOn)
-    }
-
-    /// Ctrl-C while nothing is being typed.
-    async fn interrupt(&mut self) -> Result<Next, Failure> {
-        if let Some(question) = self.questions.front().filter(|_| self.asking.is_some()) {
-            let id = question.id.clone();
-            let _ = self.link.decide(&id, "reject_once").await;
-            self.questions.pop_front();
-            self.asking = None;
-            self.screen.write("\n", None)?;
-        }
-        self.stop_turn().await?;
-        Ok(Next::GoOn)
-    }
-
-    async fn stop_turn(&mut self) -> Result<(), Failure> {
+    /// Stops the turn that is at work.
+    ///
+    /// # Errors
+    /// Which conversation it is in cannot be asked.
+    pub async fn stop_turn(&mut self) -> Result<(), Failure> {
         // A turn that has only just been asked for is in the conversation that goes on.
         let conversation = match &self.conversation {
             Some(conversation) => Some(conversation.clone()),
@@ -334,96 +239,184 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Sends a message.
-    async fn say(&mut self, text: &str) -> Result<(), Failure> {
-        if self.lost {
-            self.link.come_back().await?;
-            self.lost = false;
+    /// Answers what the person is asked first.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub async fn agree(&mut self, typed: &str) -> Result<(), Failure> {
+        self.questions.agree(typed, &mut self.link, &mut self.view).await
+    }
+
+    /// Takes in what happens, and shows what of it belongs here.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
+        match heard {
+            Heard::Update(update) => {
+                let ours = self.is_ours(&update.update);
+                if ours {
+                    self.conversation = Some(update.session_id.clone());
+                }
+                if self.is_shown(&update.session_id) {
+                    let shown = self.view.transcript.update(&update.update, ours);
+                    self.view.show(shown)?;
+                }
+            }
+            Heard::Message(message) if self.is_shown(&message.session_id) => {
+                let shown = self.view.transcript.message(&message);
+                self.view.show(shown)?;
+            }
+            Heard::State(state) if self.is_shown(&state.session_id) => self.stands(&state)?,
+            Heard::Conversation(changed) => self.conversation_changed(&changed).await?,
+            Heard::Changes(changes) => {
+                let of_ours = changes.change_set.conversation.as_deref();
+                if of_ours.is_some() && of_ours == self.conversation.as_deref() {
+                    self.view.transcript.changed(&changes.change_set);
+                }
+            }
+            Heard::Changed(changed) => names::update(&self.names, &changed),
+            Heard::Permission(id, asked) => self.questions.add(id, asked, &mut self.view)?,
+            Heard::Withdrawn(id) => self.questions.withdraw(&id, &mut self.view)?,
+            Heard::Answered(answer) => self.answered(answer)?,
+            Heard::Message(_) | Heard::State(_) | Heard::Other => {}
         }
-        let name = Token::generate().map_err(|error| {
-            Failure::other("random", format!("could not name the message: {error}"), "")
-        })?;
-        let name = name.reveal()[..32].to_owned();
-        self.ours.push(name.clone());
-        self.transcript.begin();
-        self.ended = None;
-        self.waiting = false;
-        self.running = true;
-        let begun = self.begun.take();
-        let to = self.pinned.clone().or(begun);
-        self.link.say(text, to.as_deref(), name).await;
         Ok(())
     }
 
-    /// The connection broke.
-    async fn come_back(&mut self, stop: &mut Interrupts) -> Result<Next, Failure> {
-        self.tell(Style::YELLOW, "the connection to the daemon broke; trying again")?;
-        // What was asked is asked again by whoever is there then.
-        self.questions.clear();
-        self.asking = None;
-        let editing = self.editor.as_ref().is_some_and(Editor::is_reading);
-        let back = tokio::select! {
-            back = self.link.come_back() => back,
-            () = stop.next(), if !editing => {
-                Err(Failure::other("cancelled", "the connection is lost", "what was said is kept"))
+    fn is_ours(&self, update: &SessionUpdate) -> bool {
+        let SessionUpdate::UserMessageChunk { meta: Some(meta), .. } = update else { return false };
+        let name = meta.vault.client_message_id.as_ref();
+        name.is_some_and(|name| self.ours.contains(name))
+    }
+
+    fn is_shown(&self, conversation: &str) -> bool {
+        self.conversation.as_deref() == Some(conversation)
+    }
+
+    /// The conversation stands otherwise.
+    fn stands(&mut self, state: &StateParams) -> Result<(), Failure> {
+        let runs = state.state != SessionState::Idle;
+        // One that somebody else began.
+        if runs && !self.running {
+            self.view.transcript.begin();
+        }
+        let ended = self.running && !runs;
+        self.running = runs;
+        self.waiting = state.waiting;
+        if !ended {
+            return Ok(());
+        }
+        let shown = self.view.transcript.end();
+        self.view.show(shown)?;
+        match (&state.error, state.stop_reason) {
+            // Of ours it is told with the answer.
+            (Some(error), _) if !self.link.is_waiting() => {
+                self.view.tell(Style::RED, &safe::line(error))?;
             }
+            (_, Some(StopReason::Cancelled)) => self.view.tell(Style::DIM, "stopped")?,
+            (_, Some(StopReason::MaxTurnRequests)) => {
+                self.view.tell(Style::DIM, "the turn reached its limit; say \"go on\" to go on")?;
+            }
+            (_, Some(StopReason::MaxTokens)) => {
+                self.view
+                    .tell(Style::DIM, "the answer reached its limit; say \"go on\" to go on")?;
+            }
+            (_, Some(StopReason::Refusal)) => self.view.tell(Style::DIM, "the model declined")?,
+            _ => {}
+        }
+        if self.usage
+            && let Some(used) = self.view.transcript.used()
+        {
+            self.view.tell(Style::DIM, &used)?;
+        }
+        Ok(())
+    }
+
+    /// What we said is answered.
+    fn answered(
+        &mut self,
+        answer: Result<SessionPromptResult, ErrorObject>,
+    ) -> Result<(), Failure> {
+        let ended = match answer {
+            Ok(result) => {
+                let ours = result.meta.vault;
+                let missed = self.view.transcript.answer(&ours.turn, &ours.answer);
+                self.view.show(missed)?;
+                let words = ours.answer;
+                self.conversation = Some(ours.session_id);
+                self.waiting = ours.waiting;
+                match result.stop_reason {
+                    _ if ours.no_model => {
+                        self.view.transcript.forget_held();
+                        Err(Failure::no_model(safe::line(&words)))
+                    }
+                    StopReason::Cancelled => {
+                        let hint = "what was said and changed until then stays";
+                        Err(Failure::other("cancelled", "the turn was stopped", hint))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Err(error) => Err(ClientError::Answer(error).into()),
         };
-        match back {
-            Ok(Back { missed: true, anew }) => {
-                self.tell(
-                    Style::YELLOW,
-                    match anew {
-                        true => "it is back; the daemon was started anew meanwhile",
-                        false => "it is back; more happened meanwhile than it could tell",
-                    },
-                )?;
-                self.running = self.link.is_waiting();
-            }
-            Ok(Back { missed: false, .. }) => self.tell(Style::DIM, "it is back")?,
-            Err(failure) if self.stays && editing => {
-                self.lost = true;
-                self.fail(&failure)?;
-                self.tell(Style::DIM, "the next message tries again")?;
-            }
-            Err(failure) => return Err(failure),
+        if !self.link.is_waiting() && self.running {
+            // The end of the turn comes with it, unless it never began.
+            self.running = false;
+            let shown = self.view.transcript.end();
+            self.view.show(shown)?;
         }
-        Ok(Next::GoOn)
-    }
-
-    /// A line of our own.
-    pub(super) fn tell(&mut self, style: Style, words: &str) -> Result<(), Failure> {
-        let shown = self.transcript.say(style, words);
-        self.show(shown)
-    }
-
-    pub(super) fn fail(&mut self, failure: &Failure) -> Result<(), Failure> {
-        self.tell(Style::RED, &safe::line(&failure.message))?;
-        match failure.hint.as_deref().filter(|hint| !hint.is_empty()) {
-            Some(hint) => self.tell(Style::DIM, &safe::lines(hint)),
-            None => Ok(()),
+        match &ended {
+            Err(failure) if self.stays && !is_told(failure) => self.view.fail(failure)?,
+            _ => {}
         }
+        self.ended = Some(ended);
+        Ok(())
     }
 
-    pub(super) fn show(&mut self, shown: Vec<Shown>) -> Result<(), Failure> {
-        Ok(self.screen.show(shown, self.editor.as_ref())?)
+    async fn conversation_changed(
+        &mut self,
+        changed: &ConversationChangedParams,
+    ) -> Result<(), Failure> {
+        let id = changed.session_id.clone();
+        let shown = self.is_shown(&id);
+        match changed.kind {
+            ConversationChange::Began if self.pinned.is_none() && !shown => {
+                self.begun = None;
+                self.conversation = Some(id.clone());
+                self.waiting = false;
+                self.tell_staying(&format!("conversation {}", safe::line(&id)))?;
+            }
+            ConversationChange::Ended if shown => {
+                self.waiting = false;
+                let info = self.look_up(Some(id.clone())).await.ok();
+                let reason = info.and_then(|info| info.reason).filter(|reason| !reason.is_empty());
+                let reason = reason.map(|reason| format!(" ({})", safe::line(&reason)));
+                let reason = reason.unwrap_or_default();
+                self.tell_staying(&format!("conversation {} has ended{reason}", safe::line(&id)))?;
+            }
+            ConversationChange::Titled if shown => {
+                let info = self.look_up(Some(id)).await.ok();
+                if let Some(title) = info.and_then(|info| info.title) {
+                    self.tell_staying(&format!("it is called: {}", safe::line(&title)))?;
+                }
+            }
+            ConversationChange::Deleted if shown => {
+                (self.conversation, self.pinned, self.begun) = (None, None, None);
+                let words = "this conversation was deleted; the next message begins a new one";
+                self.tell_staying(words)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tell_staying(&mut self, words: &str) -> Result<(), Failure> {
+        if self.stays { self.view.tell(Style::DIM, words) } else { Ok(()) }
     }
 }
 
-/// Whether its words were streamed to a terminal.
-fn is_read(failure: &Failure) -> bool {
-    failure.code == NO_MODEL && std::io::stdout().is_terminal()
-}
-
-async fn line(editor: &mut Option<Editor>) -> Typed {
-    match editor {
-        Some(editor) => editor.line().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn answered(asking: &mut Option<Asking>) -> Option<String> {
-    match asking {
-        Some(asking) => asking.line().await,
-        None => std::future::pending().await,
-    }
+/// Whether a failure was shown as it happened.
+fn is_told(failure: &Failure) -> bool {
+    failure.code == "cancelled" || failure.code == NO_MODEL
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the system's limits, outside every vault")]
 
-use super::Checks;
+use super::checks::Checks;
 
 pub(super) fn look(folders: usize, checks: &mut Checks) {
     let limit = |name: &str| -> Option<usize> {

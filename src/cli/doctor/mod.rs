@@ -1,5 +1,6 @@
 //! `steward doctor`: everything the daemon depends on, a line each, with what to do.
 
+mod checks;
 mod places;
 mod vault;
 
@@ -8,71 +9,26 @@ mod limits;
 
 use std::process::ExitCode;
 
-use serde::Serialize;
 use serde_json::json;
 
-use super::arguments::Global;
 use super::failure::Failure;
 use super::output::{Output, Paint};
 use crate::config::folders::{self, Folders};
-use crate::config::layers::{self, Settings};
+use crate::config::layers::{self, Flags, Settings};
 use crate::config::obsidian;
 use crate::config::{Environment, vaults};
-
-/// How a check came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Outcome {
-    /// As it should be.
-    Ok,
-    /// Works, with a loss worth knowing.
-    Warn,
-    /// Will not work.
-    Fail,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
-struct Check {
-    what: &'static str,
-    outcome: Outcome,
-    says: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
-}
-
-/// What has been looked at so far.
-#[derive(Debug, Default)]
-struct Checks(Vec<Check>);
-
-impl Checks {
-    fn ok(&mut self, what: &'static str, says: impl Into<String>) {
-        self.add(what, Outcome::Ok, says.into(), None);
-    }
-
-    fn warn(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
-        self.add(what, Outcome::Warn, says.into(), Some(advice.into()));
-    }
-
-    fn fail(&mut self, what: &'static str, says: impl Into<String>, advice: impl Into<String>) {
-        self.add(what, Outcome::Fail, says.into(), Some(advice.into()));
-    }
-
-    fn add(&mut self, what: &'static str, outcome: Outcome, says: String, advice: Option<String>) {
-        self.0.push(Check { what, outcome, says, advice });
-    }
-}
+use checks::{Checks, Outcome};
 
 /// Looks at everything, whatever fails on the way, and prints a line each. The exit code is 1 when
 /// something will not work.
 ///
 /// # Errors
 /// stdout cannot be written, or there is no home folder to look in.
-pub fn run(global: &Global, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;
     let mut checks = Checks::default();
-    look(global, &environment, &folders, &mut checks);
+    look(flags, &environment, &folders, &mut checks);
 
     let failed = checks.0.iter().any(|check| check.outcome == Outcome::Fail);
     if output.json() {
@@ -83,12 +39,11 @@ pub fn run(global: &Global, output: &Output) -> Result<ExitCode, Failure> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &mut Checks) {
-    let settings = settings(global, environment, folders, checks);
+fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mut Checks) {
+    let settings = settings(flags, environment, folders, checks);
     let config = settings.as_ref().map(|s| s.config.clone()).unwrap_or_default();
     // Settings that cannot be read may still leave a vault named: by flag, environment or the file.
-    let remains =
-        || layers::remains(&global.flags(&super::arguments::Command::Doctor), environment, folders);
+    let remains = || layers::remains(flags, environment, folders);
     let named = match &settings {
         Some(settings) => settings.vault.clone(),
         None => remains().and_then(|settings| settings.vault),
@@ -138,13 +93,12 @@ fn look(global: &Global, environment: &Environment, folders: &Folders, checks: &
 }
 
 fn settings(
-    global: &Global,
+    flags: &Flags,
     environment: &Environment,
     folders: &Folders,
     checks: &mut Checks,
 ) -> Option<Settings> {
-    let flags = global.flags(&super::arguments::Command::Doctor);
-    match layers::load(&flags, environment, folders) {
+    match layers::load(flags, environment, folders) {
         Ok(settings) => {
             let file = settings.file.display();
             checks.ok(

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use super::Checks;
+use super::checks::Checks;
 use crate::cli::status;
 use crate::config::folders::{self, Folders};
 use crate::config::keyring::Keyring;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Checks;
+use super::checks::Checks;
 use crate::cli::failure::Failure;
 use crate::config::Config;
 use crate::daemon;

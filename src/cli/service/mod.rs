@@ -3,55 +3,52 @@
 #![expect(clippy::disallowed_methods, reason = "the service's own file, which is never in a vault")]
 
 mod launchd;
+mod plan;
 mod systemd;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::arguments::{ServiceAction, ServiceArguments};
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
 use crate::config::folders;
 use crate::daemon;
 use crate::daemon::confine::Bounds;
+use plan::{Plan, Service};
 
-/// What a service is made from.
-#[derive(Debug, Clone)]
-struct Service {
-    /// The vault's id, as its state folder has it.
-    id: String,
-    /// The vault's name, for people.
-    vault: String,
-    /// The program and its arguments.
-    command: Vec<String>,
-    /// Variables that say where our own files lie, where they are set here.
-    environment: Vec<(String, String)>,
-    /// What the daemon must be able to write.
-    bounds: Bounds,
-    /// Where the log goes, where nobody collects it.
-    log: PathBuf,
+/// Of `service`.
+#[derive(Debug, Args)]
+pub struct ServiceArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: ServiceAction,
 }
 
-/// What the system is given and told; a value, so that it can be shown instead of done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Plan {
-    /// The service's name with the system.
-    name: String,
-    /// The file that describes it.
-    file: PathBuf,
-    text: String,
-    /// Run after the file is written.
-    install: Vec<Vec<String>>,
-    /// Run before the file is removed; what fails is only told, as it may be gone already.
-    stop: Vec<Vec<String>>,
-    /// Run after the file is removed.
-    forget: Vec<Vec<String>>,
-    /// Ends well when the service runs.
-    running: Vec<String>,
+/// What can be done with the service.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ServiceAction {
+    /// Serve the vault from now on and after every log-in
+    Install {
+        /// The port on 127.0.0.1: each vault's service needs its own [default: as in the settings]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        port: Option<u16>,
+        /// Print what would be written and run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Stop serving the vault, and forget the service
+    Uninstall {
+        /// Print what would be removed and run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether the service is installed, and whether it runs
+    Status,
 }
 
 /// Installs, removes or looks at the service of the vault.
@@ -256,8 +253,4 @@ fn execute(command: &[String]) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&done.stderr);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(failed(format!("failed ({}): {said}", done.status)))
-}
-
-fn words(command: &[&str]) -> Vec<String> {
-    command.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Plan, Service, words};
+use super::plan::{Plan, Service, words};
 
 pub(super) fn plan(service: &Service, folder: &Path) -> Plan {
     let name = format!("vault-steward-{}.service", service.id);

@@ -1,0 +1,219 @@
+//! A chat with a person: what they type goes out, what happens is shown, until they leave.
+//!
+//! One loop, and one thing at a time: a line is being typed, or a question is being answered, or a
+//! turn is at work. What happens meanwhile in the same conversation, whoever began it, is shown.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::super::failure::{Failure, NO_MODEL};
+use super::super::output::Output;
+use super::actions;
+use super::commands::{self, Command};
+use super::editor::{Editor, Typed};
+use super::interrupts::Interrupts;
+use super::link::Back;
+use super::markdown::style::Style;
+use super::talk::Talk;
+
+/// How soon a second Ctrl-C leaves.
+const TWICE: Duration = Duration::from_secs(2);
+
+/// Whether to go on.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// The chat goes on.
+    GoOn,
+    /// It is over.
+    Leave,
+}
+
+/// What is waited for.
+struct EventLoop<'t, 'a> {
+    talk: &'t mut Talk<'a>,
+    interrupts: Interrupts,
+    /// When Ctrl-C was last pressed at the prompt.
+    interrupted: Option<Instant>,
+    output: &'t Output,
+}
+
+/// Talks until the person leaves; with a `message`, until its answer is there.
+///
+/// # Errors
+/// The conversation does not exist, the connection broke for good, or the one message could not
+/// be answered.
+pub async fn run(
+    mut talk: Talk<'_>,
+    message: Option<&str>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    talk.open().await?;
+    if let Some(message) = message {
+        talk.say(message).await?;
+    }
+    let done = match Interrupts::new() {
+        Ok(interrupts) => {
+            EventLoop { talk: &mut talk, interrupts, interrupted: None, output }.go_on().await
+        }
+        Err(error) => Err(error.into()),
+    };
+    let held = talk.view.transcript.release();
+    talk.view.show(held)?;
+    talk.view.screen.status(None)?;
+    talk.link.close().await;
+    done?;
+    match talk.ended {
+        // On a terminal its words were read already.
+        Some(Err(failure)) if !talk.stays && is_read(&failure) => Ok(failure.exit.into()),
+        Some(Err(failure)) if !talk.stays => Err(failure),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+impl EventLoop<'_, '_> {
+    async fn go_on(mut self) -> Result<(), Failure> {
+        loop {
+            let talk = &mut *self.talk;
+            if talk.view.screen.is_closed() {
+                return Ok(());
+            }
+            talk.questions.ask_next(&mut talk.view)?;
+            let busy = talk.link.is_waiting();
+            let asking = talk.questions.is_asking();
+            if !busy && !asking && !talk.stays && talk.ended.is_some() {
+                let answers = talk.waiting && talk.view.editor.is_some();
+                if !answers {
+                    return Ok(());
+                }
+            }
+            if !busy && !asking {
+                talk.view.screen.status(None)?;
+                let prompt = if talk.waiting { "? " } else { "> " };
+                if let Some(editor) = &mut talk.view.editor {
+                    editor.read(prompt);
+                }
+            }
+            let typing = talk.view.is_typing();
+            if talk.running && !typing && !asking {
+                talk.view.screen.status(talk.view.transcript.doing())?;
+            }
+            let mut next = Next::GoOn;
+            tokio::select! {
+                biased;
+                () = self.interrupts.next() => match typing {
+                    // Pressed just before the line could be typed, or sent by another program.
+                    true => next = self.interrupted_at_prompt(false).await?,
+                    false => self.interrupt().await?,
+                },
+                typed = line(&mut talk.view.editor), if typing => next = self.typed(typed).await?,
+                answer = talk.questions.typed(), if asking => {
+                    talk.questions.decide(answer, &mut talk.link, &mut talk.view).await?;
+                }
+                heard = talk.link.next(), if !talk.lost => match heard {
+                    Ok((heard, _)) => talk.hear(heard).await?,
+                    Err(_) => self.come_back().await?,
+                },
+            }
+            if next == Next::Leave {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What was typed at the prompt.
+    async fn typed(&mut self, typed: Typed) -> Result<Next, Failure> {
+        let interrupted = self.interrupted.take();
+        self.talk.view.transcript.typed();
+        match typed {
+            Typed::Line(line) => match commands::read(&line) {
+                None if line.trim().is_empty() => {}
+                None => self.talk.say(line.trim()).await?,
+                Some(Ok(Command::Quit)) => return Ok(Next::Leave),
+                Some(Ok(command)) => {
+                    if let Err(failure) = actions::perform(self.talk, command, self.output).await {
+                        self.talk.view.fail(&failure)?;
+                    }
+                }
+                Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string())?,
+            },
+            Typed::Interrupted { had_text } => {
+                self.interrupted = interrupted;
+                return self.interrupted_at_prompt(had_text).await;
+            }
+            Typed::End => return Ok(Next::Leave),
+        }
+        Ok(Next::GoOn)
+    }
+
+    /// Ctrl-C at the prompt; with text in it that is all it takes away.
+    async fn interrupted_at_prompt(&mut self, had_text: bool) -> Result<Next, Failure> {
+        let before = self.interrupted.take();
+        if had_text {
+            return Ok(Next::GoOn);
+        }
+        if before.is_some_and(|at| at.elapsed() < TWICE) {
+            return Ok(Next::Leave);
+        }
+        if self.talk.running {
+            self.talk.stop_turn().await?;
+        } else {
+            self.talk.view.tell(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
+        }
+        self.interrupted = Some(Instant::now());
+        Ok(Next::GoOn)
+    }
+
+    /// Ctrl-C while nothing is being typed.
+    async fn interrupt(&mut self) -> Result<(), Failure> {
+        let talk = &mut *self.talk;
+        talk.questions.refuse(&mut talk.link, &mut talk.view).await?;
+        talk.stop_turn().await
+    }
+
+    /// The connection broke.
+    async fn come_back(&mut self) -> Result<(), Failure> {
+        let talk = &mut *self.talk;
+        let words = "the connection to the daemon broke; trying again";
+        talk.view.tell(Style::YELLOW, words)?;
+        // What was asked is asked again by whoever is there then.
+        talk.questions.clear();
+        let typing = talk.view.is_typing();
+        let back = tokio::select! {
+            back = talk.link.come_back() => back,
+            () = self.interrupts.next(), if !typing => {
+                Err(Failure::other("cancelled", "the connection is lost", "what was said is kept"))
+            }
+        };
+        match back {
+            Ok(Back { missed: true, anew }) => {
+                let words = match anew {
+                    true => "it is back; the daemon was started anew meanwhile",
+                    false => "it is back; more happened meanwhile than it could tell",
+                };
+                talk.view.tell(Style::YELLOW, words)?;
+                talk.running = talk.link.is_waiting();
+                Ok(())
+            }
+            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "it is back"),
+            Err(failure) if talk.stays && typing => {
+                talk.lost = true;
+                talk.view.fail(&failure)?;
+                talk.view.tell(Style::DIM, "the next message tries again")
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Whether its words were streamed to a terminal.
+fn is_read(failure: &Failure) -> bool {
+    failure.code == NO_MODEL && std::io::stdout().is_terminal()
+}
+
+async fn line(editor: &mut Option<Editor>) -> Typed {
+    match editor {
+        Some(editor) => editor.line().await,
+        None => std::future::pending().await,
+    }
+}
