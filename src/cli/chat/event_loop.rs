@@ -39,10 +39,6 @@ struct EventLoop<'t, 'a> {
 }
 
 /// Talks until the person leaves; with a `message`, until its answer is there.
-///
-/// # Errors
-/// The conversation does not exist, the connection broke for good, or the one message could not
-/// be answered.
 pub async fn run(
     mut talk: Talk<'_>,
     message: Option<&str>,

@@ -8,7 +8,7 @@
 //! one part of this reads the keyboard at a time ([`event_loop`]).
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
-//! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`completion`], [`editor`],
+//! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`editor`],
 //! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (what a person sees),
 //! [`questions`], [`talk`] (one chat), [`actions`] (what commands do), [`event_loop`]; [`scripted`].
 
@@ -17,8 +17,6 @@ mod approval;
 mod asking;
 mod calls;
 mod commands;
-#[cfg(unix)]
-mod completion;
 mod editor;
 mod event_loop;
 mod interrupts;

@@ -29,9 +29,6 @@ pub struct Questions {
 
 impl Questions {
     /// A person is asked: this one now, or when it is its turn.
-    ///
-    /// # Errors
-    /// The terminal cannot be written; so of all that shows something.
     pub fn add(
         &mut self,
         id: Value,
@@ -47,9 +44,6 @@ impl Questions {
     }
 
     /// Asks the next one in place, unless one is being answered or a line typed.
-    ///
-    /// # Errors
-    /// As [`Questions::add`].
     pub fn ask_next(&mut self, view: &mut View) -> Result<(), Failure> {
         let free = self.answer.is_none() && view.editor.is_some() && !view.is_typing();
         if free && !self.waiting.is_empty() {
@@ -73,9 +67,6 @@ impl Questions {
     }
 
     /// An answer was typed in place.
-    ///
-    /// # Errors
-    /// As [`Questions::add`].
     pub async fn decide(
         &mut self,
         typed: Option<String>,
@@ -91,9 +82,6 @@ impl Questions {
     }
 
     /// Answers the question that stands first.
-    ///
-    /// # Errors
-    /// As [`Questions::add`].
     pub async fn agree(
         &mut self,
         typed: &str,
@@ -110,9 +98,6 @@ impl Questions {
     }
 
     /// Refuses the one that is asked in place, if any.
-    ///
-    /// # Errors
-    /// As [`Questions::add`].
     pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<(), Failure> {
         if let Some(question) = self.waiting.front().filter(|_| self.answer.is_some()) {
             let _ = link.decide(&question.id, "reject_once").await;
@@ -124,9 +109,6 @@ impl Questions {
     }
 
     /// Somebody else has answered, or nobody needs the answer any more.
-    ///
-    /// # Errors
-    /// As [`Questions::add`].
     pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<(), Failure> {
         let Some(at) = self.waiting.iter().position(|question| question.id == *id) else {
             return Ok(());
@@ -164,9 +146,6 @@ impl Questions {
 }
 
 /// Asks the person in place, with no line being typed; whether they agreed.
-///
-/// # Errors
-/// The terminal cannot be written or read.
 pub async fn confirm(words: &str, view: &mut View) -> Result<bool, Failure> {
     view.screen.write(words, None)?;
     let typed = Asking::start()?.line().await;

@@ -109,9 +109,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Finds the conversation that is meant, and says where we are.
-    ///
-    /// # Errors
-    /// It does not exist, or cannot be asked for.
     pub async fn open(&mut self) -> Result<(), Failure> {
         let wanted = self.pinned.clone();
         let found = self.look_up(wanted.clone()).await;
@@ -137,9 +134,6 @@ impl<'a> Talk<'a> {
     }
 
     /// What is known of a conversation, or of the one that goes on.
-    ///
-    /// # Errors
-    /// There is none.
     pub async fn look_up(
         &mut self,
         session_id: Option<String>,
@@ -151,9 +145,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Shows this conversation from now on.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub fn follow(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
         self.begun = None;
         self.conversation = Some(info.session_id.clone());
@@ -174,9 +165,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Shows the end of what was said in a conversation that is taken up again.
-    ///
-    /// # Errors
-    /// The daemon does not tell it.
     pub async fn recall(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
         let params = ConversationParams {
             session_id: Some(info.session_id.clone()),
@@ -203,9 +191,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends a message.
-    ///
-    /// # Errors
-    /// The connection is lost and does not come back.
     pub async fn say(&mut self, text: &str) -> Result<(), Failure> {
         if self.lost {
             self.link.come_back().await?;
@@ -223,9 +208,6 @@ impl<'a> Talk<'a> {
     }
 
     /// Stops the turn that is at work.
-    ///
-    /// # Errors
-    /// Which conversation it is in cannot be asked.
     pub async fn stop_turn(&mut self) -> Result<(), Failure> {
         // A turn that has only just been asked for is in the conversation that goes on.
         let conversation = match &self.conversation {
@@ -240,17 +222,11 @@ impl<'a> Talk<'a> {
     }
 
     /// Answers what the person is asked first.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub async fn agree(&mut self, typed: &str) -> Result<(), Failure> {
         self.questions.agree(typed, &mut self.link, &mut self.view).await
     }
 
     /// Takes in what happens, and shows what of it belongs here.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
         match heard {
             Heard::Update(update) => {

@@ -27,26 +27,17 @@ impl View {
     }
 
     /// Shows all of it, in order.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
     pub fn show(&mut self, shown: Vec<Shown>) -> Result<(), Failure> {
         Ok(self.screen.show(shown, self.editor.as_ref())?)
     }
 
     /// A line of our own.
-    ///
-    /// # Errors
-    /// As [`View::show`].
     pub fn tell(&mut self, style: Style, words: &str) -> Result<(), Failure> {
         let shown = self.transcript.say(style, words);
         self.show(shown)
     }
 
     /// Says what failed, and what to do.
-    ///
-    /// # Errors
-    /// As [`View::show`].
     pub fn fail(&mut self, failure: &Failure) -> Result<(), Failure> {
         self.tell(Style::RED, &safe::line(&failure.message))?;
         match failure.hint.as_deref().filter(|hint| !hint.is_empty()) {

@@ -12,7 +12,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, ExternalPrinter as _};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::super::completion::Assistant;
+use super::completion::Assistant;
 use super::{Desk, Typed, joined};
 use crate::server::private;
 

@@ -9,11 +9,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::names::Names;
 
+#[cfg(unix)]
+mod completion;
 #[cfg(not(unix))]
-#[path = "editor_other.rs"]
+#[path = "other.rs"]
 mod system;
 #[cfg(unix)]
-#[path = "editor_unix.rs"]
+#[path = "unix.rs"]
 mod system;
 
 /// What came of a line.
@@ -95,12 +97,12 @@ impl Editor {
 }
 
 /// What was typed, the marks that made lines go on taken out.
-pub(super) fn joined(typed: &str) -> String {
+fn joined(typed: &str) -> String {
     typed.replace("\\\n", "\n")
 }
 
 /// Whether the next line belongs to it too.
-pub(super) fn goes_on(text: &str) -> bool {
+fn goes_on(text: &str) -> bool {
     text.len() - text.trim_end_matches('\\').len() == 1
 }
 

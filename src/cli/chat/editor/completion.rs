@@ -10,9 +10,10 @@ use rustyline::hint::Hinter;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper};
 
-use super::commands::COMMANDS;
-use super::editor::goes_on;
-use super::names::Names;
+use super::super::commands::COMMANDS;
+use super::super::names::Names;
+use super::super::safe;
+use super::goes_on;
 
 /// Names offered at a time.
 const MAX_OFFERED: usize = 50;
@@ -66,8 +67,8 @@ fn complete(line: &str, at: usize, names: &[String]) -> (usize, Vec<Pair>) {
         .iter()
         .filter(|name| !leaf(name).starts_with(&typed) && name.to_lowercase().contains(&typed));
     let pairs = begins.chain(holds).take(MAX_OFFERED).map(|name| Pair {
-        display: super::safe::line(name),
-        replacement: format!("[[{}]]", super::safe::line(name)),
+        display: safe::line(name),
+        replacement: format!("[[{}]]", safe::line(name)),
     });
     (open, pairs.collect())
 }
