@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{ConversationSettings, Conversations, Message};
+use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::calls::{Calls, Outcome, Request};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
@@ -298,13 +298,8 @@ fn conversations(c: &mut Criterion) {
     );
     let item = |kind, text: String| NewItem { kind, text, body: None };
     for n in 0..1000 {
-        let message = Message {
-            text: format!("please look after the garden plan number {n}"),
-            body: None,
-            source: "bench".into(),
-            conversation: None,
-        };
-        let arrived = kept.arrive(&message).expect("it is kept");
+        let text = format!("please look after the garden plan number {n}");
+        let arrived = kept.arrive(&item(ItemKind::User, text), "bench", None).expect("it is kept");
         let mut items: Vec<NewItem> = (0..38)
             .map(|m| {
                 item(ItemKind::Message, format!("{} {n} {m}", "quiet harbour words ".repeat(20)))

@@ -8,6 +8,7 @@ use criterion::{BatchSize, Criterion};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use vault_steward::agent::called::Called;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::entry::Said;
 use vault_steward::agent::memory::StoredMemory;
@@ -15,7 +16,7 @@ use vault_steward::agent::ports::{
     Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
 };
 use vault_steward::agent::prompt::Moment;
-use vault_steward::agent::turn::{Called, Changes, Reason};
+use vault_steward::agent::turn::{Changes, Reason};
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::conversation::ConversationId;
 use vault_steward::llm::{
@@ -136,9 +137,10 @@ impl Place for Nowhere {
     }
 }
 
-fn said() -> Said {
+fn said(conversation: ConversationId) -> Said {
     Said {
-        id: String::new(),
+        number: 0,
+        to: Some(conversation),
         text: "look around".to_owned(),
         source: "bench".to_owned(),
         scope: Scope::Person,
@@ -178,7 +180,7 @@ pub fn turns(c: &mut Criterion) {
                 || kept.open_new("bench").expect("it begins").id,
                 |conversation| {
                     runtime.block_on(async {
-                        let answered = agent.say(said(), Some(conversation)).await;
+                        let answered = agent.say(said(conversation)).await;
                         let answered = answered.expect("it is taken").await.expect("it ends");
                         assert_eq!(answered.answer, "that is all");
                     });
@@ -253,7 +255,7 @@ pub fn cancels(c: &mut Criterion) {
             for _ in 0..times {
                 let conversation = kept.open_new("bench").expect("it begins").id;
                 taken += runtime.block_on(async {
-                    let answered = agent.say(said(), Some(conversation)).await;
+                    let answered = agent.say(said(conversation)).await;
                     let answered = answered.expect("it is taken");
                     is_waited_for.recv().await.expect("the model is asked");
                     let begun = Instant::now();

@@ -14,32 +14,22 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::Agent;
+use super::called::Called;
 use super::context::Context;
 use super::entry::{Entry, Said};
 use super::pieces::piece;
 use super::ports::{Answer, Later, MemoryError, Model, Pending, Told, Wanted, What};
 use super::scene;
+use super::shared::{Command, Shared, blocking};
 use super::shortening::{Shortening, Summary, summary, summary_of};
-use super::turn::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
+use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
 use crate::calls::Decision;
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::tape::Tap;
-use crate::llm::{
-    self, Cache, LlmError, Message, Origin, ToolChoice, TurnRequest, TurnStream, Usage,
-};
+use crate::llm::{self, Cache, LlmError, Origin, ToolChoice, TurnRequest, TurnStream, Usage};
 use crate::policy::Scope;
 use crate::vault::Cancel;
-
-/// What is told to a turn that is at work.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// A person says something.
-    Said(Said),
-    /// A person wants no more of it.
-    Cancel,
-}
 
 /// How long a turn whose time is over may take for its last words.
 const GRACE: Duration = Duration::from_secs(5 * 60);
@@ -49,7 +39,7 @@ pub(super) struct Done {
     /// How it ended.
     pub end: End,
     /// The messages that were heard in it.
-    pub heard: Vec<String>,
+    pub heard: Vec<i64>,
     /// The last whole message.
     pub answer: String,
     /// Whether its end is kept.
@@ -58,7 +48,7 @@ pub(super) struct Done {
 
 /// A turn at work.
 pub(super) struct Driver {
-    agent: Agent,
+    shared: Arc<Shared>,
     settings: Arc<TurnSettings>,
     conversation: ConversationId,
     id: TurnId,
@@ -80,7 +70,7 @@ pub(super) struct Driver {
     /// Calls that wait for a person.
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
-    heard: Vec<String>,
+    heard: Vec<i64>,
     /// What could not be kept as heard.
     lost: Vec<Said>,
     answer: String,
@@ -101,19 +91,18 @@ impl Driver {
     /// # Errors
     /// What is kept of the conversation cannot be read or added to.
     pub(super) async fn begin(
-        agent: Agent,
+        shared: Arc<Shared>,
         conversation: ConversationId,
         id: TurnId,
     ) -> Result<Self, MemoryError> {
-        let settings = agent.settings();
-        let asked = agent.clone();
+        let settings = shared.settings.load_full();
         // Keys are read from files for it.
-        let model = blocking(move || Ok(asked.0.ports.models.current())).await?;
+        let model = blocking(&shared, |shared| Ok(shared.ports.models.current())).await?;
         let window = settings.window(model.as_ref().map_or(0, |model| model.window));
         let turn =
-            Turn::new(id.to_string(), settings.limits(window), agent.0.ports.toolbox.changes());
+            Turn::new(id.to_string(), settings.limits(window), shared.ports.toolbox.changes());
         let mut driver = Self {
-            agent,
+            shared,
             settings,
             conversation,
             id,
@@ -143,9 +132,9 @@ impl Driver {
 
     /// Takes up what was said so far, and says what is new since.
     async fn set_the_scene(&mut self) -> Result<(), MemoryError> {
-        let (agent, conversation, id) = (self.agent.clone(), self.conversation, self.id);
-        let settings = Arc::clone(&self.settings);
-        let scene = blocking(move || scene::of(&agent, conversation, id, &settings));
+        let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
+        let scene =
+            blocking(&self.shared, move |shared| scene::of(shared, conversation, id, &settings));
         let is_damaged;
         (self.context, is_damaged) = scene.await?;
         if is_damaged {
@@ -248,7 +237,7 @@ impl Driver {
                     let room = self.turn.room();
                     let known = self.context.known().clone();
                     let wanted = Wanted { call, scope, conversation, turn, room, known };
-                    let answer = self.agent.0.ports.toolbox.call(wanted, self.cancel.clone());
+                    let answer = self.shared.ports.toolbox.call(wanted, self.cancel.clone());
                     self.calls.spawn(async move { (id, unbroken(answer).await) });
                 }
                 Effect::AskPerson { call } => {
@@ -285,18 +274,9 @@ impl Driver {
     }
 
     async fn record(&mut self, entry: Entry) -> Result<(), MemoryError> {
-        let (agent, conversation, turn) = (self.agent.clone(), self.conversation, self.id);
-        let kept = entry.clone();
-        let heard = match &entry {
-            Entry::Message { message: Message::User { .. }, id: Some(id), .. } => received(id),
-            _ => None,
-        };
-        let is_new = blocking(move || {
-            let memory = &agent.0.ports.memory;
-            match heard {
-                Some(received) => memory.append_heard(conversation, turn, &kept, received),
-                None => memory.append(conversation, turn, &kept).map(|()| true),
-            }
+        let (conversation, turn, kept) = (self.conversation, self.id, entry.clone());
+        let is_new = blocking(&self.shared, move |shared| {
+            shared.ports.memory.append(conversation, turn, &kept)
         });
         if is_new.await? {
             self.context.push(entry);
@@ -310,9 +290,9 @@ impl Driver {
             Show::User(said) | Show::Again(said) => {
                 // The first never waited.
                 if !self.heard.is_empty() {
-                    self.agent.has_heard(self.conversation, self.id);
+                    self.shared.has_heard(self.conversation, self.id);
                 }
-                self.heard.push(said.id.clone());
+                self.heard.push(said.number);
                 if said.scope > Scope::Client && self.context.limiting() == 1 {
                     limits = Some(said.scope);
                 }
@@ -333,7 +313,7 @@ impl Driver {
 
     fn tell(&self, what: What) {
         let (conversation, turn) = (self.conversation, self.id);
-        self.agent.0.ports.audience.tell(Told { conversation, turn, what });
+        self.shared.ports.audience.tell(Told { conversation, turn, what });
     }
 
     /// Tells how the conversation stands, where that has changed.
@@ -356,7 +336,7 @@ impl Driver {
 
     fn ask(&mut self, tools: bool) {
         if self.model.is_none() {
-            self.advice = Some(self.agent.0.ports.models.advice());
+            self.advice = Some(self.shared.ports.models.advice());
             return;
         }
         if !self.context.is_full(self.window()) || !self.shorten(Some(tools)) {
@@ -454,21 +434,21 @@ impl Driver {
 
     /// Counts what a request took; what the conversation has cost in this run.
     fn count(&self, usage: Usage, origin: Option<Origin>) -> Later<Option<f64>> {
-        let (agent, conversation) = (self.agent.clone(), self.conversation);
+        let (shared, conversation) = (Arc::clone(&self.shared), self.conversation);
         let counted = tokio::task::spawn_blocking(move || {
-            let (name, cost) = agent.0.ports.models.price(origin.as_ref(), &usage);
-            agent.0.ports.memory.count(conversation, &name, &usage, cost);
-            agent.spent(conversation, cost)
+            let (name, cost) = shared.ports.models.price(origin.as_ref(), &usage);
+            shared.ports.memory.count(conversation, &name, &usage, cost);
+            shared.spent(conversation, cost)
         });
         Box::pin(async move { counted.await.unwrap_or_default() })
     }
 
     async fn done(mut self, end: End) -> Done {
-        let (agent, conversation, id) = (self.agent.clone(), self.conversation, self.id);
+        let (conversation, id) = (self.conversation, self.id);
         let question = self.question.take().filter(|_| end.reason == Reason::Waiting);
         let kept = end.clone();
-        let finished = blocking(move || {
-            agent.0.ports.memory.finish(conversation, id, &kept, question.as_deref())
+        let finished = blocking(&self.shared, move |shared| {
+            shared.ports.memory.finish(conversation, id, &kept, question.as_deref())
         });
         match finished.await {
             Ok(()) => self.told(end, true),
@@ -496,16 +476,16 @@ impl Driver {
 
 /// What came of a turn that could not even begin.
 pub(super) fn not_begun(
-    agent: &Agent,
+    shared: &Shared,
     conversation: ConversationId,
     turn: TurnId,
-    message: String,
+    message: i64,
     error: &MemoryError,
 ) -> Done {
     tracing::error!(%error, %conversation, "a turn could not begin");
     let end = broken(error);
     let what = What::Ended { end: end.clone() };
-    agent.0.ports.audience.tell(Told { conversation, turn, what });
+    shared.ports.audience.tell(Told { conversation, turn, what });
     Done { end, heard: vec![message], answer: String::new(), is_kept: false }
 }
 
@@ -516,21 +496,6 @@ fn broken(error: &MemoryError) -> End {
     };
     let words = format!("what is said cannot be kept: {error}");
     End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
-}
-
-/// The number under which a message was received, from its name.
-pub(super) fn received(id: &str) -> Option<i64> {
-    id.strip_prefix('m')?.parse().ok()
-}
-
-/// On a thread that may block.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, MemoryError> + Send + 'static,
-) -> Result<T, MemoryError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        let message = format!("it broke off: {error}");
-        Err(MemoryError::Broken { message, hint: None })
-    })
 }
 
 /// A tool that breaks is one that failed.

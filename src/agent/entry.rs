@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::attached::Attached;
+use crate::conversation::ConversationId;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
 use crate::tools::Learnt;
@@ -94,6 +95,16 @@ impl Entry {
         }
     }
 
+    /// The number in the inbox of what a person said.
+    pub fn received(&self) -> Option<i64> {
+        match self {
+            Self::Message { message: Message::User { .. }, id: Some(id), .. } => {
+                id.strip_prefix('m')?.parse().ok()
+            }
+            _ => None,
+        }
+    }
+
     /// What it says in plain words, which is what is searched and exported.
     pub fn text(&self) -> String {
         match self {
@@ -130,23 +141,48 @@ fn texts<'a>(kinds: impl Iterator<Item = &'a BlockKind>) -> String {
     texts.join("\n\n")
 }
 
-/// What a person said, and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a person said, and where it came from. The inbox keeps it as it is, the text apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// How clients know the message.
-    pub id: String,
+    /// Its number in the inbox; 0 before it is kept there.
+    #[serde(skip)]
+    pub number: i64,
     /// The words.
+    #[serde(skip)]
     pub text: String,
-    /// What goes with them.
-    pub attached: Attached,
+    /// The conversation it is for; none: the one that goes on, or the next.
+    pub to: Option<ConversationId>,
     /// Where they came from: `chat`, `voice`, `cli`.
     pub source: String,
     /// What the sender may do; what is called for its words may do no more.
     pub scope: Scope,
-    /// The connection it came by, which need not be told of it.
-    pub from: Option<u64>,
     /// What the client called it.
     pub client_id: Option<String>,
+    /// What goes with the words.
+    #[serde(default, skip_serializing_if = "Attached::is_empty")]
+    pub attached: Attached,
+    /// The connection it came by, which need not be told of it.
+    #[serde(skip)]
+    pub from: Option<u64>,
     /// What the model should know of how it came.
+    #[serde(skip)]
     pub note: Option<String>,
+}
+
+impl Said {
+    /// How clients know it.
+    pub fn id(&self) -> String {
+        format!("m{}", self.number)
+    }
+
+    /// The entry that it is in the history.
+    pub fn entry(&self) -> Entry {
+        Entry::Message {
+            message: Message::user(self.text.clone()),
+            id: Some(self.id()),
+            source: Some(self.source.clone()),
+            scope: (self.scope > Scope::Person).then_some(self.scope),
+            attached: self.attached.clone(),
+        }
+    }
 }

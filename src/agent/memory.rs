@@ -1,10 +1,10 @@
 //! What is kept of conversations, as the agent's driver needs it: its entries as items, its messages
 //! in the inbox first.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::attached::Attached;
-use super::conversations::{ConversationError, Conversations, Message, Taken, TurnEnd};
+use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
 use super::entry::{Entry, Said};
 use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
 use super::turn::{End, Reason};
@@ -13,7 +13,7 @@ use crate::llm::{self, Usage};
 use crate::policy::Scope;
 use crate::store::StoreError;
 use crate::store::conversations::NewItem;
-use crate::store::inbox::{InboxState, NewMessage, Received, VOICE};
+use crate::store::inbox::{InboxState, NewMessage, Received};
 use crate::store::usage::Used;
 
 /// What the inbox knows messages of clients by.
@@ -28,17 +28,6 @@ const LEFT: u32 = 10_000;
 /// What is kept in the store of one vault.
 #[derive(Debug, Clone)]
 pub struct StoredMemory(Conversations);
-
-/// What goes with a message into the inbox.
-#[derive(Debug, Serialize, Deserialize)]
-struct Envelope {
-    to: Option<i64>,
-    source: String,
-    scope: Scope,
-    client_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Attached::is_empty")]
-    attached: Attached,
-}
 
 impl StoredMemory {
     /// What these conversations keep.
@@ -63,19 +52,12 @@ impl From<StoreError> for MemoryError {
 }
 
 impl Memory for StoredMemory {
-    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError> {
-        let envelope = Envelope {
-            to: to.map(|to| to.0),
-            source: said.source.clone(),
-            scope: said.scope,
-            client_id: said.client_id.clone(),
-            attached: said.attached.clone(),
-        };
+    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError> {
         let name = match &said.client_id {
             Some(id) => id.clone(),
             None => unheard_of()?,
         };
-        let body = json(&envelope)?;
+        let body = json(said)?;
         let received = self.0.store().inbox.receive(&NewMessage {
             source: SOURCE,
             message: &name,
@@ -95,25 +77,13 @@ impl Memory for StoredMemory {
         })
     }
 
-    fn arrive(
-        &self,
-        said: &Said,
-        to: Option<ConversationId>,
-        received: i64,
-    ) -> Result<Arrival, MemoryError> {
-        let message = Message {
-            text: said.text.clone(),
-            body: Some(json(&said.entry())?),
-            source: said.source.clone(),
-            conversation: to,
-        };
-        match self.0.arrive_received(&message, received) {
+    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError> {
+        let message = item(&said.entry())?;
+        match self.0.arrive_received(&message, &said.source, said.to, said.number) {
             Ok(Taken::Heard(turn)) => Ok(Arrival::Heard { turn }),
-            Ok(Taken::Arrived(arrived)) => Ok(Arrival::Began {
-                conversation: arrived.conversation,
-                turn: arrived.turn,
-                is_first: arrived.began,
-            }),
+            Ok(Taken::Arrived(arrived)) => {
+                Ok(Arrival::Began { conversation: arrived.conversation, turn: arrived.turn })
+            }
             Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
             Err(error) => Err(error.into()),
         }
@@ -125,18 +95,10 @@ impl Memory for StoredMemory {
         notice: &Entry,
         received: i64,
     ) -> Result<Arrival, MemoryError> {
-        let notice = Message {
-            text: notice.text(),
-            body: Some(json(notice)?),
-            source: VOICE.to_owned(),
-            conversation: Some(conversation),
-        };
-        match self.0.go_on(&notice, received) {
-            Ok(arrived) => Ok(Arrival::Began {
-                conversation: arrived.conversation,
-                turn: arrived.turn,
-                is_first: false,
-            }),
+        match self.0.go_on(&item(notice)?, conversation, received) {
+            Ok(arrived) => {
+                Ok(Arrival::Began { conversation: arrived.conversation, turn: arrived.turn })
+            }
             Err(ConversationError::TurnRuns { id }) => Ok(Arrival::Busy { conversation: id }),
             Err(error) => Err(error.into()),
         }
@@ -190,21 +152,12 @@ impl Memory for StoredMemory {
         conversation: ConversationId,
         turn: TurnId,
         entry: &Entry,
-    ) -> Result<(), MemoryError> {
-        let item = NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) };
-        self.0.append(conversation, Some(turn), &[item])?;
-        Ok(())
-    }
-
-    fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-        received: i64,
     ) -> Result<bool, MemoryError> {
-        let item = NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) };
-        Ok(self.0.append_heard(conversation, turn, &item, received)?)
+        let item = item(entry)?;
+        match entry.received() {
+            Some(received) => Ok(self.0.append_heard(conversation, turn, &item, received)?),
+            None => Ok(self.0.append(conversation, Some(turn), &[item]).map(|_| true)?),
+        }
     }
 
     fn finish(
@@ -273,20 +226,19 @@ impl Memory for StoredMemory {
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
             for row in self.0.store().inbox.list(Some(SOURCE), state, LEFT)? {
-                let envelope: Option<Envelope> =
-                    row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
-                let said = Said {
-                    id: format!("m{}", row.id),
-                    text: row.text,
-                    source: envelope.as_ref().map_or("chat", |one| &*one.source).to_owned(),
-                    scope: envelope.as_ref().map_or(Scope::Client, |one| one.scope),
+                let said = row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+                let said = said.unwrap_or_else(|| Said {
+                    number: 0,
+                    text: String::new(),
+                    to: None,
+                    source: "chat".to_owned(),
+                    scope: Scope::Client,
+                    client_id: None,
+                    attached: Attached::default(),
                     from: None,
-                    client_id: envelope.as_ref().and_then(|one| one.client_id.clone()),
-                    attached: envelope.as_ref().map(|one| one.attached.clone()).unwrap_or_default(),
                     note: None,
-                };
-                let to = envelope.and_then(|one| one.to).map(ConversationId);
-                messages.push((row.id, said, to));
+                });
+                messages.push(Said { number: row.id, text: row.text, ..said });
             }
         }
         Ok(Leftovers { turns, messages })
@@ -317,6 +269,11 @@ impl Memory for StoredMemory {
             tracing::warn!(%error, "what a model was used for is not counted");
         }
     }
+}
+
+/// What an entry is kept as.
+fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
+    Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
 
 /// The kind of item that an entry is kept as.

@@ -11,13 +11,15 @@
 //!
 //! Reading order: [`conversations`] (the handle that everything kept goes through), [`clock`],
 //! [`settings`], `digest` and [`summary`] (titles), [`view`] (what tools see); [`entry`]
-//! (what the agent keeps), [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
+//! (what the agent keeps), [`called`], [`attached`] (what goes with a message), [`turn`] (one turn as a value), [`context`] (what a model is given),
 //! [`prompt`], [`wrap`] (notes are data), [`known`] (which texts it knows; `guard` has its changes rest on them), [`own_tools`], [`turn_settings`]; [`ports`] (what it works
-//! with), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
-//! `shortening`), [`handle`] (how it is spoken to), [`saying`] (how a message comes to its turn),
-//! `turns` (how they begin and end), [`memory`] and [`toolbox`] (the real ones).
+//! with), `shared` (what all of it goes by), `driver` (a turn at work; its beginning is `scene`, an answer's way `pieces`, room for more
+//! `shortening`), `turns` (how they begin and end), `arrivals` (how a message comes to its turn), [`handle`] (how the
+//! agent is spoken to), [`memory`] and [`toolbox`] (the real ones).
 
+mod arrivals;
 pub mod attached;
+pub mod called;
 pub mod clock;
 pub mod context;
 pub mod conversations;
@@ -32,9 +34,9 @@ pub mod own_tools;
 mod pieces;
 pub mod ports;
 pub mod prompt;
-pub mod saying;
 mod scene;
 pub mod settings;
+mod shared;
 mod shortening;
 pub mod summary;
 pub mod toolbox;
@@ -46,11 +48,11 @@ pub mod wrap;
 
 pub use clock::Clock;
 pub use conversations::{
-    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Message, Taken,
-    TurnEnd, foreign_source, is_foreign,
+    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Taken, TurnEnd,
+    foreign_source, is_foreign,
 };
-pub use handle::{Agent, Answered, Left, Ports, PromptError};
-pub use saying::Received;
+pub use handle::{Agent, Left};
 pub use settings::ConversationSettings;
+pub use shared::{Answered, Answering, Ports, PromptError};
 pub use summary::Summaries;
 pub use turn_settings::TurnSettings;

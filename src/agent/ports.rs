@@ -6,10 +6,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::called::Called;
 use super::entry::{Entry, Said};
 use super::known::Known;
 use super::prompt::Moment;
-use super::turn::{Called, Changes, End, Reason, Show};
+use super::turn::{Changes, End, Reason, Show};
 use crate::calls::Decision;
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::{Origin, Provider, ToolCall, ToolSpec, Usage};
@@ -56,8 +57,6 @@ pub enum Arrival {
         conversation: ConversationId,
         /// This one.
         turn: TurnId,
-        /// Whether the conversation begins with it.
-        is_first: bool,
     },
     /// It was heard before, in this turn; nothing has changed.
     Heard {
@@ -90,20 +89,15 @@ pub trait Memory: Send + Sync + 'static {
     ///
     /// # Errors
     /// It is not kept.
-    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError>;
+    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError>;
 
-    /// Decides where a message goes that was received under this number, and begins a turn with it
-    /// there if none is at work; that it is heard is kept by the same commit. One that was heard
+    /// Decides where a message goes that is kept in the inbox, and begins a turn with it there if none
+    /// is at work; that it is heard is kept by the same commit. One that was heard
     /// before is not heard again.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing has changed.
-    fn arrive(
-        &self,
-        said: &Said,
-        to: Option<ConversationId>,
-        received: i64,
-    ) -> Result<Arrival, MemoryError>;
+    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError>;
 
     /// Begins a turn in which a message is gone on with that was said in this conversation before and
     /// is kept under this number, whether it was heard before or not; `notice` says so to the model.
@@ -141,7 +135,8 @@ pub trait Memory: Send + Sync + 'static {
         opening: Entry,
     ) -> Result<Entry, MemoryError>;
 
-    /// Keeps an entry behind all others.
+    /// Keeps an entry behind all others. For a message from the inbox the same commit keeps that it
+    /// was heard; `false` where it was heard before, and nothing has changed.
     ///
     /// # Errors
     /// [`MemoryError`]; it is not kept.
@@ -150,19 +145,6 @@ pub trait Memory: Send + Sync + 'static {
         conversation: ConversationId,
         turn: TurnId,
         entry: &Entry,
-    ) -> Result<(), MemoryError>;
-
-    /// Keeps a message that a turn at work hears, and by the same commit that it was heard; `false`
-    /// where it was heard before, and nothing has changed.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; it is not kept.
-    fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-        received: i64,
     ) -> Result<bool, MemoryError>;
 
     /// Keeps the end of a turn; with it the question that waits, or the conversation's end.
@@ -194,8 +176,8 @@ pub trait Memory: Send + Sync + 'static {
     /// [`MemoryError`].
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError>;
 
-    /// The turns that an earlier run left at work, and what was received and never heard, with the
-    /// conversation it is for. Changes neither.
+    /// The turns that an earlier run left at work, and what was received and never heard. Changes
+    /// neither.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -219,8 +201,8 @@ pub trait Memory: Send + Sync + 'static {
 pub struct Leftovers {
     /// Turns that it was at work on.
     pub turns: Vec<(ConversationId, TurnId)>,
-    /// Messages that nobody heard: the number, the message, the conversation it is for.
-    pub messages: Vec<(i64, Said, Option<ConversationId>)>,
+    /// Messages that nobody heard.
+    pub messages: Vec<Said>,
 }
 
 /// A model that can be asked.

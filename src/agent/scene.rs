@@ -1,10 +1,10 @@
 //! What a turn begins with: what was said so far, and what is new since.
 
-use super::Agent;
 use super::context::{self, Context};
 use super::entry::Entry;
 use super::ports::MemoryError;
 use super::prompt::{self, Instructions};
+use super::shared::Shared;
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 
@@ -14,12 +14,12 @@ use crate::conversation::{ConversationId, TurnId};
 /// # Errors
 /// What is kept cannot be read or added to.
 pub(super) fn of(
-    agent: &Agent,
+    shared: &Shared,
     conversation: ConversationId,
     id: TurnId,
     settings: &TurnSettings,
 ) -> Result<(Context, bool), MemoryError> {
-    let (memory, place) = (&agent.0.ports.memory, &agent.0.ports.place);
+    let (memory, place) = (&shared.ports.memory, &shared.ports.place);
     let entries = memory.entries(conversation)?;
     let is_damaged = entries.iter().any(Entry::is_of_damage);
     let mut context = Context::of(entries);
@@ -30,44 +30,44 @@ pub(super) fn of(
         };
         let opening = Entry::Opening {
             system: prompt::system(&place.vault(), &Instructions::new(settings, note)),
-            tools: agent.0.ports.toolbox.specs(),
+            tools: shared.ports.toolbox.specs(),
         };
         context.push(memory.keep_opening(conversation, opening)?);
         if let Some(text) = prompt::earlier(&memory.earlier(conversation)?) {
-            keep(agent, conversation, id, &mut context, Entry::notice(text))?;
+            keep(shared, conversation, id, &mut context, Entry::notice(text))?;
         }
     }
-    fill(agent, conversation, id, &mut context)?;
-    let news = agent.told(conversation, &place.moment(conversation));
+    fill(shared, conversation, id, &mut context)?;
+    let news = shared.told(conversation, &place.moment(conversation));
     if let Some(text) = news {
-        keep(agent, conversation, id, &mut context, Entry::notice(text))?;
+        keep(shared, conversation, id, &mut context, Entry::notice(text))?;
     }
     Ok((context, is_damaged))
 }
 
 /// Keeps an entry and takes it into the context; on a thread that may block.
 fn keep(
-    agent: &Agent,
+    shared: &Shared,
     conversation: ConversationId,
     turn: TurnId,
     context: &mut Context,
     entry: Entry,
 ) -> Result<(), MemoryError> {
-    agent.0.ports.memory.append(conversation, turn, &entry)?;
+    shared.ports.memory.append(conversation, turn, &entry)?;
     context.push(entry);
     Ok(())
 }
 
 /// Gives calls that an earlier turn left without a result the one that nobody knows.
 pub(super) fn fill(
-    agent: &Agent,
+    shared: &Shared,
     conversation: ConversationId,
     turn: TurnId,
     context: &mut Context,
 ) -> Result<(), MemoryError> {
     for call in context.missing() {
         let result = context::unknown(&call);
-        keep(agent, conversation, turn, context, Entry::Result { result, learnt: Vec::new() })?;
+        keep(shared, conversation, turn, context, Entry::Result { result, learnt: Vec::new() })?;
     }
     Ok(())
 }

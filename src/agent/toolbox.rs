@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::called::Called;
 use super::guard::{self, Guarded};
 use super::own_tools;
 use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
-use super::turn::{Called, Changes};
+use super::turn::Changes;
 use crate::calls::{Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;

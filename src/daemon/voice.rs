@@ -7,8 +7,6 @@
 //! settled when its answer has gone out.
 
 use std::collections::HashSet;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -20,7 +18,7 @@ use super::spoken;
 use crate::agent::entry::Said;
 use crate::agent::ports::{MemoryError, Told, What};
 use crate::agent::turn::{MessageKind, Reason, Show};
-use crate::agent::{Agent, Answered, Conversations, PromptError};
+use crate::agent::{Agent, Answered, Answering, Conversations, PromptError};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::ErrorKind;
 use crate::methods::inbox;
@@ -64,9 +62,8 @@ pub struct Voice {
 /// The message that is worked on.
 #[derive(Debug)]
 struct AtWork {
-    /// Its number, and the names that the agent and SmartHole have for it.
+    /// Its number, and the name that SmartHole has for it.
     number: i64,
-    id: String,
     message: String,
     text: String,
     /// The turn in which it is heard.
@@ -76,8 +73,6 @@ struct AtWork {
     /// The last whole answer in that turn, which nothing followed yet.
     said: String,
 }
-
-type Answering = Pin<Box<dyn Future<Output = Result<Answered, PromptError>> + Send>>;
 
 impl Voice {
     /// Nothing is brought to the agent before [`Voice::run`].
@@ -156,7 +151,7 @@ impl Voice {
         let mut at_work = lock(&self.at_work);
         let Some(at_work) = at_work.as_mut() else { return };
         match show {
-            Show::User(said) | Show::Again(said) if said.id == at_work.id => {
+            Show::User(said) | Show::Again(said) if said.number == at_work.number => {
                 at_work.turn = Some(told.turn);
             }
             _ if at_work.turn != Some(told.turn) => {}
@@ -358,8 +353,9 @@ impl Voice {
     ) -> Result<Answering, PromptError> {
         let how = inbox::how(row);
         let said = Said {
-            id: String::new(),
+            number: row.id,
             text: row.text.clone(),
+            to: None,
             source: if how.typed { "smarthole" } else { "voice" }.to_owned(),
             scope: Scope::Voice,
             from: None,
@@ -368,13 +364,11 @@ impl Voice {
             note: Some(spoken::note(&how)),
         };
         if let Some(conversation) = resumed {
-            let going = self
-                .agent
-                .go_on(said.clone(), row.id, conversation, spoken::again(row, ATTEMPTS))
-                .await;
+            let going =
+                self.agent.go_on(said.clone(), conversation, spoken::again(row, ATTEMPTS)).await;
             match going {
                 Err(PromptError::Memory(MemoryError::NotFound { .. })) => {}
-                going => return Ok(Box::pin(going?)),
+                going => return going,
             }
         }
         let mut said = said;
@@ -388,7 +382,7 @@ impl Voice {
             let forgotten = blocking(move || store.inbox.forget_lost_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
-        Ok(Box::pin(self.agent.say_kept(said, row.id).await?))
+        self.agent.say(said).await
     }
 
     /// A turn came to its end: the person is told, unless they were by the last that was sent, and the
@@ -501,7 +495,6 @@ impl AtWork {
     fn new(row: &InboxRow) -> Self {
         Self {
             number: row.id,
-            id: format!("m{}", row.id),
             message: row.message.clone(),
             text: row.text.clone(),
             turn: None,

@@ -118,28 +118,27 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::agent::ConversationSettings;
     use crate::agent::clock::SystemClock;
     use crate::agent::conversations::TurnEnd;
-    use crate::agent::{ConversationSettings, Message};
-    use crate::conversation::{EndKind, TurnState};
+    use crate::conversation::{EndKind, ItemKind, TurnState};
     use crate::methods::info::info;
     use crate::protocol::conversations::{
         SessionInfo, SessionListMeta, SessionListResult, SessionListVaultMeta, SessionMeta,
     };
     use crate::store::Store;
+    use crate::store::conversations::NewItem;
 
     fn kept(folder: &std::path::Path, number: usize) -> Conversations {
         let clock = Arc::new(SystemClock::default());
         let settings = ConversationSettings::default();
         let kept = Conversations::new(Store::at(folder), settings, clock);
         for at in 0..number {
-            let message = Message {
-                text: format!("say \"{at}\" \\ \u{1} Überlegung\n twice"),
-                body: None,
-                source: format!("bench \"{at}\"\t"),
-                conversation: Some(kept.open_new(&format!("bench \"{at}\"\t")).unwrap().id),
-            };
-            let arrived = kept.arrive(&message).unwrap();
+            let text = format!("say \"{at}\" \\ \u{1} Überlegung\n twice");
+            let message = NewItem { kind: ItemKind::User, text, body: None };
+            let source = format!("bench \"{at}\"\t");
+            let to = Some(kept.open_new(&source).unwrap().id);
+            let arrived = kept.arrive(&message, &source, to).unwrap();
             kept.rename(arrived.conversation, &"a \"title\" \\ ".repeat(at % 7 + 1)).unwrap();
             if at % 2 == 0 {
                 let end = TurnEnd::plain(TurnState::Done, "");

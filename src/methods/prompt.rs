@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::agent::attached::{Attached, BadAttachment, Excerpt, Image};
 use crate::agent::entry::Said;
 use crate::agent::{foreign_source, is_foreign};
+use crate::conversation::ConversationId;
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{PromptContent, SessionPromptParams};
@@ -16,12 +17,13 @@ const MAX_CHARS: usize = 200_000;
 /// Characters of a name that a client gives.
 const MAX_NAME: usize = 100;
 
-/// What a client says to the agent of the vault at `root`.
+/// What a client says to the agent of the vault at `root`, in the conversation `to`.
 ///
 /// # Errors
 /// Kind `invalid_params`.
 pub(super) fn said(
     params: SessionPromptParams,
+    to: Option<ConversationId>,
     speaker: &Client,
     root: &Path,
 ) -> Result<Said, ErrorObject> {
@@ -76,8 +78,9 @@ pub(super) fn said(
     };
     let heard = (source == "voice").then_some(Scope::Voice);
     Ok(Said {
-        id: String::new(),
+        number: 0,
         text,
+        to,
         attached,
         scope: heard.map_or(speaker.scope, |heard| heard.max(speaker.scope)),
         source,

@@ -1,26 +1,20 @@
 //! What clients say to the agent: checked, put into the order in which it came, and answered.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use super::prompt::said;
 use super::told::stop_reason;
-use crate::agent::entry::Said;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
-use crate::agent::{Agent, Answered, Conversations, PromptError, Received, foreign_source};
-use crate::conversation::ConversationId;
+use crate::agent::{Agent, Answered, Conversations, PromptError, foreign_source};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult,
 };
-use crate::server::table::{Client, Context, Later};
+use crate::server::table::{Context, Later};
 
 /// Refuses to work in another folder than the vault at `root`, and to run programs for a client.
 ///
@@ -51,26 +45,12 @@ pub struct Talk {
     agent: Agent,
     conversations: Conversations,
     root: PathBuf,
-    /// Messages find their place in the order in which they came, and stop what was said before them.
-    orders: OnceLock<mpsc::UnboundedSender<Order>>,
-}
-
-enum Order {
-    Say(Box<Message>),
-    Stop(ConversationId),
-}
-
-struct Message {
-    said: Said,
-    to: Option<ConversationId>,
-    answered: Teller,
 }
 
 impl Talk {
     /// With this agent.
     pub fn new(agent: Agent, conversations: Conversations, root: &Path) -> Self {
-        let orders = OnceLock::new();
-        Self { agent, conversations, root: root.to_owned(), orders }
+        Self { agent, conversations, root: root.to_owned() }
     }
 
     /// The agent.
@@ -106,7 +86,12 @@ impl Talk {
     pub fn cancel(&self, params: &SessionCancelParams) {
         if let Ok(id) = params.session_id.parse() {
             // Behind the messages that came before it, so that it stops their turn too.
-            let _ = self.orders().send(Order::Stop(id));
+            let stopped = self.agent.stop(id);
+            tokio::spawn(async move {
+                if let Err(error) = stopped.await {
+                    tracing::error!(%error, conversation = %id, "a turn could not be given up");
+                }
+            });
         }
     }
 
@@ -118,88 +103,14 @@ impl Talk {
         context: &Context,
     ) -> Later<SessionPromptResult> {
         context.listen();
-        let queued = self.queued(params, &context.client);
+        let to = params.session_id.as_ref().map(|id| id.parse().map_err(|_| unknown(id)));
+        let said = to.transpose().and_then(|to| said(params, to, &context.client, &self.root));
+        let placed = said.map(|said| self.agent.say(said));
         Box::pin(async move {
-            let answered = queued?.await.map_err(|_| ending())??;
-            result(answered.await?)
+            let answering = placed?.await.map_err(refused)?;
+            result(answering.await.map_err(refused)?)
         })
     }
-
-    /// Hands a message on, in its turn.
-    fn queued(
-        &self,
-        params: SessionPromptParams,
-        speaker: &Client,
-    ) -> Result<oneshot::Receiver<Result<Later<Answered>, ErrorObject>>, ErrorObject> {
-        let to = match &params.session_id {
-            None => None,
-            Some(id) => Some(id.parse().map_err(|_| unknown(id))?),
-        };
-        let said = said(params, speaker, &self.root)?;
-        let (answered, waiting) = oneshot::channel();
-        let message = Message { said, to, answered };
-        self.orders().send(Order::Say(Box::new(message))).map_err(|_| ending())?;
-        Ok(waiting)
-    }
-
-    fn orders(&self) -> &mpsc::UnboundedSender<Order> {
-        self.orders.get_or_init(|| {
-            let (orders, waiting) = mpsc::unbounded_channel();
-            // Nobody who goes away takes a message with them that is half put in its place.
-            tokio::spawn(carry_out_all(self.agent.clone(), waiting));
-            orders
-        })
-    }
-}
-
-/// Where a message's sender hears what became of it.
-type Teller = oneshot::Sender<Result<Later<Answered>, ErrorObject>>;
-
-async fn carry_out_all(agent: Agent, mut orders: mpsc::UnboundedReceiver<Order>) {
-    // The last message of each connection that hooks are still asked about: those behind it wait for
-    // it, and nobody else's do.
-    let mut lanes: HashMap<Option<u64>, JoinHandle<()>> = HashMap::new();
-    while let Some(order) = orders.recv().await {
-        let Message { said, to, answered } = match order {
-            Order::Say(message) => *message,
-            Order::Stop(conversation) => {
-                if let Err(error) = agent.stop(conversation).await {
-                    tracing::error!(%error, %conversation, "a turn could not be given up");
-                }
-                continue;
-            }
-        };
-        lanes.retain(|_, last| !last.is_finished());
-        let lane = said.from;
-        let received = match agent.receive(said, to).await {
-            Ok(received) => received,
-            Err(error) => {
-                let _ = answered.send(Err(refused(error)));
-                continue;
-            }
-        };
-        let before = lanes.remove(&lane);
-        if before.is_none() && !agent.asks_hooks() {
-            place(&agent, received, answered).await;
-            continue;
-        }
-        let agent = agent.clone();
-        let last = tokio::spawn(async move {
-            if let Some(before) = before {
-                // One that broke is over, too.
-                let _ = before.await;
-            }
-            place(&agent, received, answered).await;
-        });
-        lanes.insert(lane, last);
-    }
-}
-
-async fn place(agent: &Agent, received: Received, answered: Teller) {
-    let placed = agent.take(received).await.map_err(refused);
-    let _ = answered.send(placed.map(|waiting| -> Later<Answered> {
-        Box::pin(async move { waiting.await.map_err(refused) })
-    }));
 }
 
 fn result(answered: Answered) -> Result<SessionPromptResult, ErrorObject> {

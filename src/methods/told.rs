@@ -50,7 +50,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     let text = |text| Content::Text { text };
     let named = |call: &str| format!("{turn}/{call}");
     let update = match show {
-        Show::User(said) => user_message(said.id, said.text, said.source, said.client_id),
+        Show::User(said) => user_message(said.id(), said.text, said.source, said.client_id),
         Show::Again(said) => SessionUpdate::Notice {
             severity: "info".to_owned(),
             title: "a message is worked on once more".to_owned(),

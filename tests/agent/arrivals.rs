@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
 use tokio::sync::{Semaphore, mpsc};
+use vault_steward::agent::called::Called;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::context::Context;
 use vault_steward::agent::entry::{Entry, Said};
@@ -13,7 +14,7 @@ use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::{
     Answer, Audience, Later, Memory, MemoryError, Model, Models, Told, Toolbox, Wanted, What,
 };
-use vault_steward::agent::turn::{Called, Changes, Reason, Show};
+use vault_steward::agent::turn::{Changes, Reason, Show};
 use vault_steward::agent::{
     Agent, ConversationSettings, Conversations, Ports, PromptError, TurnSettings, foreign_source,
 };
@@ -152,7 +153,7 @@ impl Life {
     /// What is said and answered: the number of its conversation.
     pub async fn answered(&self, said: Said, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
-        self.agent.say(said, to).await.unwrap().await.unwrap().conversation
+        self.agent.say(Said { to, ..said }).await.unwrap().await.unwrap().conversation
     }
 
     /// Every message of a person that is kept, of all conversations.
@@ -172,7 +173,8 @@ impl Life {
 
 pub fn said(text: &str) -> Said {
     Said {
-        id: String::new(),
+        number: 0,
+        to: None,
         text: text.to_owned(),
         source: "chat".to_owned(),
         scope: Scope::Person,
@@ -191,20 +193,20 @@ fn foreign(text: &str, scope: Scope) -> Said {
 async fn a_long_turn_hears_more_messages_than_may_wait_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
-    let first = life.agent.say(said("first"), None).await.unwrap();
+    let first = life.agent.say(said("first")).await.unwrap();
     life.until_heard("first").await;
     let mut others = Vec::new();
     for n in 0..40 {
         let text = format!("and {n}");
-        others.push(life.agent.say(said(&text), None).await.expect("few wait"));
+        others.push(life.agent.say(said(&text)).await.expect("few wait"));
         life.may.add_permits(1);
         life.until_heard(&text).await;
     }
     // Now as many wait as may, and no more.
     for n in 0..32 {
-        others.push(life.agent.say(said(&format!("waits {n}")), None).await.expect("it may wait"));
+        others.push(life.agent.say(said(&format!("waits {n}"))).await.expect("it may wait"));
     }
-    let refused = life.agent.say(said("too many"), None).await.err();
+    let refused = life.agent.say(said("too many")).await.err();
     assert_eq!(refused, Some(PromptError::Full));
     life.may.add_permits(100);
     let turn = first.await.unwrap().turn;
@@ -225,7 +227,7 @@ async fn a_message_to_no_conversation_does_not_turn_up_in_another_later() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let nowhere = ConversationId(9_999);
-    let refused = life.agent.say(said("lost"), Some(nowhere)).await.err();
+    let refused = life.agent.say(Said { to: Some(nowhere), ..said("lost") }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: nowhere })));
     life.answered(said("kept"), None).await;
     drop(life);
@@ -242,14 +244,14 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     let conversation = life.answered(said("before"), None).await;
     // Received, and killed before it found its place.
     let memory = StoredMemory::new(life.conversations.clone());
-    memory.receive(&said("unheard"), Some(conversation)).unwrap();
+    memory.receive(&Said { to: Some(conversation), ..said("unheard") }).unwrap();
     drop((life, memory));
     let mut life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
     life.agent.hear_left(left).await;
     life.until_heard("unheard").await;
     // Sent again, it waits for that turn and begins none.
-    let again = life.agent.say(said("unheard"), Some(conversation)).await.unwrap();
+    let again = life.agent.say(Said { to: Some(conversation), ..said("unheard") }).await.unwrap();
     life.may.add_permits(1);
     let answered = again.await.unwrap();
     assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
@@ -272,7 +274,7 @@ async fn sent_again_while_its_turn_ends_a_message_is_heard_once() {
             let (agent, said) = (life.agent.clone(), said(&text));
             tries.push(tokio::spawn(async move {
                 for _ in 0..3 {
-                    agent.say(said.clone(), None).await.unwrap().await.unwrap();
+                    agent.say(said.clone()).await.unwrap().await.unwrap();
                 }
             }));
         }
@@ -311,12 +313,14 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let person = life.answered(said("mine"), None).await;
-    let refused = life.agent.say(foreign("repeat it", Scope::Mcp), Some(person)).await.err();
+    let refused =
+        life.agent.say(Said { to: Some(person), ..foreign("repeat it", Scope::Mcp) }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: person })));
     let program = life.answered(foreign("hello", Scope::Mcp), None).await;
     assert_ne!(program, person);
     assert_eq!(life.answered(foreign("more", Scope::Mcp), None).await, program);
-    let refused = life.agent.say(foreign("and I", Scope::Voice), Some(program)).await.err();
+    let refused =
+        life.agent.say(Said { to: Some(program), ..foreign("and I", Scope::Voice) }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: program })));
     // The person's own goes on as if nothing had been.
     assert_eq!(life.answered(said("again mine"), None).await, person);
@@ -324,10 +328,11 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     assert_eq!(*life.looks.0.lock().unwrap(), [Scope::Mcp]);
 }
 
-fn spoken(text: &str) -> Said {
+/// What is spoken, and kept in the inbox under this number.
+fn spoken(text: &str, number: i64) -> Said {
     let note = Some("It was spoken.".to_owned());
     let (source, client_id) = ("voice".to_owned(), None);
-    Said { source, scope: Scope::Voice, client_id, note, ..said(text) }
+    Said { number, source, scope: Scope::Voice, client_id, note, ..said(text) }
 }
 
 /// Takes a spoken message into the inbox and out of it, as its worker does.
@@ -351,19 +356,20 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
     let mine = life.answered(said("mine"), None).await;
     let row = taken(&life, "milk");
     life.may.add_permits(1);
-    let answered = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let answered = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
     let heard = life.conversations.store().inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(answered.turn, &row));
     // Brought once more it is not heard once more, and answered as it was.
-    let again = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let again = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
     assert_eq!(life.heard(), ["mine", "milk"]);
     // What is kept for a worker is no leftover of the agent's.
     let memory = StoredMemory::new(life.conversations.clone());
     assert_eq!(memory.leftovers().unwrap().messages, []);
     // A program with a voice's token is not the person.
-    let refused = life.agent.say(foreign("and I", Scope::Voice), Some(mine)).await.err();
+    let refused =
+        life.agent.say(Said { to: Some(mine), ..foreign("and I", Scope::Voice) }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: mine })));
     assert_ne!(life.answered(foreign("and I", Scope::Voice), None).await, mine);
     assert_eq!(life.conversations.current().unwrap().unwrap().id, mine);
@@ -373,10 +379,10 @@ async fn what_is_spoken_is_heard_where_the_person_spoke_last_and_settled_by_its_
 async fn what_is_spoken_while_a_turn_is_at_work_is_heard_in_it_and_settled_by_its_worker() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
-    let first = life.agent.say(said("look at this"), None).await.unwrap();
+    let first = life.agent.say(said("look at this")).await.unwrap();
     life.until_heard("look at this").await;
     let row = taken(&life, "and milk");
-    let spoken = life.agent.say_kept(spoken("and milk"), row.id).await.unwrap();
+    let spoken = life.agent.say(spoken("and milk", row.id)).await.unwrap();
     life.may.add_permits(2);
     let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
     assert_eq!(first.turn, spoken.turn);
@@ -390,12 +396,12 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     let life = Life::begin(folder.path());
     let row = taken(&life, "milk");
     life.may.add_permits(1);
-    let first = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let first = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     let other = life.conversations.open_new("chat").unwrap().id;
     life.answered(said("elsewhere"), Some(other)).await;
     life.may.add_permits(1);
     let notice = "Go on with it.".to_owned();
-    let going = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await;
+    let going = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await;
     let second = going.unwrap().await.unwrap();
     assert_eq!((second.conversation, &*second.answer), (first.conversation, "ok"));
     assert_ne!(second.turn, first.turn);
@@ -408,12 +414,12 @@ async fn a_spoken_message_is_gone_on_with_where_it_was_heard() {
     // Where its conversation is gone the person's message is heard anew.
     life.conversations.delete(first.conversation).unwrap();
     let notice = "Go on with it.".to_owned();
-    let gone = life.agent.go_on(spoken("milk"), row.id, first.conversation, notice).await.err();
+    let gone = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await.err();
     let id = first.conversation;
     assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
     store.inbox.forget_lost_turn(row.id).unwrap();
     life.may.add_permits(1);
-    let third = life.agent.say_kept(spoken("milk"), row.id).await.unwrap().await.unwrap();
+    let third = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!(third.conversation, other);
     store.inbox.settle(row.id, InboxState::Done, None, "").unwrap();
     assert_eq!(store.inbox.heard_in(row.id).unwrap(), Some(third.turn));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use vault_steward::agent::PromptError;
+use vault_steward::agent::entry::Said;
 use vault_steward::agent::memory::StoredMemory;
 use vault_steward::agent::ports::Memory as _;
 use vault_steward::agent::turn::Reason;
@@ -69,9 +70,9 @@ async fn one_that_is_sent_again_is_asked_about_once_whatever_takes_its_place() {
     let message = said("a number");
     // Both before the hook has answered, and one after the turn.
     let (one, other) =
-        tokio::join!(life.agent.say(message.clone(), None), life.agent.say(message.clone(), None));
+        tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
     let (one, other) = (one.unwrap().await.unwrap(), other.unwrap().await.unwrap());
-    let late = life.agent.say(message, None).await.unwrap().await.unwrap();
+    let late = life.agent.say(message).await.unwrap().await.unwrap();
     assert_eq!((one.turn, one.turn), (other.turn, late.turn));
     assert_eq!(asked(folder.path()), 1);
     let heard = life.heard();
@@ -85,7 +86,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
     let message = said("my secret");
     // Who has sent it a second time meanwhile hears the same.
     let (one, other) =
-        tokio::join!(life.agent.say(message.clone(), None), life.agent.say(message.clone(), None));
+        tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
     let mut errors = Vec::new();
     for answer in [one, other] {
         errors.push(match answer {
@@ -99,7 +100,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
             "{error:?}"
         );
     }
-    assert_eq!(life.agent.say(message.clone(), None).await.err().map(|_| ()), Some(()));
+    assert_eq!(life.agent.say(message.clone()).await.err().map(|_| ()), Some(()));
     assert!(asked(folder.path()) >= 2, "sent again it is asked about anew");
     drop(life);
     // A start without any hook.
@@ -118,7 +119,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     let life = Life::begin(folder.path());
     let memory = StoredMemory::new(life.conversations.clone());
     for text in ["a number", "a secret", "a thing"] {
-        memory.receive(&said(text), None).unwrap();
+        memory.receive(&said(text)).unwrap();
     }
     drop((life, memory));
     let life = hooked(folder.path());
@@ -126,7 +127,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     let left = life.agent.recover().unwrap();
     life.agent.hear_left(left).await;
     // Sent again meanwhile it only waits for what is on the way.
-    life.agent.say(said("a thing"), None).await.unwrap().await.unwrap();
+    life.agent.say(said("a thing")).await.unwrap().await.unwrap();
     until("all were asked about", || asked(folder.path()) == 3).await;
     let heard = life.heard();
     assert!(heard.len() == 2 && heard[0].starts_with("number "), "{heard:?}");
@@ -142,7 +143,8 @@ async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
     life.may.add_permits(10);
     let mine = life.conversations.open_new("chat").unwrap().id;
     let (agent, to) = (life.agent.clone(), Some(mine));
-    let slow = tokio::spawn(async move { agent.say(said("slow"), to).await.unwrap().await });
+    let slow =
+        tokio::spawn(async move { agent.say(Said { to, ..said("slow") }).await.unwrap().await });
     until("the hook is asked", || asked(folder.path()) == 1).await;
     let other = life.conversations.open_new("chat").unwrap().id;
     assert_eq!(life.answered(said("quick"), Some(other)).await, other);

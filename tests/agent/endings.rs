@@ -55,12 +55,12 @@ impl Memory for OddEnds {
         self.0.finish(conversation, turn, end, question)
     }
 
-    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Answer<Receipt> {
-        self.0.receive(said, to)
+    fn receive(&self, said: &Said) -> Answer<Receipt> {
+        self.0.receive(said)
     }
 
-    fn arrive(&self, said: &Said, to: Option<ConversationId>, received: i64) -> Answer<Arrival> {
-        self.0.arrive(said, to, received)
+    fn arrive(&self, said: &Said) -> Answer<Arrival> {
+        self.0.arrive(said)
     }
 
     fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Arrival> {
@@ -79,18 +79,8 @@ impl Memory for OddEnds {
         self.0.keep_opening(conversation, opening)
     }
 
-    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Answer<()> {
+    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Answer<bool> {
         self.0.append(conversation, turn, entry)
-    }
-
-    fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-        received: i64,
-    ) -> Answer<bool> {
-        self.0.append_heard(conversation, turn, entry, received)
     }
 
     fn interrupt(&self, conversation: ConversationId, why: &str) -> Answer<Option<TurnId>> {
@@ -128,11 +118,11 @@ async fn nothing_of_the_next_turn_is_told_before_the_end_of_the_last() {
     let (let_go, go_on) = mpsc::channel();
     let mut life = life(folder.path(), Odd::Waits(kept, go_on));
     life.may.add_permits(10);
-    let first = life.agent.say(said("first"), None).await.unwrap();
+    let first = life.agent.say(said("first")).await.unwrap();
     // Its end is kept, and nobody was told yet: the next message begins the next turn.
     let is_kept = tokio::task::spawn_blocking(move || is_kept.recv().map(|()| is_kept));
     let is_kept = is_kept.await.unwrap().unwrap();
-    let second = life.agent.say(said("second"), None).await.unwrap();
+    let second = life.agent.say(said("second")).await.unwrap();
     let_go.send(()).unwrap();
     drop((let_go, is_kept));
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
@@ -161,7 +151,7 @@ async fn a_turn_whose_end_could_not_be_kept_holds_nothing_up() {
     let folder = tempfile::tempdir().unwrap();
     let life = life(folder.path(), Odd::Fails(1));
     life.may.add_permits(10);
-    let answered = life.agent.say(said("first"), None).await.unwrap().await.unwrap();
+    let answered = life.agent.say(said("first")).await.unwrap().await.unwrap();
     assert_eq!(answered.reason, Some(Reason::Failed));
     assert!(answered.words.contains("the disk is full"), "{answered:?}");
     // It is given up without another message, so that the conversation can be ended.

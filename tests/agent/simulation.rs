@@ -104,7 +104,8 @@ fn run(
             tokio::time::sleep(Duration::from_millis(chance.below(3_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
             let said = Said {
-                id: String::new(),
+                number: 0,
+                to: None,
                 text: name.clone(),
                 source: "chat".to_owned(),
                 scope: if chance.once_in(3) { Scope::Voice } else { Scope::Person },
@@ -120,7 +121,8 @@ fn run(
                 1 if chance.once_in(4) => Some(ConversationId(kept + 50)),
                 _ => None,
             };
-            if let Ok(answered) = agent.say(said.clone(), to).await {
+            let said = Said { to, ..said };
+            if let Ok(answered) = agent.say(said.clone()).await {
                 accepted.push(name);
                 waiting.push(answered);
             } else {
@@ -129,14 +131,14 @@ fn run(
             if let Some(earlier) = earlier.take().filter(|_| chance.once_in(2)) {
                 // Sent again much later, when its turn is over or ending.
                 let name = earlier.text.clone();
-                if let Ok(answered) = agent.say(earlier, None).await {
+                if let Ok(answered) = agent.say(Said { to: None, ..earlier }).await {
                     accepted.push(name);
                     waiting.push(answered);
                 }
             }
             if chance.once_in(4) {
                 // Sent again, by a client that lost its connection.
-                if let Ok(answered) = agent.say(said.clone(), to).await {
+                if let Ok(answered) = agent.say(said.clone()).await {
                     accepted.push(said.text.clone());
                     waiting.push(answered);
                 }
@@ -197,8 +199,7 @@ fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
                 && entry.text() == *name
         });
         let times = said.count();
-        let is_waiting =
-            kept.inbox.iter().any(|(said, _, turn)| said.text == *name && turn.is_none());
+        let is_waiting = kept.inbox.iter().any(|(said, turn)| said.text == *name && turn.is_none());
         // With a disk that fails it may still wait in the inbox for the next start.
         if times != 1 && !(times == 0 && is_waiting && kept.has_failed) {
             world.fault(format!("`{name}` was said once and kept {times} times"));

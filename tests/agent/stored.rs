@@ -78,7 +78,8 @@ fn run(
             tokio::time::sleep(Duration::from_millis(chance.below(2_000))).await;
             let name = format!("{}-{n}-{}", accepted.len(), chance.below(1 << 30));
             let said = Said {
-                id: String::new(),
+                number: 0,
+                to: None,
                 text: name.clone(),
                 source: "chat".to_owned(),
                 scope: Scope::Person,
@@ -87,7 +88,7 @@ fn run(
                 attached: vault_steward::agent::attached::Attached::default(),
                 note: None,
             };
-            waiting.push(agent.say(said, None).await.unwrap());
+            waiting.push(agent.say(said).await.unwrap());
             accepted.push(name);
         }
         for answered in waiting {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use vault_steward::agent::called::Called;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::ports::{
     Answer, Arrival, Audience, Kept, Later, Leftovers, Memory, MemoryError, Model, Models, Pending,
     Place, Receipt, Told, Toolbox, Wanted, What,
 };
 use vault_steward::agent::prompt::Moment;
-use vault_steward::agent::turn::{Called, Changes, End, Reason, Show};
+use vault_steward::agent::turn::{Changes, End, Reason, Show};
 use vault_steward::calls::Decision;
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::turn::StartKind;
@@ -72,7 +73,7 @@ type Ended = (Option<Reason>, String);
 pub struct State {
     pub conversations: Vec<Conversation>,
     pub turns: Vec<(usize, Option<Ended>)>,
-    pub inbox: Vec<(Said, Option<ConversationId>, Option<TurnId>)>,
+    pub inbox: Vec<(Said, Option<TurnId>)>,
     /// Those of them that were not taken.
     pub refused: BTreeSet<i64>,
     pub fails: bool,
@@ -133,31 +134,27 @@ impl World {
 pub struct Remembers(pub Arc<World>);
 
 impl Memory for Remembers {
-    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Result<Receipt, MemoryError> {
+    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError> {
         self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let known = kept.inbox.iter().position(|(known, ..)| known.client_id == said.client_id);
         if let Some(at) = known {
             kept.refused.remove(&(at as i64 + 1));
-            return Ok(Receipt::Known(at as i64 + 1, kept.inbox[at].2));
+            return Ok(Receipt::Known(at as i64 + 1, kept.inbox[at].1));
         }
-        kept.inbox.push((said.clone(), to, None));
+        kept.inbox.push((said.clone(), None));
         Ok(Receipt::New(kept.inbox.len() as i64))
     }
 
-    fn arrive(
-        &self,
-        said: &Said,
-        to: Option<ConversationId>,
-        received: i64,
-    ) -> Result<Arrival, MemoryError> {
+    fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError> {
         self.0.broken()?;
+        let received = said.number;
         let begins = self.0.chance(|chance| chance.once_in(8));
         let mut kept = lock(&self.0.kept);
-        if let Some(turn) = kept.inbox[received as usize - 1].2 {
+        if let Some(turn) = kept.inbox[received as usize - 1].1 {
             return Ok(Arrival::Heard { turn });
         }
-        let at = match to {
+        let at = match said.to {
             Some(to) => self.0.at(&kept, to)?,
             None => {
                 let last = kept.conversations.iter().rposition(|one| !one.has_ended);
@@ -177,12 +174,11 @@ impl Memory for Remembers {
         let turn = kept.turns.len();
         kept.turns.push((at, None));
         let one = &mut kept.conversations[at];
-        let is_first = one.entries.is_empty();
         one.has_ended = false;
         one.running = Some(turn);
         one.entries.push(said.entry());
-        kept.inbox[received as usize - 1].2 = Some(TurnId(turn as i64 + 1));
-        Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1), is_first })
+        kept.inbox[received as usize - 1].1 = Some(TurnId(turn as i64 + 1));
+        Ok(Arrival::Began { conversation, turn: TurnId(turn as i64 + 1) })
     }
 
     fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Arrival, MemoryError> {
@@ -215,31 +211,23 @@ impl Memory for Remembers {
     fn append(
         &self,
         conversation: ConversationId,
-        _: TurnId,
+        turn: TurnId,
         entry: &Entry,
-    ) -> Result<(), MemoryError> {
+    ) -> Result<bool, MemoryError> {
+        let received = entry.received().map(|received| received as usize - 1);
+        if received.is_some_and(|at| lock(&self.0.kept).inbox[at].1.is_some()) {
+            self.0.fault("a message that was heard was put before a turn again");
+            return Ok(false);
+        }
         self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let at = self.0.at(&kept, conversation)?;
         // It comes back from a file.
         let text = serde_json::to_string(entry).unwrap();
         kept.conversations[at].entries.push(serde_json::from_str(&text).unwrap());
-        Ok(())
-    }
-
-    fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-        received: i64,
-    ) -> Result<bool, MemoryError> {
-        if lock(&self.0.kept).inbox[received as usize - 1].2.is_some() {
-            self.0.fault("a message that was heard was put before a turn again");
-            return Ok(false);
+        if let Some(at) = received {
+            kept.inbox[at].1 = Some(turn);
         }
-        self.append(conversation, turn, entry)?;
-        lock(&self.0.kept).inbox[received as usize - 1].2 = Some(turn);
         Ok(true)
     }
 
@@ -291,10 +279,10 @@ impl Memory for Remembers {
                 left.turns.push((World::id(at), TurnId(turn as i64 + 1)));
             }
         }
-        for (at, (said, to, turn)) in kept.inbox.iter().enumerate() {
-            if turn.is_none() && !kept.refused.contains(&(at as i64 + 1)) {
-                let said = Said { id: format!("m{}", at + 1), ..said.clone() };
-                left.messages.push((at as i64 + 1, said, *to));
+        for (at, (said, turn)) in kept.inbox.iter().enumerate() {
+            let number = at as i64 + 1;
+            if turn.is_none() && !kept.refused.contains(&number) {
+                left.messages.push(Said { number, ..said.clone() });
             }
         }
         Ok(left)

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use vault_steward::agent::Conversations;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{Conversations, Message};
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
@@ -20,11 +20,10 @@ fn talk(state: &Path) {
     let clock = Arc::new(SystemClock::default());
     let open = Conversations::new(Store::at(state), Default::default(), clock);
     let say = |text: &str, answer: &str| {
-        let message =
-            Message { text: text.into(), body: None, source: "chat".into(), conversation: None };
-        let arrived = open.arrive(&message).unwrap();
-        let item = NewItem { kind: ItemKind::Assistant, text: answer.into(), body: None };
-        let end = TurnEnd { items: vec![item], ..TurnEnd::plain(TurnState::Done, "") };
+        let item = |kind, text: &str| NewItem { kind, text: text.into(), body: None };
+        let arrived = open.arrive(&item(ItemKind::User, text), "chat", None).unwrap();
+        let items = vec![item(ItemKind::Assistant, answer)];
+        let end = TurnEnd { items, ..TurnEnd::plain(TurnState::Done, "") };
         open.finish_turn(arrived.conversation, arrived.turn, &end).unwrap();
         arrived.conversation
     };

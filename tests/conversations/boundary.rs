@@ -7,7 +7,7 @@ use vault_steward::agent::{ConversationError, ConversationSettings, Conversation
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind, Shown, State, TurnState};
 use vault_steward::store::conversations::NewItem;
 
-use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, to, with};
+use crate::clock::{MINUTE, NOON, Set, arrive, conversations, exchange, message, to, with};
 
 const DAY: i64 = 86_400_000;
 
@@ -72,7 +72,7 @@ fn a_question_waits_for_an_hour_and_through_a_restart() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let ask = |open: &vault_steward::agent::Conversations| {
-        let arrived = open.arrive(&message("delete it")).unwrap();
+        let arrived = arrive(&open, &message("delete it")).unwrap();
         let end = TurnEnd {
             question: Some("Which one?".into()),
             ..TurnEnd::plain(TurnState::Waiting, "")
@@ -106,10 +106,10 @@ fn a_message_goes_where_it_is_sent_and_one_turn_is_at_work() {
     clock.pass(60 * MINUTE);
     let new = exchange(&open, &message("two"), "ok").conversation;
     assert_ne!(old, new);
-    let turn = open.arrive(&to(old, "back to one")).unwrap();
+    let turn = arrive(&open, &to(old, "back to one")).unwrap();
     assert_eq!((turn.conversation, turn.began), (old, false));
     assert!(open.get(old).unwrap().ended.is_none(), "it goes on");
-    let busy = open.arrive(&to(old, "and?")).unwrap_err();
+    let busy = arrive(&open, &to(old, "and?")).unwrap_err();
     assert!(matches!(busy, ConversationError::TurnRuns { id } if id == old), "{busy}");
     assert_eq!(
         open.store().conversations.branches.history(old, None).unwrap().len(),
@@ -128,7 +128,7 @@ fn a_message_goes_where_it_is_sent_and_one_turn_is_at_work() {
 fn what_the_model_ends_ends_with_its_turn_in_it() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
-    let arrived = open.arrive(&message("that was all, thanks")).unwrap();
+    let arrived = arrive(&open, &message("that was all, thanks")).unwrap();
     let end = TurnEnd {
         ends: Some("the task is done".into()),
         question: Some("never asked".into()),
@@ -141,7 +141,7 @@ fn what_the_model_ends_ends_with_its_turn_in_it() {
     assert_eq!(over.title.as_deref(), Some("that was all, thanks"));
     assert!(over.waiting.is_none());
     assert!(open.current().unwrap().is_none());
-    assert!(open.arrive(&message("next")).unwrap().began);
+    assert!(arrive(&open, &message("next")).unwrap().began);
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn after_the_end_of_the_current_one_the_next_message_falls_back_to_no_other() {
 fn a_turn_at_work_elsewhere_draws_no_message_to_itself() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
-    let turn = open.arrive(&message("something long")).unwrap();
+    let turn = arrive(&open, &message("something long")).unwrap();
     let new = open.open_new("chat").unwrap().id;
     let item = NewItem { kind: ItemKind::Assistant, text: "I am at it".into(), body: None };
     open.append(turn.conversation, Some(turn.turn), &[item]).unwrap();
-    assert_eq!(open.arrive(&message("something else")).unwrap().conversation, new);
+    assert_eq!(arrive(&open, &message("something else")).unwrap().conversation, new);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use vault_steward::agent::{ConversationError, Conversations};
 use vault_steward::conversation::{BranchId, ConversationId, EndKind, ItemNumber};
 
-use crate::clock::{NOON, Set, conversations, exchange, message, to};
+use crate::clock::{NOON, Set, arrive, conversations, exchange, message, to};
 
 fn said(open: &Conversations, id: ConversationId) -> Vec<String> {
     open.store()
@@ -85,7 +85,7 @@ fn only_messages_of_the_person_can_be_edited_and_only_while_it_is_quiet() {
     open.fork(id, first.item).unwrap();
     assert!(open.get(id).unwrap().ended.is_none(), "it goes on");
     assert_eq!(open.current().unwrap().unwrap().id, id);
-    let turn = open.arrive(&to(id, "A")).unwrap();
+    let turn = arrive(&open, &to(id, "A")).unwrap();
     let error = open.fork(id, turn.item).unwrap_err();
     assert!(matches!(error, ConversationError::TurnRuns { .. }), "{error}");
     assert!(open.fork(ConversationId(99), first.item).is_err());

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset};
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{Arrived, Clock, ConversationSettings, Conversations, Message};
+use vault_steward::agent::{
+    Arrived, Clock, ConversationError, ConversationSettings, Conversations,
+};
 use vault_steward::conversation::{ConversationId, ItemKind, TurnState};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
@@ -71,12 +73,22 @@ pub fn with(folder: &Path, clock: &Arc<Set>, settings: ConversationSettings) -> 
     made
 }
 
-pub fn message(text: &str) -> Message {
-    Message { text: text.into(), body: None, source: "chat".into(), conversation: None }
+/// What a person types in a chat, and the conversation it is for.
+pub type Typed = (NewItem, Option<ConversationId>);
+
+pub fn message(text: &str) -> Typed {
+    (item(ItemKind::User, text), None)
 }
 
-pub fn to(id: ConversationId, text: &str) -> Message {
-    Message { conversation: Some(id), ..message(text) }
+pub fn to(id: ConversationId, text: &str) -> Typed {
+    (item(ItemKind::User, text), Some(id))
+}
+
+pub fn arrive(
+    conversations: &Conversations,
+    (item, to): &Typed,
+) -> Result<Arrived, ConversationError> {
+    conversations.arrive(item, "chat", *to)
 }
 
 pub fn item(kind: ItemKind, text: &str) -> NewItem {
@@ -84,8 +96,8 @@ pub fn item(kind: ItemKind, text: &str) -> NewItem {
 }
 
 /// A message, an answer, and the end of the turn.
-pub fn exchange(conversations: &Conversations, asked: &Message, answer: &str) -> Arrived {
-    let arrived = conversations.arrive(asked).unwrap();
+pub fn exchange(conversations: &Conversations, asked: &Typed, answer: &str) -> Arrived {
+    let arrived = arrive(conversations, asked).unwrap();
     let end = TurnEnd {
         items: vec![item(ItemKind::Assistant, answer)],
         ..TurnEnd::plain(TurnState::Done, "")

@@ -8,13 +8,13 @@ use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 
-use crate::clock::{MINUTE, NOON, Set, conversations, exchange, item, message, with};
+use crate::clock::{MINUTE, NOON, Set, arrive, conversations, exchange, item, message, with};
 
 #[test]
 fn after_1050_conversations_1000_remain_each_with_a_title() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
-    let waiting = open.arrive(&message("the first one asks")).unwrap();
+    let waiting = arrive(&open, &message("the first one asks")).unwrap();
     let end = TurnEnd { question: Some("which?".into()), ..TurnEnd::plain(TurnState::Waiting, "") };
     open.finish_turn(waiting.conversation, waiting.turn, &end).unwrap();
     for n in 2..=1050 {
@@ -42,7 +42,7 @@ fn after_1050_conversations_1000_remain_each_with_a_title() {
 fn all_that_was_said_is_there_after_a_crash() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
-    let arrived = open.arrive(&message("do something long")).unwrap();
+    let arrived = arrive(&open, &message("do something long")).unwrap();
     let call = NewItem {
         kind: ItemKind::Assistant,
         text: "I will look".into(),
@@ -72,7 +72,7 @@ fn all_that_was_said_is_there_after_a_crash() {
     assert_eq!(history[1].body, call.body, "byte for byte");
     let turns = again.turns(arrived.conversation).unwrap();
     assert_eq!((turns.len(), turns[0].state), (1, TurnState::Interrupted));
-    let next = again.arrive(&message("go on")).unwrap();
+    let next = arrive(&again, &message("go on")).unwrap();
     assert_eq!(next.conversation, arrived.conversation, "nothing blocks the next turn");
 }
 

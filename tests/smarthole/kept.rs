@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use vault_steward::agent::clock::SystemClock;
-use vault_steward::agent::{ConversationSettings, Conversations, Message, Taken, TurnEnd};
-use vault_steward::conversation::{ConversationId, TurnState};
+use vault_steward::agent::{ConversationSettings, Conversations, Taken, TurnEnd};
+use vault_steward::conversation::{ItemKind, TurnState};
 use vault_steward::store::Store;
+use vault_steward::store::conversations::NewItem;
 use vault_steward::store::inbox::{InboxState, NewMessage, VOICE};
 
 fn conversations(folder: &std::path::Path) -> Conversations {
@@ -13,8 +14,12 @@ fn conversations(folder: &std::path::Path) -> Conversations {
     Conversations::new(Store::at(folder), ConversationSettings::default(), clock)
 }
 
-fn said(text: &str, source: &str, conversation: Option<ConversationId>) -> Message {
-    Message { text: text.to_owned(), body: None, source: source.to_owned(), conversation }
+fn item(kind: ItemKind, text: &str) -> NewItem {
+    NewItem { kind, text: text.to_owned(), body: None }
+}
+
+fn said(text: &str) -> NewItem {
+    item(ItemKind::User, text)
 }
 
 /// Keeps a spoken message and takes it; its number.
@@ -39,7 +44,7 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
         let open = conversations(folder.path());
         let number = take(&open, state.word());
         let Taken::Arrived(begun) =
-            open.arrive_received(&said("add milk", "voice", None), number).unwrap()
+            open.arrive_received(&said("add milk"), "voice", None, number).unwrap()
         else {
             panic!("it is new")
         };
@@ -62,21 +67,21 @@ fn going_on_with_a_message_answers_no_question() {
     let open = conversations(folder.path());
     let number = take(&open, "1");
     let Taken::Arrived(begun) =
-        open.arrive_received(&said("add milk", "voice", None), number).unwrap()
+        open.arrive_received(&said("add milk"), "voice", None, number).unwrap()
     else {
         panic!("it is new")
     };
     let id = begun.conversation;
     open.finish_turn(id, begun.turn, &TurnEnd::plain(TurnState::Interrupted, "")).unwrap();
     // Somebody types there meanwhile, and is asked something.
-    let typed = open.arrive(&said("plan my day", "chat", None)).unwrap();
+    let typed = open.arrive(&said("plan my day"), "chat", None).unwrap();
     assert_eq!(typed.conversation, id);
     let asks = TurnEnd {
         question: Some("which day?".to_owned()),
         ..TurnEnd::plain(TurnState::Waiting, "")
     };
     open.finish_turn(id, typed.turn, &asks).unwrap();
-    let gone_on = open.go_on(&said("go on", "voice", Some(id)), number).unwrap();
+    let gone_on = open.go_on(&item(ItemKind::Notice, "go on"), id, number).unwrap();
     let waits = || {
         let found = open.recent(1).unwrap().remove(0);
         found.waiting.map(|waiting| waiting.question)
@@ -84,7 +89,7 @@ fn going_on_with_a_message_answers_no_question() {
     assert_eq!(waits().as_deref(), Some("which day?"));
     open.finish_turn(id, gone_on.turn, &TurnEnd::plain(TurnState::Done, "")).unwrap();
     assert_eq!(waits().as_deref(), Some("which day?"));
-    let answer = open.arrive(&said("tomorrow", "chat", None)).unwrap();
+    let answer = open.arrive(&said("tomorrow"), "chat", None).unwrap();
     assert_eq!(answer.answers.map(|waiting| waiting.question).as_deref(), Some("which day?"));
     assert_eq!(waits(), None);
 }

@@ -7,19 +7,7 @@ use crate::conversation::{
     TurnState, Waiting, boundary, decide,
 };
 use crate::store::conversations::{NewConversation, NewItem, Placed, TurnEnd as StoredEnd};
-
-/// A person's message.
-#[derive(Debug, Clone)]
-pub struct Message {
-    /// What it says.
-    pub text: String,
-    /// The rest, as JSON.
-    pub body: Option<String>,
-    /// Where from: `chat`, `voice`, `cli`.
-    pub source: String,
-    /// The conversation it is for; none: the one that goes on, or the next.
-    pub conversation: Option<ConversationId>,
-}
+use crate::store::inbox::VOICE;
 
 /// Where a message went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,16 +58,22 @@ impl TurnEnd {
 }
 
 impl Conversations {
-    /// Takes a person's message: decides which conversation it belongs to, ends the one that no
-    /// longer goes on, and begins a turn. Durable when this returns.
+    /// Takes a person's message, which came from `source` (`chat`, `voice`, `cli`): decides which
+    /// conversation it belongs to, ends the one that no longer goes on, and begins a turn. Durable when
+    /// this returns.
     ///
-    /// One that names its conversation goes there, even if that had ended.
+    /// One that is for a conversation goes there, even if that had ended.
     ///
     /// # Errors
     /// [`ConversationError::TurnRuns`]: the message is for a conversation in which a turn is at
     /// work, and nothing is recorded; [`ConversationError::NotFound`].
-    pub fn arrive(&self, message: &Message) -> Answer<Arrived> {
-        match self.take(message, ItemKind::User, None)? {
+    pub fn arrive(
+        &self,
+        message: &NewItem,
+        source: &str,
+        to: Option<ConversationId>,
+    ) -> Answer<Arrived> {
+        match self.take(message, source, to, None)? {
             Taken::Arrived(arrived) => Ok(arrived),
             Taken::Heard(turn) => {
                 unreachable!("what was not received was not heard before, in {turn}")
@@ -93,19 +87,29 @@ impl Conversations {
     ///
     /// # Errors
     /// As [`Self::arrive`].
-    pub fn arrive_received(&self, message: &Message, received: i64) -> Answer<Taken> {
-        self.take(message, ItemKind::User, Some(received))
+    pub fn arrive_received(
+        &self,
+        message: &NewItem,
+        source: &str,
+        to: Option<ConversationId>,
+        received: i64,
+    ) -> Answer<Taken> {
+        self.take(message, source, to, Some(received))
     }
 
-    /// Begins a turn in the conversation that `notice` names, with this notice in the place of
-    /// something said: the message with this number in the inbox is gone on with, whose turn was cut
+    /// Begins a turn in a conversation with a notice in the place of something said: the message with this number in the inbox is gone on with, whose turn was cut
     /// short. That it is heard in the new turn is noted there by the same commit. Since nobody speaks,
     /// the conversation does not become the current one. Durable when this returns.
     ///
     /// # Errors
     /// As [`Self::arrive`].
-    pub fn go_on(&self, notice: &Message, received: i64) -> Answer<Arrived> {
-        match self.take(notice, ItemKind::Notice, Some(received))? {
+    pub fn go_on(
+        &self,
+        notice: &NewItem,
+        conversation: ConversationId,
+        received: i64,
+    ) -> Answer<Arrived> {
+        match self.take(notice, VOICE, Some(conversation), Some(received))? {
             Taken::Arrived(arrived) => Ok(arrived),
             Taken::Heard(turn) => {
                 unreachable!("what is gone on with may have been heard before, in {turn}")
@@ -113,9 +117,15 @@ impl Conversations {
         }
     }
 
-    fn take(&self, message: &Message, kind: ItemKind, received: Option<i64>) -> Answer<Taken> {
+    fn take(
+        &self,
+        message: &NewItem,
+        source: &str,
+        to: Option<ConversationId>,
+        received: Option<i64>,
+    ) -> Answer<Taken> {
         let mut said = self.said();
-        let is_said = kind == ItemKind::User;
+        let is_said = message.kind == ItemKind::User;
         if is_said
             && let Some(received) = received
             && let Some(turn) = self.0.store.inbox.heard_in(received)?
@@ -124,12 +134,11 @@ impl Conversations {
         }
         let (now, wall) = (self.now(), self.wall());
         let limits = self.settings().limits();
-        let source = &*message.source;
-        let before = match message.conversation {
+        let before = match to {
             Some(id) => Some(self.stored(id)?).filter(|open| may_speak(source, open)),
             None => self.current_of(source)?,
         };
-        if let (Some(id), None) = (message.conversation, &before) {
+        if let (Some(id), None) = (to, &before) {
             return Err(ConversationError::NotFound { id });
         }
         let mut ends = None;
@@ -138,9 +147,8 @@ impl Conversations {
                 return Err(ConversationError::TurnRuns { id: open.id });
             }
             let last = self.last_activity(&said, open);
-            let is_named = message.conversation.is_some();
             // In one in which nothing was said yet there is nothing to part from.
-            if !is_named
+            if to.is_none()
                 && open.items > 0
                 && let Boundary::Begin(kind) = decide(now, last, open.waiting.is_some(), limits)
             {
@@ -154,12 +162,11 @@ impl Conversations {
             let since = self.last_activity(&said, open);
             boundary::is_question_fresh(now, since, limits).then_some(waiting)
         });
-        let new = NewConversation { source: &message.source, began: wall };
-        let item = NewItem { kind, text: message.text.clone(), body: message.body.clone() };
+        let new = NewConversation { source, began: wall };
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_silent(open))?;
-        let kept = match self.rows().turns.arrive(&new, id, ends.as_ref(), &item, received)? {
+        let kept = match self.rows().turns.arrive(&new, id, ends.as_ref(), message, received)? {
             Placed::Began(kept) => kept,
             Placed::Heard(turn) => return Ok(Taken::Heard(turn)),
         };

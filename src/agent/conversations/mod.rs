@@ -24,7 +24,7 @@ use crate::policy::Scope;
 use crate::store::Store;
 use crate::store::conversations::Conversations as Rows;
 
-pub use arriving::{Arrived, Message, Taken, TurnEnd};
+pub use arriving::{Arrived, Taken, TurnEnd};
 use error::Answer;
 pub use error::ConversationError;
 pub use looking::{Excerpt, Found};

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Called, Effect, Event, MessageKind, Show, Turn};
+use super::{Effect, MessageKind, Show, Turn};
+use crate::agent::called::Called;
 use crate::agent::entry::Entry;
 use crate::agent::known;
 use crate::agent::own_tools::{self, Own};
@@ -304,12 +305,5 @@ impl Turn {
             }
         }
         self.work(out);
-    }
-}
-
-impl Event {
-    /// A call that came to its end.
-    pub fn finished(call: impl Into<String>, called: Called) -> Self {
-        Self::Finished { call: call.into(), called }
     }
 }

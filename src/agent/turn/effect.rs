@@ -1,12 +1,10 @@
 //! What happens to a turn, and what it wants done.
 
-use serde_json::Value;
-
+use crate::agent::called::Called;
 use crate::agent::entry::{Entry, Said};
 use crate::calls::Decision;
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
-use crate::tools::Learnt;
 
 /// What happens to a turn.
 #[derive(Debug, Clone)]
@@ -63,28 +61,10 @@ pub enum Event {
     Cancel,
 }
 
-/// What a tool answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Called {
-    /// For the model.
-    pub text: String,
-    /// For programs.
-    pub data: Value,
-    /// Whether the tool failed.
-    pub is_error: bool,
-    /// What its reader knows by it of the texts of files.
-    pub learnt: Vec<Learnt>,
-}
-
-impl Called {
-    /// A failure, in words.
-    pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::done(text.into(), Value::Null) }
-    }
-
-    /// An answer of which nothing is learnt.
-    pub fn done(text: String, data: Value) -> Self {
-        Self { text, data, is_error: false, learnt: Vec::new() }
+impl Event {
+    /// A call that came to its end.
+    pub fn finished(call: impl Into<String>, called: Called) -> Self {
+        Self::Finished { call: call.into(), called }
     }
 }
 

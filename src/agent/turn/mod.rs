@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use calls::Slot;
 pub use calls::name_of;
-pub use effect::{Called, Effect, End, Event, MessageKind, Reason, Severity, Show};
+pub use effect::{Effect, End, Event, MessageKind, Reason, Severity, Show};
 
 use super::attached::Attached;
 use super::entry::{Entry, Said};

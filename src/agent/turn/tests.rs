@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::ending::RESTARTS;
 use super::*;
+use crate::agent::called::Called;
 use crate::agent::context::Context;
 use crate::calls::Decision;
 use crate::llm::{LlmError, Origin, ToolArgs, ToolCall, Usage, Wire};
@@ -27,8 +28,9 @@ fn began() -> Event {
 
 fn words(text: &str) -> Said {
     Said {
-        id: format!("m-{text}"),
+        number: 1,
         text: text.to_owned(),
+        to: None,
         source: "chat".to_owned(),
         scope: Scope::Person,
         from: None,

@@ -285,7 +285,8 @@ impl Parts {
     async fn type_something(&self) {
         let number = 9_000 + u32::try_from(self.world.below(900)).unwrap();
         let said = Said {
-            id: String::new(),
+            number: 0,
+            to: None,
             text: request(number),
             source: "chat".to_owned(),
             scope: Scope::Person,
@@ -294,7 +295,7 @@ impl Parts {
             note: None,
             attached: Default::default(),
         };
-        if let Ok(answered) = self.agent.say(said, None).await {
+        if let Ok(answered) = self.agent.say(said).await {
             tokio::spawn(answered);
         }
     }

@@ -29,12 +29,12 @@ impl Memory for Forgets {
         ended
     }
 
-    fn receive(&self, said: &Said, to: Option<ConversationId>) -> Answer<Receipt> {
-        self.memory.receive(said, to)
+    fn receive(&self, said: &Said) -> Answer<Receipt> {
+        self.memory.receive(said)
     }
 
-    fn arrive(&self, said: &Said, to: Option<ConversationId>, received: i64) -> Answer<Arrival> {
-        self.memory.arrive(said, to, received)
+    fn arrive(&self, said: &Said) -> Answer<Arrival> {
+        self.memory.arrive(said)
     }
 
     fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Arrival> {
@@ -53,18 +53,8 @@ impl Memory for Forgets {
         self.memory.keep_opening(conversation, opening)
     }
 
-    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Answer<()> {
+    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Answer<bool> {
         self.memory.append(conversation, turn, entry)
-    }
-
-    fn append_heard(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-        received: i64,
-    ) -> Answer<bool> {
-        self.memory.append_heard(conversation, turn, entry, received)
     }
 
     fn finish(

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use vault_steward::agent::called::Called;
 use vault_steward::agent::ports::{
     Answer, Audience, Later, Model, Models, Place, Told, Toolbox, Wanted,
 };
 use vault_steward::agent::prompt::Moment;
-use vault_steward::agent::turn::{Called, Changes};
+use vault_steward::agent::turn::Changes;
 use vault_steward::daemon::voice::Voice;
 use vault_steward::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolArgs,
