@@ -158,10 +158,6 @@ pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<E
     let root = session.vault(output)?;
     let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
     let answer = reach::call(session, &root, &call.tool.name, arguments, way)?;
-    if output.json() {
-        output.json_value(&answer.data)?;
-    } else {
-        output.text(&answer.text)?;
-    }
+    output.answer(&answer.data, &answer.text)?;
     Ok(ExitCode::SUCCESS)
 }

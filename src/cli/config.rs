@@ -76,22 +76,16 @@ pub fn run(
                     "name another file with `--config`",
                 ),
             })?;
-            if output.json() {
-                output.json_value(&json!({ "path": path, "written": true }))?;
-            } else {
-                output.text(&format!(
-                    "wrote {}; every line in it is a comment that shows a default",
-                    path.display()
-                ))?;
-            }
+            let text = "every line in it is a comment that shows a default";
+            output.answer(
+                &json!({ "path": path, "written": true }),
+                format!("wrote {}; {text}", path.display()),
+            )?;
         }
         ConfigAction::Path => {
-            if output.json() {
-                let exists = file::exists(&path);
-                output.json_value(&json!({ "path": path, "exists": exists, "named": named }))?;
-            } else {
-                output.text(&path.display().to_string())?;
-            }
+            let exists = file::exists(&path);
+            let found = json!({ "path": path, "exists": exists, "named": named });
+            output.answer(&found, path.display().to_string())?;
         }
         ConfigAction::Check => {
             let settings = layers::load(&flags, &environment, &folders)?;

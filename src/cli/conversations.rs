@@ -309,10 +309,7 @@ fn export(
     let whole = kept.whole(Some(id), None)?;
     let note = note::note(&whole);
     let Some(to) = to else {
-        match output.json() {
-            true => output.json_value(&json!({ "markdown": note }))?,
-            false => output.text(&note)?,
-        }
+        output.answer(&json!({ "markdown": note }), &note)?;
         return Ok(ExitCode::SUCCESS);
     };
     match export::within(kept.root, to) {
@@ -326,26 +323,20 @@ fn export(
         }
         None => export::write(to, &note)?,
     }
-    if output.json() {
-        output.json_value(&json!({ "file": to, "items": whole.items.len() }))?;
-    } else {
-        output.text(&format!("wrote conversation {id} to `{}`", to.display()))?;
-    }
+    let text = format!("wrote conversation {id} to `{}`", to.display());
+    output.answer(&json!({ "file": to, "items": whole.items.len() }), text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn end(kept: &Kept<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
     let params = EndParams { session_id: id.map(str::to_owned), reason: String::new() };
     let done = kept.ask(&params, true, |kept, params| kept.end(params))?;
-    if output.json() {
-        output.json_value(&done)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    output.text(&match (&done.session_id, done.ended) {
+    let text = match (&done.session_id, done.ended) {
         (Some(id), true) => format!("ended conversation {id}"),
         (Some(id), false) => format!("conversation {id} had ended already"),
         (None, _) => "no conversation goes on".to_owned(),
-    })?;
+    };
+    output.answer(&done, text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -370,17 +361,11 @@ fn delete(
         (None, _) => format!("delete {} for good?", conversations(found.conversations)),
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
-        match output.json() {
-            true => output.json_value(&found)?,
-            false => output.text("nothing was deleted")?,
-        }
+        output.answer(&found, "nothing was deleted")?;
         return Ok(ExitCode::SUCCESS);
     }
     let done = ask(false)?;
-    match output.json() {
-        true => output.json_value(&done)?,
-        false => output.text(&format!("deleted {}", conversations(done.conversations)))?,
-    }
+    output.answer(&done, format!("deleted {}", conversations(done.conversations)))?;
     Ok(ExitCode::SUCCESS)
 }
 

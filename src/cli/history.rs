@@ -174,11 +174,7 @@ fn agreed(
     let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
     let way = Way { confirmed, ..Way::default() };
     let answer = call(session, tool, arguments, way, output)?;
-    if output.json() {
-        output.json_value(&answer.data)?
-    } else {
-        output.text(&in_own_words(&answer.text))?
-    };
+    output.answer(&answer.data, in_own_words(&answer.text))?;
     Ok(ExitCode::SUCCESS)
 }
 

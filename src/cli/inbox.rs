@@ -77,14 +77,9 @@ pub fn run(
         InboxAction::List { all, limit } => {
             let params = InboxListParams { id: None, all, limit: Some(limit) };
             let listed = kept.ask(&params, false, |store| inbox::list(store, &params))?;
-            if output.json() {
-                output.json_value(&listed)?;
-            } else if listed.messages.is_empty() {
-                output.text("no message waits")?;
-            } else {
-                let lines: Vec<String> = listed.messages.iter().map(line).collect();
-                output.text(&lines.join("\n"))?;
-            }
+            let lines: Vec<String> = listed.messages.iter().map(line).collect();
+            let text = if lines.is_empty() { "no message waits" } else { &lines.join("\n") };
+            output.answer(&listed, text)?;
         }
         InboxAction::Show { id } => {
             let params = InboxListParams { id: Some(id), ..InboxListParams::default() };
@@ -180,10 +175,7 @@ fn show(message: &InboxMessage, output: &Output) -> Result<(), Failure> {
 }
 
 fn done(message: &InboxMessage, what: &str, output: &Output) -> Result<(), Failure> {
-    match output.json() {
-        true => Ok(output.json_value(message)?),
-        false => Ok(output.text(&format!("message {} {what}", message.id))?),
-    }
+    Ok(output.answer(message, format!("message {} {what}", message.id))?)
 }
 
 fn word(state: InboxMessageState) -> &'static str {

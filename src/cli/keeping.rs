@@ -139,13 +139,9 @@ fn empty(
         lines.join("\n")
     };
     if found.items.is_empty() || !agreed(yes, &question)? {
-        if output.json() {
-            output.json_value(&found)?;
-        } else if found.items.is_empty() {
-            output.text("nothing in the trash is that old")?;
-        } else {
-            output.text("nothing was removed")?;
-        }
+        let nothing = found.items.is_empty();
+        let text = if nothing { "nothing in the trash is that old" } else { "nothing was removed" };
+        output.answer(&found, text)?;
         return Ok(ExitCode::SUCCESS);
     }
     let done = ask(false)?;
@@ -188,11 +184,7 @@ fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         })?,
     };
     let sound = found.damaged.is_empty() && found.missing.is_empty();
-    if output.json() {
-        output.json_value(&found)?;
-    } else {
-        output.text(&report(&found))?;
-    }
+    output.answer(&found, report(&found))?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
 }
 
@@ -226,13 +218,11 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
     let said = format!("{} texts of {} changes, {}", found.texts, found.changes, size(found.bytes));
     let nothing = found.texts == 0 && found.changes == 0;
     if dry_run || nothing || !agreed(yes, &|| format!("free {said}?"))? {
-        if output.json() {
-            output.json_value(&found)?;
-        } else if nothing {
-            output.text("nothing is older than the settings keep")?;
-        } else {
-            output.text(&format!("could free {said}; nothing was freed"))?;
-        }
+        let text = match nothing {
+            true => "nothing is older than the settings keep".to_owned(),
+            false => format!("could free {said}; nothing was freed"),
+        };
+        output.answer(&found, text)?;
         return Ok(ExitCode::SUCCESS);
     }
     let done = ask(false)?;

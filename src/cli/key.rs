@@ -111,15 +111,12 @@ fn set(
     if into_keyring && !settings.keyring {
         output.notice("the keyring is not asked yet: put `keyring = true` into `[models]`");
     }
-    if output.json() {
-        output.json_value(&json!({
-            "provider": name, "path": path, "keyring": into_keyring, "checked": !no_check,
-        }))?;
-    } else {
-        let checked = if no_check { "stored, not checked" } else { "checked and stored" };
-        let place = path.map_or("the keyring".to_owned(), |path| path.display().to_string());
-        output.text(&format!("{checked}: {place}"))?;
-    }
+    let value = json!({
+        "provider": name, "path": path, "keyring": into_keyring, "checked": !no_check,
+    });
+    let checked = if no_check { "stored, not checked" } else { "checked and stored" };
+    let place = path.map_or("the keyring".to_owned(), |path| path.display().to_string());
+    output.answer(&value, format!("{checked}: {place}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,17 +135,14 @@ fn remove(
         true => models::keyring(session).remove(name).map_err(KeyError::from)?,
         false => vendor_keys::remove(&session.folders, name)?,
     };
-    if output.json() {
-        output.json_value(&json!({ "provider": name, "removed": removed }))?;
-    } else {
-        let path = vendor_keys::file(&session.folders, name);
-        output.text(&match (from_keyring, removed) {
-            (true, true) => format!("removed the key of {name} from the keyring"),
-            (true, false) => format!("the keyring has no key of {name}"),
-            (false, true) => format!("removed {}", path.display()),
-            (false, false) => format!("there was no {}", path.display()),
-        })?;
-    }
+    let path = vendor_keys::file(&session.folders, name);
+    let text = match (from_keyring, removed) {
+        (true, true) => format!("removed the key of {name} from the keyring"),
+        (true, false) => format!("the keyring has no key of {name}"),
+        (false, true) => format!("removed {}", path.display()),
+        (false, false) => format!("there was no {}", path.display()),
+    };
+    output.answer(&json!({ "provider": name, "removed": removed }), text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -158,14 +152,11 @@ fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Fa
     let (environment, folders) = (&session.environment, &session.folders);
     let found = vendor_keys::find_anywhere(&known, environment, folders, keyring.as_ref())?;
     let source = found.map(|(_, source)| source);
-    if output.json() {
-        output.json_value(&json!({ "provider": name, "key": source }))?;
-    } else {
-        output.text(&match &source {
-            Some(source) => format!("{name} has a key, from {}", place(source)),
-            None => format!("{name} has no key; `steward key set {name}` stores one"),
-        })?;
-    }
+    let text = match &source {
+        Some(source) => format!("{name} has a key, from {}", place(source)),
+        None => format!("{name} has no key; `steward key set {name}` stores one"),
+    };
+    output.answer(&json!({ "provider": name, "key": source }), text)?;
     Ok(ExitCode::SUCCESS)
 }
 

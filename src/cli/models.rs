@@ -67,11 +67,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let settings = &session.settings.config.models;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(report(session, settings));
-    if output.json() {
-        output.json_value(&report)?;
-    } else {
-        output.text(&text(&report, output))?;
-    }
+    output.answer(&report, text(&report, output))?;
     Ok(ExitCode::SUCCESS)
 }
 

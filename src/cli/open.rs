@@ -41,10 +41,7 @@ pub fn run(
         ));
     };
     if arguments.print || output.json() {
-        match output.json() {
-            true => output.json_value(&json!(opened))?,
-            false => output.text(&opened.url)?,
-        }
+        output.answer(&json!(opened), &opened.url)?;
         return Ok(ExitCode::SUCCESS);
     }
     browse(&opened.url)?;

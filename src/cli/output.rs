@@ -107,6 +107,14 @@ impl Output {
         self.text(&text)
     }
 
+    /// Prints `value` where JSON was asked for, else `text`.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub fn answer(&self, value: &impl Serialize, text: impl AsRef<str>) -> io::Result<()> {
+        if self.json { self.json_value(value) } else { self.text(text.as_ref()) }
+    }
+
     /// `text`, coloured where stdout takes colours.
     pub fn paint(&self, paint: Paint, text: impl Display) -> String {
         colored(self.color_stdout, paint, text)

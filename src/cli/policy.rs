@@ -86,12 +86,8 @@ pub fn mode(
     let params = ModeParams { mode: arguments.mode.clone() };
     let work = |calls: &Calls| policy::mode(calls, &params);
     let found = asked(session, &root, &params, work)?;
-    if output.json() {
-        output.json_value(&found)?;
-    } else {
-        let by = if found.set_live { "set by `steward mode`" } else { "as in the settings" };
-        output.text(&format!("{} ({by})", found.mode))?;
-    }
+    let by = if found.set_live { "set by `steward mode`" } else { "as in the settings" };
+    output.answer(&found, format!("{} ({by})", found.mode))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -30,15 +30,15 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         None => None,
     };
     match asked {
-        Some((running, status)) if output.json() => {
-            output.json_value(&json!({ "running": true, "daemon": running, "status": status }))?;
+        Some((running, status)) => {
+            let value = json!({ "running": true, "daemon": running, "status": status });
+            output.answer(&value, text(&running, &status))?;
         }
-        Some((running, status)) => output.text(&text(&running, &status))?,
-        None if output.json() => {
-            output.json_value(&json!({ "running": false, "vault": root.to_string_lossy() }))?;
+        None => {
+            let value = json!({ "running": false, "vault": root.to_string_lossy() });
+            let text = "`steward serve` starts one";
+            output.answer(&value, format!("no daemon serves {}; {text}", root.display()))?;
         }
-        None => output
-            .text(&format!("no daemon serves {}; `steward serve` starts one", root.display()))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -44,10 +44,6 @@ pub fn run(
     let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());
     let scope = Scope::ALL.into_iter().find(|scope| scope.word() == wanted);
     let token = token.scoped(scope.unwrap_or_default());
-    if output.json() {
-        output.json_value(&json!({ "token": token.reveal() }))?;
-    } else {
-        output.text(&token.reveal())?;
-    }
+    output.answer(&json!({ "token": token.reveal() }), token.reveal())?;
     Ok(ExitCode::SUCCESS)
 }

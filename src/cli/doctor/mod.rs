@@ -31,11 +31,7 @@ pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
     look(flags, &environment, &folders, &mut checks);
 
     let failed = checks.0.iter().any(|check| check.outcome == Outcome::Fail);
-    if output.json() {
-        output.json_value(&json!({ "ok": !failed, "checks": checks.0 }))?;
-    } else {
-        output.text(&text(&checks, output))?;
-    }
+    output.answer(&json!({ "ok": !failed, "checks": checks.0 }), text(&checks, output))?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

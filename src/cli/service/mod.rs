@@ -188,10 +188,8 @@ fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
     for command in &plan.install {
         execute(command)?;
     }
-    if output.json() {
-        return Ok(output.json_value(&json!({ "service": plan.name, "file": plan.file }))?);
-    }
-    Ok(output.text(&format!("installed {}, described in {}", plan.name, plan.file.display()))?)
+    let text = format!("installed {}, described in {}", plan.name, plan.file.display());
+    Ok(output.answer(&json!({ "service": plan.name, "file": plan.file }), text)?)
 }
 
 fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
