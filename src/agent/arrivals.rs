@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::entry::{Entry, Said};
-use super::ports::{Arrival, Kept, MemoryError, Receipt};
+use super::ports::{Arrival, Kept, MemoryError};
 use super::shared::{Answered, Answering, Command, PromptError, QUEUE, Shared, blocking};
 use super::turn::{Event, Reason};
 use super::turns::{self, Over};
@@ -143,10 +143,7 @@ impl Arrivals {
         }
         let message = said.clone();
         let receipt = blocking(&self.shared, move |shared| shared.ports.memory.receive(&message));
-        let (number, heard) = match receipt.await? {
-            Receipt::New(number) => (number, None),
-            Receipt::Known(number, heard) => (number, heard),
-        };
+        let (number, heard) = receipt.await?;
         said.number = number;
         // Whoever sent it first brings it to its place.
         let is_first = heard.is_none() && !self.shared.state().waiting.contains_key(&number);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::attached::Attached;
 use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
 use super::entry::{Entry, Said};
-use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
+use super::ports::{Arrival, Kept, Leftovers, Memory, MemoryError};
 use super::turn::{End, Reason};
 use crate::conversation::{ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
 use crate::llm::{self, Usage};
@@ -52,7 +52,7 @@ impl From<StoreError> for MemoryError {
 }
 
 impl Memory for StoredMemory {
-    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError> {
+    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError> {
         let name = match &said.client_id {
             Some(id) => id.clone(),
             None => unheard_of()?,
@@ -66,13 +66,13 @@ impl Memory for StoredMemory {
             received: self.0.wall(),
         })?;
         Ok(match received {
-            Received::New(row) => Receipt::New(row.id),
+            Received::New(row) => (row.id, None),
             Received::Known(row) => {
                 if row.state == InboxState::SetAside {
                     // It was refused, and is sent again: from now on it counts.
                     self.0.store().inbox.settle(row.id, InboxState::New, None, "")?;
                 }
-                Receipt::Known(row.id, row.turn)
+                (row.id, row.turn)
             }
         })
     }

@@ -39,15 +39,6 @@ pub enum MemoryError {
     },
 }
 
-/// A message that is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Receipt {
-    /// It is new: kept under this number.
-    New(i64),
-    /// It was kept before, under this number; and the turn in which it was heard, if it was.
-    Known(i64, Option<TurnId>),
-}
-
 /// Where a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
@@ -85,11 +76,12 @@ pub struct Kept {
 
 /// What is kept of conversations. Everything is durable when it returns, and may block until then.
 pub trait Memory: Send + Sync + 'static {
-    /// Keeps a message before it is known where it goes; the same one is not kept twice.
+    /// Keeps a message before it is known where it goes; the same one is not kept twice. Its number, and
+    /// the turn in which it was heard before, if it was.
     ///
     /// # Errors
     /// It is not kept.
-    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError>;
+    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError>;
 
     /// Decides where a message goes that is kept in the inbox, and begins a turn with it there if none
     /// is at work; that it is heard is kept by the same commit. One that was heard

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::memory::StoredMemory;
-use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt, What};
+use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, What};
 use vault_steward::agent::turn::{End, Reason};
 use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::conversation::{ConversationId, EndKind, TurnId};
@@ -55,7 +55,7 @@ impl Memory for OddEnds {
         self.0.finish(conversation, turn, end, question)
     }
 
-    fn receive(&self, said: &Said) -> Answer<Receipt> {
+    fn receive(&self, said: &Said) -> Answer<(i64, Option<TurnId>)> {
         self.0.receive(said)
     }
 

@@ -10,7 +10,7 @@ use vault_steward::agent::called::Called;
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::ports::{
     Answer, Arrival, Audience, Kept, Later, Leftovers, Memory, MemoryError, Model, Models, Pending,
-    Place, Receipt, Told, Toolbox, Wanted, What,
+    Place, Told, Toolbox, Wanted, What,
 };
 use vault_steward::agent::prompt::Moment;
 use vault_steward::agent::turn::{Changes, End, Reason, Show};
@@ -134,16 +134,16 @@ impl World {
 pub struct Remembers(pub Arc<World>);
 
 impl Memory for Remembers {
-    fn receive(&self, said: &Said) -> Result<Receipt, MemoryError> {
+    fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError> {
         self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let known = kept.inbox.iter().position(|(known, ..)| known.client_id == said.client_id);
         if let Some(at) = known {
             kept.refused.remove(&(at as i64 + 1));
-            return Ok(Receipt::Known(at as i64 + 1, kept.inbox[at].1));
+            return Ok((at as i64 + 1, kept.inbox[at].1));
         }
         kept.inbox.push((said.clone(), None));
-        Ok(Receipt::New(kept.inbox.len() as i64))
+        Ok((kept.inbox.len() as i64, None))
     }
 
     fn arrive(&self, said: &Said) -> Result<Arrival, MemoryError> {

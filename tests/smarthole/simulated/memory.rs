@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vault_steward::agent::entry::{Entry, Said};
 use vault_steward::agent::memory::StoredMemory;
-use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError, Receipt};
+use vault_steward::agent::ports::{Arrival, Kept, Leftovers, Memory, MemoryError};
 use vault_steward::agent::turn::End;
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::Usage;
@@ -29,7 +29,7 @@ impl Memory for Forgets {
         ended
     }
 
-    fn receive(&self, said: &Said) -> Answer<Receipt> {
+    fn receive(&self, said: &Said) -> Answer<(i64, Option<TurnId>)> {
         self.memory.receive(said)
     }
 
