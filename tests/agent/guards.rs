@@ -5,10 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use vault_steward::agent::called::Called;
 use vault_steward::agent::known::Known;
 use vault_steward::agent::ports::{Answer, Later, Toolbox, Wanted};
 use vault_steward::agent::toolbox::{Person, VaultToolbox};
-use vault_steward::agent::turn::Called;
 use vault_steward::calls::{Calls, Decision, Question};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{ToolArgs, ToolCall};
