@@ -120,7 +120,11 @@ impl Tools for Fake {
             _ => Ok(request.arguments),
         };
         let _ = self.ended.lock().unwrap().send(name);
-        Outcome::Answered(answered.map(|facts| Answer { text, data: facts.into() }))
+        Outcome::Answered(answered.map(|facts| Answer {
+            text,
+            data: facts.into(),
+            learnt: Vec::new(),
+        }))
     }
 
     /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
@@ -132,7 +136,11 @@ impl Tools for Fake {
         assert!(request.arguments.get("panic").is_none(), "as the test wants");
         work(&request.arguments);
         let _ = self.began.lock().unwrap().send("a glance".to_owned());
-        Some(Ok(Answer { text: String::new(), data: request.arguments.clone().into() }))
+        Some(Ok(Answer {
+            text: String::new(),
+            data: request.arguments.clone().into(),
+            learnt: Vec::new(),
+        }))
     }
 }
 
