@@ -22,27 +22,25 @@ const MAX_ANSWER: usize = 64 << 10;
 /// Changes that are told one by one of a set that was made.
 const MAX_CHANGES: usize = 1_000;
 
-impl Request {
-    /// Whether a hook made this call: it would hear of itself without end. Taken for true only of
-    /// a person's own program, or anybody could say so to be spared.
-    fn is_by_hook(&self) -> bool {
-        self.caller.scope.is_person() && self.caller.name.starts_with(CALLER)
-    }
+/// Whether a hook made this call: it would hear of itself without end. Taken for true only of
+/// a person's own program, or anybody could say so to be spared.
+fn is_by_hook(request: &Request) -> bool {
+    request.caller.scope.is_person() && request.caller.name.starts_with(CALLER)
+}
 
-    fn event(&self, kind: Kind) -> Event {
-        Event::new(kind)
-            .of_tool(&self.tool)
-            .say("caller", self.caller.name.as_str())
-            .say("scope", self.caller.scope.word())
-            .say("conversation", self.conversation.as_deref())
-            .say("turn", self.turn.as_deref())
-            .say("dryRun", self.dry_run)
-    }
+fn event_of(request: &Request, kind: Kind) -> Event {
+    Event::new(kind)
+        .of_tool(&request.tool)
+        .say("caller", request.caller.name.as_str())
+        .say("scope", request.caller.scope.word())
+        .say("conversation", request.conversation.as_deref())
+        .say("turn", request.turn.as_deref())
+        .say("dryRun", request.dry_run)
 }
 
 impl Calls {
     pub(super) fn hears(&self, request: &Request, kind: Kind) -> bool {
-        self.0.hooks.hears(kind) && !request.is_by_hook() && self.0.policy.is_on(layers::HOOKS)
+        self.0.hooks.hears(kind) && !is_by_hook(request) && self.0.policy.is_on(layers::HOOKS)
     }
 
     /// Asks the hooks about a call whose arguments fit; other arguments where one replaced them.
@@ -55,8 +53,7 @@ impl Calls {
         if !self.hears(request, Kind::BeforeToolCall) {
             return Ok(None);
         }
-        let event = request
-            .event(Kind::BeforeToolCall)
+        let event = event_of(request, Kind::BeforeToolCall)
             .place("named", tool.places(&request.arguments).collect::<Vec<_>>())
             .with_input(request.arguments.clone());
         self.0.hooks.ask(event, &|| cancel.is_cancelled()).map_err(refusal)
@@ -90,8 +87,7 @@ impl Calls {
             .filter(|change| !change.diff.is_empty())
             .map(|change| json!({"path": change.path, "diff": change.diff}))
             .collect();
-        let event = request
-            .event(Kind::BeforeChange)
+        let event = event_of(request, Kind::BeforeChange)
             .place("title", shown.title)
             .place("changes", effects.iter().map(change).collect::<Vec<_>>())
             .text("diffs", diffs);
@@ -117,8 +113,7 @@ impl Calls {
                 })
             })
             .collect();
-        let event = request
-            .event(Kind::ChangeApplied)
+        let event = event_of(request, Kind::ChangeApplied)
             .say("changeSet", set.0)
             .say("total", listed.changes.len())
             .place("title", listed.title)
@@ -143,8 +138,7 @@ impl Calls {
         };
         let whole = |at: &usize| text.is_char_boundary(*at);
         let end = (0..=MAX_ANSWER.min(text.len())).rev().find(whole).unwrap_or_default();
-        let event = request
-            .event(Kind::AfterToolCall)
+        let event = event_of(request, Kind::AfterToolCall)
             .say("decision", row.decision.as_str())
             .say("outcome", row.outcome.as_deref())
             .say("microseconds", row.microseconds)

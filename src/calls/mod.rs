@@ -11,7 +11,7 @@
 //! [`run`] is the one runner of all doors: queues, deadlines, cancelling, and a person asked in
 //! between.
 //!
-//! In reading order: this page, [`call`] (what is asked and answered), `judge`, `hooked` (what
+//! In reading order: this page, [`call`] (what is asked), `judge`, `question`, `hooked` (what
 //! hooks hear of it), [`audit`], `agreements`, [`run`] with [`glances`] and [`tracker`].
 
 mod agreements;
@@ -20,6 +20,7 @@ pub mod call;
 pub mod glances;
 mod hooked;
 mod judge;
+mod question;
 pub mod run;
 pub mod tracker;
 
@@ -42,9 +43,10 @@ use crate::vault::{Cancel, View, Want, glance};
 
 use agreements::Agreements;
 use audit::Audit;
-pub use call::{Answerer, Decision, Outcome, Question, Request, ShownChange};
+pub use call::{Answerer, Decision, Request, ShownChange};
 pub use hooked::CALLER as HOOK_CALLER;
 use judge::{Agreed, Judge, Judged};
+pub use question::{Outcome, Question};
 
 /// What a person set, under its name in the store.
 const MODE: &str = "mode";
