@@ -39,8 +39,6 @@ pub mod config;
 pub mod conversation;
 pub mod daemon;
 pub mod edits;
-#[doc(hidden)]
-pub mod fuzzing;
 pub mod hooks;
 pub mod index;
 pub mod journal;

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vault_steward::fuzzing;
 use vault_steward::note::frontmatter::edit::{self, PropertyChange};
+
+#[path = "support/fuzzing.rs"]
+mod fuzzing;
 
 /// How many mutants of each input are tried.
 const MUTANTS: u64 = 200;

@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| vault_steward::fuzzing::fuzz_planner(data));
+#[path = "../../tests/support/fuzzing.rs"]
+mod fuzzing;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::fuzz_planner(data));

@@ -27,7 +27,7 @@ macro_rules! methods {
         ///
         /// # Errors
         /// Kind `unknown_method`, or `invalid_params` with what serde has to say.
-        pub(crate) fn check(
+        pub fn check(
             method: &str,
             params: serde_json::Map<String, serde_json::Value>,
         ) -> Result<(), error::ErrorObject> {

@@ -11,7 +11,7 @@
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`conversations`], [`diff`], [`complete`], [`models`],
 //! [`host`], [`page`], [`ping`]; [`http`] beside the socket), [`strict`] (JSON
-//! without surprises), [`quoted`] (a text in it), [`typescript`], [`fuzz`].
+//! without surprises), [`quoted`] (a text in it), [`typescript`].
 
 pub mod cancel;
 pub mod complete;
@@ -20,7 +20,6 @@ pub mod diff;
 pub mod envelope;
 pub mod error;
 pub mod events;
-pub mod fuzz;
 pub mod host;
 pub mod http;
 pub mod inbox;

@@ -3,25 +3,25 @@
 //! It lives here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
 //! through the very same code, on stable Rust and on every platform.
 
+#![allow(dead_code, reason = "each fuzz target runs one of these")]
+
 use serde_json::Value;
 
-use crate::index::search::Pattern;
-use crate::index::text::signature;
-use crate::llm::reading::Reading;
-use crate::llm::{Origin, TurnEvent, Wire};
-use crate::note::edit::{Edit, apply_edit};
-use crate::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
-use crate::note::glob::Glob;
-use crate::note::markdown;
-use crate::note::patch::{self, Action, FilePatch};
-use crate::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
-use crate::note::relink::{self, Asked, Goal};
-use crate::note::{base, canvas, diff, fold, merge, names};
-use crate::smarthole::frames::{self, Incoming};
-use crate::smarthole::{Notification, Priority, name};
-
-/// A message of the local protocol, from its bytes to typed params.
-pub use crate::protocol::fuzz::fuzz_message;
+use vault_steward::index::search::Pattern;
+use vault_steward::index::text::signature;
+use vault_steward::llm::reading::Reading;
+use vault_steward::llm::{Origin, TurnEvent, Wire};
+use vault_steward::note::edit::{Edit, apply_edit};
+use vault_steward::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
+use vault_steward::note::glob::Glob;
+use vault_steward::note::markdown;
+use vault_steward::note::patch::{self, Action, FilePatch};
+use vault_steward::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
+use vault_steward::note::relink::{self, Asked, Goal};
+use vault_steward::note::{base, canvas, diff, fold, merge, names};
+use vault_steward::protocol::{self, ClientNotification, envelope};
+use vault_steward::smarthole::frames::{self, Incoming};
+use vault_steward::smarthole::{Notification, Priority, name};
 
 /// Parts the fields of an input: a character that neither notes nor paths hold, and visible in a
 /// hex dump of a corpus.
@@ -419,4 +419,98 @@ fn check_answer(frame: &str, id: &str) {
         }
     }
     assert!(!has_null(&value), "{frame}");
+}
+
+/// A message of the local protocol: takes bytes as if they had come in one text frame, all the way to typed params and back to the
+/// text of a refusal.
+///
+/// # Panics
+/// A refusal that is no JSON, or a message that is read differently
+/// after having been written again.
+pub fn fuzz_message(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match envelope::Incoming::parse(text) {
+        Ok(envelope::Incoming::Request { id, method, params }) => {
+            let again = serde_json::json!({
+                "jsonrpc": "2.0", "id": id, "method": method, "params": params,
+            });
+            assert_eq!(
+                envelope::Incoming::parse(&again.to_string()),
+                Ok(envelope::Incoming::Request {
+                    id: id.clone(),
+                    method: method.clone(),
+                    params: params.clone()
+                }),
+                "a request written again reads the same"
+            );
+            if let Err(error) = protocol::check(&method, params) {
+                readable(&envelope::failure(Some(&id), &error));
+            }
+        }
+        Ok(envelope::Incoming::Notification { method, params }) => {
+            let _ = ClientNotification::parse(&method, params);
+        }
+        Ok(envelope::Incoming::Answer { .. }) => {}
+        Err(refusal) => readable(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
+    }
+}
+
+fn readable(text: &str) {
+    let value: Value = serde_json::from_str(text).expect("a refusal is JSON");
+    assert!(value["error"]["data"]["kind"].is_string(), "a refusal has a kind");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// JSON of any shape, with the words of the protocol sprinkled in.
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let word = prop_oneof![
+            Just("2.0".to_owned()),
+            Just("tools/call".to_owned()),
+            Just("$/cancel_request".to_owned()),
+            Just("initialize".to_owned()),
+            ".{0,12}",
+        ];
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            word.prop_map(Into::into),
+        ];
+        let key = prop_oneof![
+            Just("jsonrpc".to_owned()),
+            Just("id".to_owned()),
+            Just("method".to_owned()),
+            Just("params".to_owned()),
+            Just("name".to_owned()),
+            Just("protocolVersion".to_owned()),
+            Just("requestId".to_owned()),
+            "[a-z]{0,4}",
+        ];
+        leaf.prop_recursive(4, 32, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+                prop::collection::btree_map(key.clone(), inner, 0..6).prop_map(|entries| {
+                    serde_json::Value::Object(entries.into_iter().collect())
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            fuzz_message(&bytes);
+        }
+
+        #[test]
+        fn any_json(value in json()) {
+            fuzz_message(value.to_string().as_bytes());
+        }
+    }
 }
