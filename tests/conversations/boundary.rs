@@ -72,7 +72,7 @@ fn a_question_waits_for_an_hour_and_through_a_restart() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let ask = |open: &vault_steward::agent::Conversations| {
-        let arrived = arrive(&open, &message("delete it")).unwrap();
+        let arrived = arrive(open, &message("delete it")).unwrap();
         let end = TurnEnd {
             question: Some("Which one?".into()),
             ..TurnEnd::plain(TurnState::Waiting, "")

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vault_steward::agent::clock::SystemClock;
 use vault_steward::agent::conversations::TurnEnd;
-use vault_steward::agent::{ConversationSettings, Conversations, Message};
+use vault_steward::agent::{ConversationSettings, Conversations};
 use vault_steward::conversation::{EndKind, ItemKind, TurnState};
-use vault_steward::daemon::conversations::KeptConversations;
+use vault_steward::methods::conversations::KeptConversations;
 use vault_steward::protocol::conversations::{
     SessionListMeta, SessionListParams, SessionListResult, SessionListVaultMeta,
 };
-use vault_steward::server::backend::ConversationsBackend as _;
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 
@@ -174,13 +173,8 @@ fn fill(ground: &Ground<'_>, home: &Home) -> Result<()> {
     let kept = kept(&home.state()?);
     let had = kept.recent(CONVERSATIONS as u32)?.len();
     for number in had..CONVERSATIONS {
-        let message = Message {
-            text: format!("please look after the garden plan number {number}"),
-            body: None,
-            source: "bench".into(),
-            conversation: None,
-        };
-        let arrived = kept.arrive(&message)?;
+        let said = item(format!("please look after the garden plan number {number}"));
+        let arrived = kept.arrive(&said, "bench", None)?;
         let items = (0..ITEMS - 1)
             .map(|m| item(format!("{number} {m} {}", "quiet harbour words ".repeat(20))));
         let end = TurnEnd { items: items.collect(), ..TurnEnd::plain(TurnState::Done, "") };
