@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::known::Known;
-use super::toolbox::turn_name;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::{ListedSet, Query, SetKind};
@@ -123,4 +122,9 @@ pub(super) fn unread(error: ToolError) -> ToolError {
         )),
         ..error
     }
+}
+
+/// The name under which the journal knows the changes of a turn.
+pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
+    format!("conversation {conversation}, turn {turn}")
 }

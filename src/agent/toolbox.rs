@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::called::Called;
+pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::own_tools;
 use super::ports::{Answer, Later, Pending, Toolbox, Wanted};
@@ -121,11 +122,6 @@ impl Toolbox for VaultToolbox {
             }
         })
     }
-}
-
-/// The name under which the journal knows the changes of a turn.
-pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
-    format!("conversation {conversation}, turn {turn}")
 }
 
 fn failed(error: &ToolError) -> Called {
