@@ -1,0 +1,190 @@
+//! CONTRIBUTING, followed to the letter in a copy of the project: a tool, a protocol method and a
+//! setting are added by the steps that it names and no others, and what must pass is run there.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the copy needs to be built and tested.
+const PARTS: &[&str] = &[
+    "Cargo.lock",
+    "Cargo.toml",
+    "CONTRIBUTING.md",
+    "README.md",
+    "benches",
+    "docs",
+    "examples",
+    "fixtures",
+    "fuzz/corpus",
+    "plugin-shim/dist",
+    "plugin-shim/src",
+    "src",
+    "tests",
+];
+
+/// A line that is added: the file, the line before which it goes, the text.
+const LINES: &[(&str, &str, &str)] = &[
+    // A tool: one file and one line, with its `mod`.
+    ("src/tools/mod.rs", "mod create_folder;", "mod count_words;"),
+    ("src/tools/mod.rs", "    create_folder::CreateFolder,", "    count_words::CountWords,"),
+    // A protocol method.
+    ("src/protocol/mod.rs", "pub mod envelope;", "pub mod echo;"),
+    (
+        "src/protocol/mod.rs",
+        "    /// The tools that can be called, sorted by name.",
+        "    /// Says again what it is told.\n    \"_vault/echo\" { echo::EchoParams => echo::EchoResult },",
+    ),
+    ("src/methods/mod.rs", "pub mod events;", "pub mod echo;"),
+    (
+        "src/methods/mod.rs",
+        "        .on::<StatusParams>",
+        "        .on::<crate::protocol::echo::EchoParams>(Person, Read, |_, params, _| Ok(echo::echo(params)))",
+    ),
+    // A setting.
+    (
+        "src/server/settings.rs",
+        "    /// How long a request may take, in seconds",
+        "    /// What a client is greeted with.\n    pub greeting: String,",
+    ),
+    (
+        "src/server/settings.rs",
+        "            ping_seconds: 20,",
+        "            greeting: String::new(),",
+    ),
+    (
+        "src/config/keys.rs",
+        "    key(\"server.ping_seconds\",",
+        "    key(\"server.greeting\", Takes::Connection, Setter::Person),",
+    ),
+    (
+        "src/config/template.toml",
+        "# How long a request may take, waiting",
+        "# What a client is greeted with.\n#greeting = \"\"\n",
+    ),
+];
+
+/// New files: what they are made from, and where they go.
+const FILES: &[(&str, &str)] = &[
+    ("count_words.rs", "src/tools/count_words.rs"),
+    ("echo_params.rs", "src/protocol/echo.rs"),
+    ("echo.rs", "src/methods/echo.rs"),
+];
+
+#[test]
+fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
+    let copy = Project::copy();
+    for (from, to) in FILES {
+        let text = fs::read_to_string(root().join("fixtures/contributing").join(from)).unwrap();
+        copy.write(to, &text);
+    }
+    for (file, before, line) in LINES {
+        copy.add(file, before, line);
+    }
+    let section = fs::read_to_string(root().join("fixtures/contributing/echo.md")).unwrap();
+    copy.add("docs/protocol.md", "### `_vault/status`", section.trim_end_matches('\n'));
+    copy.cargo(&["test", "--test", "protocol_types"], &[("UPDATE_GENERATED", "1")]);
+
+    copy.cargo(&["test", "--lib", "--", "tools::", "methods::", "config::", "protocol::"], &[]);
+    copy.cargo(&["test", "--test", "architecture", "--test", "protocol_docs"], &[]);
+    copy.cargo(&["test", "--test", "calls"], &[]);
+    copy.cargo(&["test", "--test", "cli", "--", "doors::"], &[]);
+
+    let listed = copy.steward(&["tools"]);
+    assert!(listed.contains("count_words"), "{listed}");
+    let help = copy.steward(&["call", "count_words", "--help"]);
+    assert!(help.contains("Counts the words of a text file"), "{help}");
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A copy of the project beside its own build, and sharing what is built of other crates.
+struct Project(PathBuf);
+
+impl Project {
+    fn copy() -> Self {
+        let program = std::env::current_exe().unwrap();
+        let built = program.parent().unwrap().parent().unwrap();
+        let place = built.parent().unwrap().join("contributing");
+        let _ = fs::remove_dir_all(&place);
+        for part in PARTS {
+            copy(&root().join(part), &place.join(part), &|_| true, &|from, to| {
+                fs::copy(from, to).unwrap();
+            });
+        }
+        // Crates of others are as they are here; ours lies elsewhere and is built anew.
+        let is_theirs =
+            |name: &str| !name.contains("vault_steward") && !name.contains("vault-steward");
+        for part in ["deps", "build", ".fingerprint"] {
+            let to = place.join("target/debug").join(part);
+            copy(&built.join(part), &to, &is_theirs, &|from, to| {
+                if fs::hard_link(from, to).is_err() {
+                    fs::copy(from, to).unwrap();
+                }
+            });
+        }
+        Self(place)
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.0.join(file);
+        assert!(!path.exists(), "`{file}` is there already");
+        fs::write(path, text).unwrap();
+    }
+
+    fn add(&self, file: &str, before: &str, line: &str) {
+        let path = self.0.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let at = text.find(&format!("\n{before}")).unwrap_or_else(|| panic!("{file}: {before}"));
+        fs::write(path, format!("{}\n{line}{}", &text[..at], &text[at..])).unwrap();
+    }
+
+    fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(&self.0).args(arguments).envs(variables.iter().copied());
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CARGO_") && name != "CARGO_HOME" {
+                cargo.env_remove(&*name);
+            }
+        }
+        let target = self.0.join("target");
+        cargo.env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
+        let done = cargo.output().unwrap();
+        let (out, err) =
+            (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "cargo {arguments:?}\n{out}\n{err}");
+        let ran = !out.contains("running") || out.lines().any(|line| line.ends_with("... ok"));
+        assert!(ran, "cargo {arguments:?} ran no test\n{out}");
+    }
+
+    fn steward(&self, arguments: &[&str]) -> String {
+        let program = self.0.join("target/debug/steward");
+        let done = Command::new(program).args(arguments).output().unwrap();
+        assert!(done.status.success(), "steward {arguments:?}: {done:?}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path, takes: &dyn Fn(&str) -> bool, file: &dyn Fn(&Path, &Path)) {
+    if from.is_file() {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        return file(from, to);
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if takes(&entry.file_name().to_string_lossy()) {
+            copy(&entry.path(), &to.join(entry.file_name()), takes, file);
+        }
+    }
+}
