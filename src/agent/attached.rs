@@ -91,9 +91,6 @@ pub enum BadAttachment {
 
 impl Image {
     /// A picture of this kind, from base64.
-    ///
-    /// # Errors
-    /// [`BadAttachment`].
     pub fn new(mime: &str, base64: &str) -> Result<Self, BadAttachment> {
         // Four letters make three bytes, so that nothing huge is decoded.
         let bytes = base64.len() / 4 * 3;

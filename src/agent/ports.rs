@@ -106,21 +106,12 @@ pub trait Memory: Send + Sync + 'static {
 
     /// A message that was received is not taken: the next start leaves it alone. Sent again, it is
     /// as if it were new. One that was heard stays so.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError>;
 
     /// All entries of a conversation, the opening first.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError>;
 
     /// Keeps the opening; the first one stays. The one that holds.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn keep_opening(
         &self,
         conversation: ConversationId,
@@ -140,9 +131,6 @@ pub trait Memory: Send + Sync + 'static {
     ) -> Result<bool, MemoryError>;
 
     /// Keeps the end of a turn; with it the question that waits, or the conversation's end.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn finish(
         &self,
         conversation: ConversationId,
@@ -153,9 +141,6 @@ pub trait Memory: Send + Sync + 'static {
 
     /// Ends the turn of a conversation that nobody drives any more, for this reason; which, if there
     /// is one.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn interrupt(
         &self,
         conversation: ConversationId,
@@ -163,22 +148,13 @@ pub trait Memory: Send + Sync + 'static {
     ) -> Result<Option<TurnId>, MemoryError>;
 
     /// How a turn ended.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn ended(&self, turn: TurnId) -> Result<Kept, MemoryError>;
 
     /// The turns that an earlier run left at work, and what was received and never heard. Changes
     /// neither.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn leftovers(&self) -> Result<Leftovers, MemoryError>;
 
     /// Number, title and summary of the last conversations that have ended, but for this one.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
     fn earlier(
         &self,
         conversation: ConversationId,

@@ -57,9 +57,6 @@ fn make_whole(
 }
 
 /// Ends a turn that nobody drives any more, and makes its history whole. Blocks.
-///
-/// # Errors
-/// [`MemoryError`].
 pub(super) fn give_up(shared: &Shared, conversation: ConversationId) -> Result<(), MemoryError> {
     let memory = &shared.ports.memory;
     let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {

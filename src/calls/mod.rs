@@ -132,9 +132,6 @@ impl Calls {
     /// For whoever holds the vault alone: counts questions that an earlier run left open as
     /// refused, lets go of what the audit need not keep, and writes the audit in the background
     /// from now on.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn begin(&self) -> Result<(), StoreError> {
         self.0.store.audit.refuse_unanswered("the steward ended before anyone answered")?;
         self.0.audit.run();
@@ -169,25 +166,16 @@ impl Calls {
     }
 
     /// What a person agreed to for good.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn agreements(&self) -> Result<Vec<ApprovalRow>, StoreError> {
         self.0.agreements.list()
     }
 
     /// Takes back what a person agreed to for good; whether there was such a thing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         self.0.agreements.revoke(id)
     }
 
     /// Rows of the audit, up to this moment.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn audited(&self, wanted: &AuditWanted) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)

@@ -191,9 +191,6 @@ impl Keyring {
 
     /// Gives a provider's key to the keyring, in the place of one that was there. A person may have to
     /// unlock it. Blocks.
-    ///
-    /// # Errors
-    /// [`KeyringError`].
     pub fn store(&self, provider: &str, key: &Key) -> Result<(), KeyringError> {
         let label = format!("--label=Vault Steward: {provider}");
         match self.system {
@@ -211,9 +208,6 @@ impl Keyring {
     }
 
     /// Removes a provider's key; `false` if there was none. Blocks.
-    ///
-    /// # Errors
-    /// [`KeyringError`].
     pub fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
         match self.get(provider) {
             Ok(None) => return Ok(false),

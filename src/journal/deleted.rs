@@ -80,9 +80,6 @@ pub struct Trash<'a>(pub(super) &'a Executor);
 impl Trash<'_> {
     /// What can be brought back, newest first: what this journal deleted, wherever it lies, and
     /// whatever else lies in `.trash/`.
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn list(&self) -> Result<Vec<TrashItem>, JournalError> {
         Ok(deleted(&self.0.parts)?.into_iter().map(|(item, ..)| item).collect())
     }

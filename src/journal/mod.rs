@@ -176,9 +176,6 @@ impl Journal {
     /// the journal too, but for texts that other changes have; by age only what is known to be old
     /// enough goes, out of the trash alone: its texts stay until their time is over. Never what is in
     /// the system's trash.
-    ///
-    /// # Errors
-    /// [`JournalError`].
     pub fn empty_trash(&self, what: &Empty) -> Result<Emptied, JournalError> {
         emptying::empty(&self.0.executor, what)
     }

@@ -37,9 +37,6 @@ pub struct Address {
 
 impl Address {
     /// Checks an address.
-    ///
-    /// # Errors
-    /// [`BadAddress`].
     pub fn new(text: &str) -> Result<Self, BadAddress> {
         let url = Url::parse(text.trim()).map_err(|_| BadAddress::NoUrl)?;
         let host = url.host_str().ok_or(BadAddress::NoUrl)?;

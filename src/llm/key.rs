@@ -25,9 +25,6 @@ pub const MAX_BYTES: usize = 4_096;
 
 impl Key {
     /// Takes a text as a key, without the blanks around it.
-    ///
-    /// # Errors
-    /// [`NoKey`].
     pub fn new(text: &str) -> Result<Self, NoKey> {
         let text = text.trim();
         if text.is_empty() {

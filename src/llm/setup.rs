@@ -156,9 +156,6 @@ pub fn faults(settings: &Settings) -> Vec<(&str, SetupError)> {
 }
 
 /// The provider `name`.
-///
-/// # Errors
-/// [`SetupError`].
 pub fn provider(settings: &Settings, name: &str) -> Result<Known, SetupError> {
     let own = settings.providers.get(name).cloned();
     let built_in = BUILT_IN.iter().find(|provider| provider.name == name);

@@ -103,9 +103,6 @@ fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
 }
 
 /// A message as clients see it.
-///
-/// # Errors
-/// [`StoreError`].
 pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError> {
     let turn = row.turn.map(|turn| store.conversations.turns.get(turn)).transpose()?.flatten();
     let how = how(row);

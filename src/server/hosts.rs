@@ -190,9 +190,6 @@ impl Hosts {
 
     /// Asks one client, and waits for its answer at most `patience`, on a thread that may block; its
     /// name and its answer.
-    ///
-    /// # Errors
-    /// [`HostError`].
     pub fn ask<P: ServerRequestParams, R: DeserializeOwned>(
         &self,
         operation: HostOperation,

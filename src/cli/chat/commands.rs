@@ -77,9 +77,6 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
 ];
 
 /// Reads a line; `None` where it is a message.
-///
-/// # Errors
-/// [`CommandError`].
 pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
     let rest = line.trim().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -78,17 +78,11 @@ impl TapeError {
 
 impl Tape {
     /// Records into `folder`, which is made if need be and must be empty.
-    ///
-    /// # Errors
-    /// [`TapeError`].
     pub fn record(folder: &Path) -> Result<Self, TapeError> {
         Ok(Self::Record(Arc::new(Recording::begin(folder)?)))
     }
 
     /// Plays back what was recorded in `folder`.
-    ///
-    /// # Errors
-    /// [`TapeError`].
     pub fn replay(folder: &Path) -> Result<Self, TapeError> {
         Ok(Self::Replay(Arc::new(Replaying::open(folder)?)))
     }

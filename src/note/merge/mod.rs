@@ -37,9 +37,6 @@ pub enum Unmerged {
 /// one has an ending counts as a line of its own. What both have done alike, or one has done in
 /// part, counts once. Where equal lines follow each other a change of some of them meets a change
 /// of any.
-///
-/// # Errors
-/// [`Unmerged`].
 pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged> {
     let text = |bytes| {
         let text: &str = std::str::from_utf8(bytes).map_err(|_| Unmerged::NotText)?;

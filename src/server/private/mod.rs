@@ -45,9 +45,6 @@ impl From<NotPrivate> for io::Error {
 
 /// Makes a folder and those above it where they are missing, for this user alone; one that is
 /// there already must be this user's, and is closed to others.
-///
-/// # Errors
-/// [`NotPrivate`].
 pub fn folder(path: &Path) -> Result<(), NotPrivate> {
     system::create(path)?;
     match check_folder(path) {
@@ -60,9 +57,6 @@ pub fn folder(path: &Path) -> Result<(), NotPrivate> {
 }
 
 /// Whether the folder is this user's alone.
-///
-/// # Errors
-/// [`NotPrivate`].
 pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
@@ -72,9 +66,6 @@ pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
 }
 
 /// Whether the file is this user's alone; what the system says of it.
-///
-/// # Errors
-/// [`NotPrivate`].
 pub fn check_file(path: &Path) -> Result<Metadata, NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {

@@ -181,17 +181,6 @@ impl Conversations {
         })
     }
 
-    /// Forgets the question that waits in a conversation; whether there was one.
-    pub fn stop_waiting(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        self.database.change("forget a question", |change| {
-            Ok(change.execute(
-                "UPDATE conversation SET waiting_since = NULL, question = NULL
-                 WHERE id = ?1 AND waiting_since IS NOT NULL",
-                [conversation.0],
-            )? > 0)
-        })
-    }
-
     /// Gives a conversation a title of a person's own, which no end and no model changes again.
     ///
     /// # Errors

@@ -212,12 +212,4 @@ impl Changes {
             })
         })
     }
-
-    /// The newest step there is.
-    pub fn newest_step(&self) -> Result<i64, StoreError> {
-        self.0.read(|connection| {
-            let query = "SELECT coalesce(max(id), 0) FROM step";
-            Ok(connection.query_row(query, [], |row| row.get(0))?)
-        })
-    }
 }
