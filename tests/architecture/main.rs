@@ -120,6 +120,7 @@ fn faults(files: &Files) -> Vec<String> {
         faults.extend(is_away_from_home(reference, resolved));
     }
     faults.extend(differs_from_the_page(&page, &imported, files));
+    faults.extend(page.paths.iter().filter_map(|path| is_gone(path, files)));
     for circle in circles::circles(&circles::arrows(&named)) {
         faults.push(format!("a circle of files: {}", circle.join(", ")));
     }
@@ -191,6 +192,17 @@ fn differs_from_the_page(page: &Page, imported: &Imported<'_>, files: &Files) ->
         }
     }
     faults
+}
+
+/// A file or folder of a room that the page names and that is not there.
+fn is_gone(path: &str, files: &Files) -> Option<String> {
+    let is_room = files.keys().any(|file| room(file) == room(path));
+    let stem = format!("src/{}", path.trim_end_matches('/').trim_end_matches(".rs"));
+    let is_there = |file: &String| {
+        file.strip_prefix(&stem).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+    };
+    let is_named = is_room && path.contains('/') && !files.keys().any(is_there);
+    is_named.then(|| format!("docs/architecture.md names `{path}`, which is gone"))
 }
 
 fn root() -> &'static Path {

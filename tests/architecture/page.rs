@@ -10,6 +10,8 @@ pub const TOP: u8 = 8;
 /// The rooms, as the page has them.
 pub struct Page {
     pub rows: Vec<Row>,
+    /// All that stands in backticks and looks like a path, `a/{b,c}` as both.
+    pub paths: Vec<String>,
 }
 
 pub struct Row {
@@ -32,7 +34,10 @@ impl Page {
         let text = fs::read_to_string(path).expect("docs/architecture.md shows the house");
         let rows: Vec<Row> = text.lines().flat_map(row).collect();
         assert!(rows.len() > 10, "docs/architecture.md has a table of rooms");
-        Self { rows }
+        let is_path =
+            |one: &&str| !one.contains(|c: char| !(c.is_ascii_lowercase() || "_/{},.".contains(c)));
+        let paths = text.lines().flat_map(quoted).filter(is_path).flat_map(spread).collect();
+        Self { rows, paths }
     }
 
     pub fn floor(&self, room: &str) -> Option<u8> {
@@ -59,6 +64,15 @@ fn row(line: &str) -> Vec<Row> {
             },
         })
         .collect()
+}
+
+fn spread(path: &str) -> Vec<String> {
+    match path.split_once('{').and_then(|(to, rest)| Some((to, rest.split_once('}')?))) {
+        Some((to, (names, after))) => {
+            names.split(',').map(|name| format!("{to}{name}{after}")).collect()
+        }
+        None => vec![path.to_owned()],
+    }
 }
 
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
