@@ -74,6 +74,9 @@ mod memory;
 mod plugin;
 #[path = "cli/policy.rs"]
 mod policy;
+#[cfg(target_os = "linux")]
+#[path = "cli/readings.rs"]
+mod readings;
 #[path = "cli/service.rs"]
 mod service;
 #[path = "cli/settings.rs"]

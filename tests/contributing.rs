@@ -43,24 +43,20 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
     // A setting.
     (
-        "src/server/settings.rs",
-        "    /// How long a request may take, in seconds",
-        "    /// What a client is greeted with.\n    pub greeting: String,",
+        "src/agent/settings.rs",
+        "    /// How many conversations are kept;",
+        "    /// What a conversation begins with.\n    pub greeting: String,",
     ),
-    (
-        "src/server/settings.rs",
-        "            ping_seconds: 20,",
-        "            greeting: String::new(),",
-    ),
+    ("src/agent/settings.rs", "            kept: 1000,", "            greeting: String::new(),"),
     (
         "src/config/keys.rs",
-        "    key(\"server.ping_seconds\",",
-        "    key(\"server.greeting\", Takes::Connection, Setter::Person),",
+        "    key(\"conversation.idle_minutes\",",
+        "    key(\"conversation.greeting\", Takes::Call, Setter::Person),",
     ),
     (
         "src/config/template.toml",
-        "# How long a request may take, waiting",
-        "# What a client is greeted with.\n#greeting = \"\"\n",
+        "# Minutes without a word after which",
+        "# What a conversation begins with.\n#greeting = \"\"\n",
     ),
 ];
 

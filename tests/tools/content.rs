@@ -7,52 +7,7 @@ use vault_steward::note::code::ErrorCode::{
 };
 
 use crate::abilities::{Ability, can};
-#[cfg(target_os = "linux")]
-use crate::machine;
 use crate::vault::vault;
-
-/// What was read to be edited is not read again: what the edit displaces is, and nothing else.
-#[cfg(target_os = "linux")]
-#[test]
-fn an_edit_reads_its_file_twice() {
-    use std::sync::Arc;
-    use vault_steward::edits::{Gate, Proposal};
-    use vault_steward::journal::{ChangeSetId, JournalError};
-    use vault_steward::policy::Refusal;
-
-    const NAME: &str = "an_edit_reads_its_file_twice";
-    #[derive(Debug)]
-    struct Agreeing;
-    impl Gate for Agreeing {
-        fn check(&self, proposal: &Proposal<'_>) -> Result<(), Refusal> {
-            assert!(proposal.changes[0].diff().contains("+another"));
-            Ok(())
-        }
-
-        fn limited(&self, _: &Proposal<'_>, _: &JournalError) {}
-
-        fn applied(&self, _: ChangeSetId) {}
-    }
-    // Of this thread, in bytes.
-    let read = || -> Option<usize> {
-        let counted = std::fs::read_to_string("/proc/thread-self/io").ok()?;
-        counted.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok())
-    };
-    if !can(Ability::Exchange) {
-        return;
-    }
-    let Some(begun) = read().filter(|read| *read > 0) else {
-        return machine::missing(NAME, "the system's count of what a thread has read");
-    };
-    let text: String = (0..400_000).map(|line| format!("line {line}\n")).collect();
-    let mut vault = vault(&[("a.md", &text)]);
-    vault.context.gate = Some(Arc::new(Agreeing));
-    let made = read().expect("as before");
-    assert!(made >= begun);
-    vault.ok("edit_file", json!({ "path": "a", "old_text": "line 7\n", "new_text": "another\n" }));
-    assert_eq!((read().expect("as before") - made) / text.len(), 2);
-    assert_eq!(vault.content("a.md").len(), text.len() + 1);
-}
 
 #[test]
 fn reading_numbers_lines_and_pages() {
