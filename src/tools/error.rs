@@ -116,3 +116,20 @@ impl From<Refusal> for ToolError {
         EditsError::Refused(refusal).into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::path::VaultPath;
+
+    #[test]
+    fn a_refusal_tells_of_a_new_name_whoever_noticed_it() {
+        let at = |path: &str| VaultPath::parse(path, None).unwrap();
+        let renamed = || VaultError::Renamed { path: at("a.md"), now: at("b.md") };
+        let learnt = Learnt::Moved { from: "a.md".to_owned(), to: "b.md".to_owned() };
+        let refused = [renamed().into(), ToolError::from(JournalError::Change(renamed()))];
+        for error in refused {
+            assert_eq!(error.learnt.as_deref(), Some(&learnt), "{error:?}");
+        }
+    }
+}

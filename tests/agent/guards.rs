@@ -285,6 +285,16 @@ fn lines_are_named_by_their_numbers_in_the_text_that_was_read() {
 }
 
 #[test]
+fn who_asks_for_a_new_file_alone_hears_of_no_reading() {
+    let vault = vault(&[("n.md", "theirs\n")]);
+    let mut talk = Talk::on(&vault);
+    let asked = json!({"path": "n.md", "content": "new\n", "if_exists": "fail"});
+    let called = talk.call("write_file", &asked);
+    assert!(called.is_error && !called.text.contains("was read"), "{}", called.text);
+    talk.may_not_write("n.md", "not all of it was read in this conversation");
+}
+
+#[test]
 fn an_undo_without_a_number_is_of_its_own_conversation() {
     let vault = vault(&[]);
     let mut talk = Talk::on(&vault);
@@ -296,6 +306,10 @@ fn an_undo_without_a_number_is_of_its_own_conversation() {
     talk.conversation = 1;
     talk.ok("undo", json!({}));
     assert!(!vault.exists("own.md") && vault.exists("theirs.md"));
-    talk.ok("undo", json!({"change_set": 2}));
-    assert!(!vault.exists("theirs.md"));
+    talk.writes("kept.md");
+    talk.ok("undo", json!({"change": "2.1"}));
+    assert!(!vault.exists("theirs.md") && vault.exists("kept.md"));
+    let again = vault.ok("write_file", json!({"path": "theirs.md", "content": "again"}));
+    talk.ok("undo", json!({"change_set": again["change_set"]}));
+    assert!(!vault.exists("theirs.md") && vault.exists("kept.md"));
 }

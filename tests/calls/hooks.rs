@@ -66,6 +66,17 @@ fn write(path: &str) -> Value {
 }
 
 #[test]
+fn a_hook_hears_what_a_call_names() {
+    let ground = Ground::new();
+    let heard = ground.place().join("heard");
+    let calls = ground.calls(Settings::default(), before(), "cat > \"$TMPDIR/heard\"");
+    let call = json!({"source": "a.md", "destination": "Old/c.md"});
+    answered(calls.call(request(Scope::Client, "move", call), &Cancel::default())).unwrap();
+    let event: Value = serde_json::from_slice(&std::fs::read(heard).unwrap()).unwrap();
+    assert_eq!(event["named"], json!(["a.md", "Old/c.md"]), "{event}");
+}
+
+#[test]
 fn what_a_hook_wants_to_hear_of_is_never_done_at_a_glance() {
     let ground = Ground::new();
     for on in ["before_tool_call", "after_tool_call"] {

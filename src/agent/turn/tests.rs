@@ -9,6 +9,7 @@ use crate::agent::called::Called;
 use crate::agent::context::Context;
 use crate::calls::Decision;
 use crate::llm::{LlmError, Origin, ToolArgs, ToolCall, Usage, Wire};
+use crate::tools::Learnt;
 
 const LIMITS: Limits = Limits { rounds: 4, calls: 12, tokens: 200, result_chars: 1_000 };
 
@@ -122,6 +123,29 @@ fn reads_run_side_by_side_and_changes_alone_and_in_order() {
     assert!(turn.handle(done("c")).is_empty(), "a result counts once");
     assert_eq!(runs(&turn.handle(done("d"))), ["e"]);
     assert_eq!(asks(&turn.handle(done("e"))), Some(true));
+}
+
+#[test]
+fn of_an_answer_that_is_cut_no_line_counts_as_shown() {
+    let learnt = |text: String| {
+        let mut turn = turn();
+        turn.handle(began());
+        turn.handle(answer(vec![call("a", "read", json!({}))], Stop::ToolUse));
+        let (path, revision) = ("n.md".to_owned(), "1".to_owned());
+        let read = Learnt::Read { path, revision, first: 1, last: 5, lines: 5 };
+        let called = Called { learnt: vec![read], ..Called::done(text, json!({})) };
+        let effects = turn.handle(Event::finished("a", called));
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Record(Entry::Result { learnt, .. }) => Some(learnt),
+            _ => None,
+        })
+    };
+    let last = |text| match learnt(text).as_deref() {
+        Some([Learnt::Read { last, .. }]) => *last,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(last("short".to_owned()), 5);
+    assert_eq!(last("x".repeat(LIMITS.result_chars + 1)), 0);
 }
 
 #[test]
