@@ -133,7 +133,7 @@ impl Vault {
 
     /// As [`Self::open`], and the system tells of what changes from then on: each folder is watched
     /// before it is listed, so that the one scan misses nothing. What is told is taken in by whoever
-    /// asks ([`Self::settle`]), and by itself once [`Self::watch`] is called.
+    /// asks ([`Watcher::settle`]), and by itself once [`Watcher::watch`] is called.
     ///
     /// # Errors
     /// As [`Self::open`].

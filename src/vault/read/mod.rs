@@ -95,7 +95,7 @@ impl Reader {
         Looks::new(self)
     }
 
-    /// Finds the file that `asked` names and reads it: what [`Self::resolve`] and [`Self::read`] do, with
+    /// Finds the file that `asked` names and reads it: what [`Resolver::resolve`] and [`Self::read`] do, with
     /// one look at the disk where the catalogue knows the file.
     ///
     /// # Errors
