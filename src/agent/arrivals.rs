@@ -42,7 +42,6 @@ struct Message {
 
 /// Who wants a message heard.
 enum Sender {
-    /// A client.
     Client(Placed, Answering),
     /// Whoever takes messages out of the inbox, and settles them there.
     Worker(Placed, Answering),

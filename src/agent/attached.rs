@@ -60,33 +60,21 @@ pub struct Excerpt {
 pub enum BadAttachment {
     /// More than any vendor's model takes.
     #[error("the picture has {bytes} bytes, and {MAX_IMAGE_BYTES} are taken")]
-    TooLarge {
-        /// How many it has.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// Not what models look at.
     #[error("the picture is no PNG, JPEG, GIF or WebP")]
     Kind,
     /// It says it is another kind than it is.
     #[error("the picture is said to be `{said}` and is `{found}`")]
-    Differs {
-        /// What was said.
-        said: String,
-        /// What it is.
-        found: &'static str,
-    },
+    Differs { said: String, found: &'static str },
     /// It cannot be read.
     #[error("the picture is no base64")]
     NoBase64,
-    /// Too many of them.
     #[error("{MAX_IMAGES} pictures and {MAX_EXCERPTS} parts of notes go with one message")]
     TooMany,
     /// Too much text.
     #[error("the parts of notes have {chars} characters, and {MAX_EXCERPT_CHARS} are taken")]
-    TooLong {
-        /// How many they have.
-        chars: usize,
-    },
+    TooLong { chars: usize },
 }
 
 impl Image {

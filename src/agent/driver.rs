@@ -36,7 +36,6 @@ const GRACE: Duration = Duration::from_secs(5 * 60);
 
 /// What came of a turn.
 pub(super) struct Done {
-    /// How it ended.
     pub end: End,
     /// The messages that were heard in it.
     pub heard: Vec<i64>,

@@ -51,7 +51,6 @@ pub enum Entry {
     Sent {
         /// How clients know it.
         id: String,
-        /// The text.
         text: String,
         /// Whether the turn then waits for the person.
         is_question: bool,
@@ -147,7 +146,6 @@ pub struct Said {
     /// Its number in the inbox; 0 before it is kept there.
     #[serde(skip)]
     pub number: i64,
-    /// The words.
     #[serde(skip)]
     pub text: String,
     /// The conversation it is for; none: the one that goes on, or the next.

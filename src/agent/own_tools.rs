@@ -21,7 +21,6 @@ pub fn is_own(tool: &str) -> bool {
 pub enum Own {
     /// Tell the person something now.
     Send {
-        /// What.
         text: String,
         /// Whether to wait for their answer.
         is_question: bool,

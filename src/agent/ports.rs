@@ -25,10 +25,7 @@ pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub enum MemoryError {
     /// There is no such conversation.
     #[error("there is no conversation {id}")]
-    NotFound {
-        /// Its number.
-        id: ConversationId,
-    },
+    NotFound { id: ConversationId },
     /// It could not be kept or read.
     #[error("{message}")]
     Broken {
@@ -43,28 +40,16 @@ pub enum MemoryError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// It begins a turn.
-    Began {
-        /// Of this conversation.
-        conversation: ConversationId,
-        /// This one.
-        turn: TurnId,
-    },
+    Began { conversation: ConversationId, turn: TurnId },
     /// It was heard before, in this turn; nothing has changed.
-    Heard {
-        /// That one.
-        turn: TurnId,
-    },
+    Heard { turn: TurnId },
     /// A turn is at work there.
-    Busy {
-        /// In this conversation.
-        conversation: ConversationId,
-    },
+    Busy { conversation: ConversationId },
 }
 
 /// How a turn ended, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its conversation.
     pub conversation: ConversationId,
     /// Why; `None` where the steward ended before it did, or it goes on.
     pub reason: Option<Reason>,
@@ -209,7 +194,6 @@ pub trait Models: Send + Sync + 'static {
 /// A call that a model wants made.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The call.
     pub call: ToolCall,
     /// As whom it is made.
     pub scope: Scope,
@@ -258,11 +242,8 @@ pub trait Toolbox: Send + Sync + 'static {
 /// What clients are told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The conversation.
     pub conversation: ConversationId,
-    /// The turn.
     pub turn: TurnId,
-    /// What happened.
     pub what: What,
 }
 
@@ -272,20 +253,14 @@ pub enum What {
     /// Something was said or done.
     Show(Show),
     /// A turn is at work; so many messages wait to be heard.
-    Running {
-        /// How many.
-        queued: usize,
-    },
+    Running { queued: usize },
     /// It waits for a person's agreement.
     RequiresAction {
         /// How many messages wait to be heard.
         queued: usize,
     },
     /// The turn is over, and that is kept.
-    Ended {
-        /// How.
-        end: End,
-    },
+    Ended { end: End },
     /// How much of the window is used, and what the turns of this run cost.
     Usage {
         /// Tokens in use.

@@ -16,7 +16,6 @@ const MAX_NEWS: usize = 20;
 /// The user's own words to every conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// From the settings.
     pub settings: String,
     /// How the vault is arranged, from the settings.
     pub architecture: String,

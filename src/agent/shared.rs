@@ -22,7 +22,6 @@ use crate::llm::ErrorKind;
 pub(super) const QUEUE: usize = 32;
 
 /// What the agent works with.
-#[expect(missing_docs, reason = "each is documented at its trait")]
 pub struct Ports {
     pub memory: Box<dyn Memory>,
     pub models: Box<dyn Models>,
@@ -116,11 +115,9 @@ pub enum PromptError {
     /// A hook of the user's refuses it, or failed where nothing is done without it.
     #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
     Refused {
-        /// The hook.
         hook: String,
         /// Why.
         reason: String,
-        /// Whether it failed.
         failed: bool,
     },
     /// Too many wait already.

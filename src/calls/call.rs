@@ -9,9 +9,7 @@ use crate::policy::{Action, Caller};
 /// A call of a tool, with all that is decided from.
 #[derive(Clone, Default)]
 pub struct Request {
-    /// The tool.
     pub tool: String,
-    /// Its arguments.
     pub arguments: Value,
     /// Who calls.
     pub caller: Caller,

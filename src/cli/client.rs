@@ -47,25 +47,17 @@ const GRACE: Duration = Duration::from_secs(10);
 pub enum ClientError {
     /// Nobody listens: what `daemon.json` says is stale.
     #[error("nobody answers on port {port}")]
-    NobodyThere {
-        /// The port.
-        port: u16,
-    },
+    NobodyThere { port: u16 },
     /// The token was refused.
     #[error("the daemon on port {port} refused the connection ({status})")]
     Refused {
-        /// The port.
         port: u16,
         /// The HTTP status.
         status: u16,
     },
     /// Somebody listens who does not know the token: nothing was sent.
     #[error("what answers on port {port} is not the daemon of this vault")]
-    NotTheDaemon {
-        /// The port.
-        port: u16,
-    },
-    /// It answered with an error.
+    NotTheDaemon { port: u16 },
     #[error("{}", .0.message)]
     Answer(ErrorObject),
     /// The connection broke.

@@ -39,7 +39,6 @@ pub struct Session {
     pub fault: Option<Failure>,
     /// What the flags say about settings.
     pub flags: Flags,
-    /// The log.
     pub log: Log,
     /// What Obsidian knows.
     pub known: KnownVaults,

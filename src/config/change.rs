@@ -20,7 +20,6 @@ pub enum ChangeError {
     /// No setting has that name.
     #[error("there is no setting `{name}`")]
     Unknown {
-        /// The name.
         name: String,
         /// The one that was probably meant.
         near: Option<&'static str>,
@@ -28,7 +27,6 @@ pub enum ChangeError {
     /// The file would not be right with it.
     #[error("`{name}` cannot be {value}: {reason}")]
     Invalid {
-        /// The setting.
         name: String,
         /// The value, as JSON.
         value: Value,
@@ -40,7 +38,6 @@ pub enum ChangeError {
     /// The file as it is cannot be changed.
     #[error("could not change `{}`: {source}", path.display())]
     Edit {
-        /// The file.
         path: PathBuf,
         /// Why not.
         source: EditError,
@@ -54,7 +51,6 @@ pub enum ChangeError {
     /// The file could not be written.
     #[error("could not write `{}`: {source}", path.display())]
     Unwritable {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

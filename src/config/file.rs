@@ -57,7 +57,6 @@ pub enum ConfigError {
     /// The file could not be read.
     #[error("could not read the settings in `{}`: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -65,7 +64,6 @@ pub enum ConfigError {
     /// The file holds something no settings can hold.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Fault {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
@@ -79,9 +77,7 @@ pub enum ConfigError {
     /// A variable of the environment holds what it cannot hold.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
     Variable {
-        /// The variable.
         name: &'static str,
-        /// Its value.
         value: String,
         /// What it may be.
         reason: String,
@@ -105,7 +101,6 @@ impl ConfigError {
 /// What reading a file gave.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The settings.
     pub config: Config,
     /// The names of those that the file gives a value: `server.port`.
     pub given: Vec<String>,

@@ -84,7 +84,6 @@ pub enum KeyringError {
     Silent {
         /// The program's name.
         program: &'static str,
-        /// What happened.
         reason: String,
     },
     /// It says no.
@@ -98,7 +97,6 @@ pub enum KeyringError {
     /// What it holds is no key.
     #[error("what the keyring holds for `{provider}` is no key: {reason}")]
     NoKey {
-        /// The provider.
         provider: String,
         /// Why not.
         reason: NoKey,
@@ -108,7 +106,6 @@ pub enum KeyringError {
     ByHand {
         /// The program's name.
         program: &'static str,
-        /// The provider.
         provider: String,
     },
 }

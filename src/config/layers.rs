@@ -27,7 +27,6 @@ pub struct Flags {
 /// The layer that a value comes from; a setting without one has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The file.
     File,
     /// A variable of the environment.
     Environment(&'static str),
@@ -42,7 +41,6 @@ pub struct Settings {
     pub config: Config,
     /// The file they were read from, whether or not it exists.
     pub file: PathBuf,
-    /// That file exists.
     pub file_exists: bool,
     /// The vault that was named, and where.
     pub vault: Option<(PathBuf, Origin)>,

@@ -20,7 +20,6 @@ use super::{Environment, keys};
 /// Why the file as it is now does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file.
     pub file: PathBuf,
     /// Line and column, from 1, where it has a place.
     pub place: Option<(usize, usize)>,

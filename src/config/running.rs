@@ -15,7 +15,6 @@ use crate::config::instance;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Running {
-    /// Its process.
     pub pid: u32,
     /// The port it listens on, on 127.0.0.1.
     pub port: u16,

@@ -70,21 +70,14 @@ pub enum NoVault {
         origin: Origin,
         /// What is wrong with it.
         reason: String,
-        /// The vaults there are.
         known: Vec<KnownVault>,
     },
     /// Nothing was named and nothing found.
     #[error("no vault was named, none lies above the working folder, and none is open in Obsidian")]
-    None {
-        /// The vaults there are.
-        known: Vec<KnownVault>,
-    },
+    None { known: Vec<KnownVault> },
     /// Several are open in Obsidian.
     #[error("no vault was named and {} are open in Obsidian", known.iter().filter(|v| v.open).count())]
-    Several {
-        /// The vaults there are.
-        known: Vec<KnownVault>,
-    },
+    Several { known: Vec<KnownVault> },
 }
 
 impl NoVault {

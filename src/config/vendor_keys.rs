@@ -24,20 +24,11 @@ use crate::server::private::{self, NotPrivate};
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
     /// A variable of the environment.
-    Environment {
-        /// Its name.
-        variable: String,
-    },
+    Environment { variable: String },
     /// A credential that systemd handed over.
-    Credential {
-        /// Its file.
-        path: PathBuf,
-    },
+    Credential { path: PathBuf },
     /// The file that `steward key set` writes.
-    File {
-        /// The file.
-        path: PathBuf,
-    },
+    File { path: PathBuf },
     /// The system's keyring.
     Keyring,
 }
@@ -66,7 +57,6 @@ pub enum KeyError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
         path: PathBuf,
         /// Why not.
         source: io::Error,

@@ -16,7 +16,6 @@ pub struct Digest {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// The tool.
     pub tool: String,
     /// The path it was called for, where there is one.
     pub path: Option<String>,

@@ -75,7 +75,6 @@ macro_rules! words {
 /// A conversation: the turns between two boundaries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// Its number.
     pub id: ConversationId,
     /// When it began, in milliseconds since the Unix epoch.
     pub began: i64,
@@ -161,7 +160,6 @@ pub struct Waiting {
 pub struct End {
     /// When, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// By what.
     pub kind: EndKind,
     /// Why, for people; may be empty.
     pub reason: String,
@@ -176,7 +174,6 @@ pub enum EndKind {
     Unanswered,
     /// The model.
     Agent,
-    /// A person.
     Person,
 }
 
@@ -187,7 +184,6 @@ words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", P
 pub enum TitleOrigin {
     /// They were put together from what was said.
     Extract,
-    /// A model.
     Model,
     /// A person gave the title; the summary is another's.
     Person,
@@ -198,9 +194,7 @@ words!(TitleOrigin { Extract => "extract", Model => "model", Person => "person" 
 /// A turn: from a person's message to the model's last word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Its number.
     pub id: TurnId,
-    /// Its conversation.
     pub conversation: ConversationId,
     /// When it began, in milliseconds since the Unix epoch.
     pub began: i64,
@@ -243,7 +237,6 @@ words!(TurnState {
 pub struct Item {
     /// Its number in the conversation.
     pub number: ItemNumber,
-    /// Its conversation.
     pub conversation: ConversationId,
     /// The turn it belongs to; none for what belongs to the conversation as a whole.
     pub turn: Option<TurnId>,
@@ -251,7 +244,6 @@ pub struct Item {
     pub branch: BranchId,
     /// When, in milliseconds since the Unix epoch.
     pub time: i64,
-    /// Of which kind.
     pub kind: ItemKind,
     /// What it says in plain words; this is what search finds.
     pub text: String,

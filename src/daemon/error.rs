@@ -22,10 +22,7 @@ pub enum StartError {
     },
     /// The port is taken.
     #[error("port {port} on 127.0.0.1 is in use")]
-    PortInUse {
-        /// The port.
-        port: u16,
-    },
+    PortInUse { port: u16 },
     /// No place for our own files.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -51,7 +48,6 @@ pub enum StartError {
          its disk seems not to be mounted", .root.display()
     )]
     NotMounted {
-        /// The folder.
         root: PathBuf,
         /// What remembers that it was a vault.
         marker: PathBuf,

@@ -110,13 +110,11 @@ pub struct Options<'a> {
 pub struct Ready {
     /// The vault's name.
     pub vault: String,
-    /// Its folder.
     pub path: String,
     /// How many notes it holds.
     pub notes: u64,
     /// Where clients connect.
     pub url: String,
-    /// The port in it.
     pub port: u16,
 }
 

@@ -24,7 +24,6 @@ pub struct Editor<'a> {
     pub vault: &'a Vault,
     /// The way to change it.
     pub journal: &'a Journal,
-    /// Its links.
     pub index: &'a Index,
     /// Decides on changes before they are made; without it all are.
     pub gate: Option<&'a dyn Gate>,

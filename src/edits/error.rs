@@ -24,7 +24,6 @@ pub enum EditsError {
     NotWritable {
         /// Those whose names the caller may see, each with the reason.
         seen: Vec<(VaultPath, String)>,
-        /// How many there are.
         total: usize,
     },
     /// The journal did not apply them.

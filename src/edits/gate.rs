@@ -29,7 +29,6 @@ pub trait Gate: Send + Sync + fmt::Debug {
 pub struct Proposal<'a> {
     /// What it does, for people.
     pub title: &'a str,
-    /// Its changes.
     pub changes: Vec<Proposed<'a>>,
 }
 

@@ -15,7 +15,6 @@ use crate::vault::{Before, Cancel, Vault};
 /// A change of names, and what follows it.
 #[derive(Debug, Default)]
 pub struct Followed {
-    /// How names change.
     pub names: NameChange,
     /// What becomes of links. Once it is applied, the new texts are in the change set alone.
     pub plan: Plan,

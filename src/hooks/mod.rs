@@ -73,7 +73,6 @@ struct Shared {
 /// Why something is not to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The hook.
     pub hook: String,
     /// In words, for the caller.
     pub reason: String,

@@ -41,7 +41,6 @@ pub struct Program {
 /// What came of a program that ended by itself.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its status.
     pub status: ExitStatus,
     /// What it said. One that closed its output and goes on elsewhere has said nothing.
     pub output: Vec<u8>,

@@ -30,10 +30,7 @@ pub enum Change {
         before: Before,
     },
     /// A folder and those above it exist.
-    CreateFolder {
-        /// Its path.
-        path: VaultPath,
-    },
+    CreateFolder { path: VaultPath },
     /// A file or folder gets another path; missing folders are made, nothing is replaced.
     Move {
         /// Its path now.
@@ -43,7 +40,6 @@ pub enum Change {
     },
     /// A file, link or folder goes where the vault's settings say.
     Delete {
-        /// Its path.
         path: VaultPath,
         /// For a file, what must be there now.
         before: Before,
@@ -80,7 +76,6 @@ impl std::fmt::Display for ChangeSetId {
 /// A change set that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// Its number.
     pub change_set: ChangeSetId,
     /// What became of each change, in their order.
     pub outcomes: Vec<Outcome>,
@@ -95,7 +90,6 @@ pub enum Outcome {
     Folders(Vec<VaultPath>),
     /// It has its new path.
     Moved,
-    /// It was deleted.
     Deleted(Trashed),
     /// It was brought back, to this path.
     Restored(VaultPath),
@@ -106,7 +100,6 @@ pub enum Outcome {
 /// One change of a change set, written `17.2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChangeId {
-    /// The change set.
     pub set: ChangeSetId,
     /// Which of its changes, from 1.
     pub number: u32,
@@ -123,7 +116,6 @@ impl std::fmt::Display for ChangeId {
 pub enum Target {
     /// All of a change set.
     Set(ChangeSetId),
-    /// One change of it.
     Change(ChangeId),
 }
 

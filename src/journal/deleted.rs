@@ -53,7 +53,6 @@ pub struct TrashItem {
     pub location: Option<String>,
     /// Where it was in the vault; none for what others put into `.trash/`.
     pub was: Option<VaultPath>,
-    /// What it is.
     pub kind: Kind,
     /// Bytes of a file; 0 for folders.
     pub size: u64,

@@ -28,7 +28,6 @@ pub enum Empty {
 /// What was removed for good.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Emptied {
-    /// The things.
     pub items: Vec<TrashItem>,
     /// Bytes that they had on the disk.
     pub bytes: u64,

@@ -85,7 +85,6 @@ pub enum UndoError {
     /// There is no such change.
     #[error("there is no change `{0}`")]
     Unknown(Target),
-    /// It is undone already.
     #[error("`{target}` was undone already, by change set {by}")]
     AlreadyUndone {
         /// What was to be undone.
@@ -104,11 +103,9 @@ pub enum UndoError {
     /// The file is not as the change left it.
     #[error("`{path}` has changed since{}{}", .by.map(|by| format!(", by change set {by}")).unwrap_or_default(), .clash.map(|line| format!(", in the same lines as that change: see line {line}")).unwrap_or_default())]
     Changed {
-        /// The file.
         path: VaultPath,
         /// What was changed since, as a unified diff; one sentence where there is none.
         diff: String,
-        /// The change set that changed it, if it was one.
         by: Option<ChangeSetId>,
         /// Where both changed the same lines, or lines next to each other: a line of the file as it
         /// is now, from 1. None where the texts cannot be compared, and for a file that would go.
@@ -137,7 +134,6 @@ pub enum UndoError {
     /// Its text is no longer kept, or damaged.
     #[error("the earlier text of `{path}` is not there any more: {reason}")]
     NotKept {
-        /// The file.
         path: VaultPath,
         /// Why.
         reason: String,

@@ -14,7 +14,6 @@ use crate::store::BlobHash;
 pub enum NameStep {
     /// A file or folder gets another path.
     Moves {
-        /// Its path.
         from: VaultPath,
         /// Its new one.
         to: VaultPath,

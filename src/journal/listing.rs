@@ -29,7 +29,6 @@ pub struct Query {
 pub enum SetKind {
     /// Asked for.
     Change,
-    /// An undo of this.
     Undo(Target),
     /// Something brought back from the trash.
     Restore,
@@ -38,7 +37,6 @@ pub enum SetKind {
 /// A change set with its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
-    /// Its number.
     pub id: ChangeSetId,
     /// How it came to be.
     pub kind: SetKind,
@@ -77,7 +75,6 @@ pub enum Action {
     Created,
     /// A file got another content.
     Modified,
-    /// A folder was made.
     FolderMade,
     /// Something got another path.
     Moved,
@@ -119,7 +116,6 @@ pub struct ListedChange {
     pub from: Option<VaultPath>,
     /// What the thing is.
     pub entry: Kind,
-    /// The revision before.
     pub before: Option<Revision>,
     /// The revision afterwards.
     pub after: Option<Revision>,

@@ -15,7 +15,6 @@ use crate::vault::Revision;
 
 /// What comes of taking a change out of a text.
 enum TakenOut {
-    /// This text.
     Text(Vec<u8>),
     /// Nothing is to be done, as this sentence says.
     Nothing(String),

@@ -11,11 +11,12 @@ use crate::vault::{Kind, Meta, Reader, Revision, VaultError};
 /// What is at a path.
 #[derive(Debug, Clone)]
 pub(super) enum There {
-    /// Nothing.
     Nothing,
     /// A file with this content. `disk`: where it lies now, if it is on the disk already.
-    File { revision: Revision, disk: Option<VaultPath> },
-    /// A folder.
+    File {
+        revision: Revision,
+        disk: Option<VaultPath>,
+    },
     Folder,
     /// A link or the like.
     Other,

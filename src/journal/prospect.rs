@@ -16,7 +16,6 @@ pub struct Prospect {
     pub path: VaultPath,
     /// For a move, its path before.
     pub from: Option<VaultPath>,
-    /// Whether it is a folder with what is in it.
     pub folder: bool,
     /// The text that goes, where one is replaced.
     pub old: Option<Text>,
@@ -46,11 +45,9 @@ pub enum Prospected {
 /// Where a text is.
 #[derive(Debug, Clone)]
 pub enum Text {
-    /// Here.
     Here(Vec<u8>),
     /// Among the kept ones.
     Kept(BlobHash),
-    /// In a trash.
     Trashed(Trashed),
 }
 

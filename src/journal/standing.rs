@@ -19,10 +19,7 @@ enum Standing {
         proof: bool,
     },
     /// Somebody has changed the file since, which the step may have written before that.
-    Changed {
-        /// Its detail.
-        detail: String,
-    },
+    Changed { detail: String },
     /// Not all the way.
     Open,
 }

@@ -71,11 +71,8 @@ impl Connections {
 pub struct Service {
     /// The provider's name.
     pub name: String,
-    /// Its language.
     pub wire: Wire,
-    /// Its address.
     pub address: Address,
-    /// Its key, if there is one.
     pub key: Option<Key>,
     /// Without a key nothing is sent.
     pub needs_key: bool,

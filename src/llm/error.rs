@@ -63,7 +63,6 @@ impl ErrorKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("`{provider}`: {}{}", kind.words(), self.more())]
 pub struct LlmError {
-    /// What kind.
     pub kind: ErrorKind,
     /// Who was asked: `anthropic/claude-sonnet-5-5`.
     pub provider: String,

@@ -107,10 +107,7 @@ pub struct Block {
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
     /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// Thinking, or a summary of it.
     Thinking {
         /// What may be shown; empty where the vendor shows nothing.
@@ -151,9 +148,7 @@ impl Block {
 pub struct ToolCall {
     /// The vendor's id, or one made here where it sent none; distinct within a history.
     pub id: String,
-    /// The tool.
     pub name: String,
-    /// Its arguments.
     pub args: ToolArgs,
 }
 
@@ -192,7 +187,6 @@ impl ToolArgs {
 pub struct ToolResult {
     /// The call's id.
     pub call_id: String,
-    /// The tool.
     pub name: String,
     /// Texts and images.
     pub content: Vec<Block>,

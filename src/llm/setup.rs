@@ -75,11 +75,8 @@ const BUILT_IN: &[BuiltIn] = &[
 /// A provider as the settings and the built-in ones together say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its name.
     pub name: String,
-    /// Its language.
     pub wire: Wire,
-    /// Its address.
     pub address: Address,
     /// The variables of the environment that may hold its key, the first wins.
     pub variables: Vec<String>,
@@ -92,24 +89,13 @@ pub struct Known {
 pub enum SetupError {
     /// Neither built in nor in the settings.
     #[error("there is no provider `{name}`")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Those that there are.
-        known: Vec<String>,
-    },
+    Unknown { name: String, known: Vec<String> },
     /// The settings do not say all that is needed.
     #[error("the provider `{name}` needs `{key}` in the settings")]
-    Incomplete {
-        /// The provider.
-        name: String,
-        /// The setting.
-        key: &'static str,
-    },
+    Incomplete { name: String, key: &'static str },
     /// Its address cannot be used.
     #[error("the address of the provider `{name}` {reason}")]
     Address {
-        /// The provider.
         name: String,
         /// What is wrong.
         reason: BadAddress,

@@ -22,21 +22,18 @@ pub enum TurnEvent {
     },
     /// More of a text.
     Text {
-        /// Which block.
         block: usize,
         /// What was added.
         delta: String,
     },
     /// More of the thinking that may be shown.
     Thinking {
-        /// Which block.
         block: usize,
         /// What was added.
         delta: String,
     },
     /// More of a call's arguments, as JSON text that is not whole yet.
     ToolArgs {
-        /// Which block.
         block: usize,
         /// What was added.
         delta: String,
@@ -81,7 +78,6 @@ pub enum StartKind {
     ToolCall {
         /// Its id.
         id: String,
-        /// The tool.
         name: String,
     },
 }

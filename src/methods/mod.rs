@@ -72,7 +72,6 @@ pub struct Services {
     pub live: Arc<Live>,
     /// The models that the settings name.
     pub models: ChosenModels,
-    /// The conversations.
     pub conversations: KeptConversations,
     /// What comes by voice.
     pub voice: Arc<dyn Voice>,

@@ -8,7 +8,6 @@ use super::fold::fold_key;
 pub struct Mention {
     /// The line, from 1.
     pub line: usize,
-    /// Its text.
     pub text: String,
 }
 

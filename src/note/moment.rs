@@ -9,7 +9,6 @@ use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};
 /// A date as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formatted {
-    /// The text.
     pub text: String,
     /// Letters of the format that mean nothing, each once.
     pub unknown: Vec<char>,

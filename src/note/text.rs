@@ -109,10 +109,7 @@ pub struct NotText {
 pub enum NotTextReason {
     /// A NUL in the first 8 KB.
     #[error("NUL at byte {at}")]
-    Nul {
-        /// Its offset.
-        at: usize,
-    },
+    Nul { at: usize },
     /// Not UTF-8.
     #[error("invalid UTF-8 at byte {at}")]
     InvalidUtf8 {

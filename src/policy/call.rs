@@ -10,13 +10,11 @@ use crate::note::path::VaultPath;
 /// A call as the layers see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// What the tool needs.
     pub permission: Permission,
     /// The JSON Schema of its arguments.
     pub schema: &'a Value,
-    /// Its arguments.
     pub arguments: &'a Value,
     /// Who calls.
     pub caller: &'a Caller,
@@ -65,7 +63,6 @@ pub struct Effect {
     pub path: VaultPath,
     /// For a move, its path before.
     pub from: Option<VaultPath>,
-    /// Whether it is a folder with what is in it.
     pub folder: bool,
     /// Files that it is or holds.
     pub files: usize,

@@ -71,7 +71,6 @@ impl Permission {
 /// among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is documented at its layer")]
 pub enum Switch {
     Permission,
     Rate,

@@ -33,7 +33,6 @@ pub const RING_BYTES: usize = 8 << 20;
 pub enum Event {
     /// Something in the vault changed, whoever did it.
     Changed {
-        /// What happened.
         kind: ChangedKind,
         /// What it happened to.
         path: String,
@@ -45,12 +44,7 @@ pub enum Event {
     /// The steward has applied a change set.
     Applied(ChangeSetInfo),
     /// Something happened to a conversation as a whole.
-    ConversationChanged {
-        /// The conversation.
-        session_id: String,
-        /// What happened.
-        kind: ConversationChange,
-    },
+    ConversationChanged { session_id: String, kind: ConversationChange },
     /// A message came by voice, or stands otherwise.
     Inbox(InboxMessage),
     /// The connection to SmartHole stands otherwise.
@@ -68,11 +62,9 @@ pub enum Event {
     ConfigRejected(ConfigProblem),
     /// Something happened in a conversation.
     Session {
-        /// The conversation.
         session: String,
         /// The turn it belongs to.
         turn: Option<String>,
-        /// What.
         told: SessionTold,
         /// The connection whose doing it is, which hears of it only if it asked for all events.
         from: Option<u64>,
@@ -86,16 +78,13 @@ pub enum SessionTold {
     Update(SessionUpdate),
     /// A message is whole.
     Message {
-        /// The message.
         id: String,
-        /// Which kind.
         kind: MessageKind,
         /// All of it.
         text: String,
     },
     /// It stands otherwise.
     State {
-        /// How.
         state: SessionState,
         /// How many messages wait to be heard.
         queued: u32,

@@ -81,9 +81,7 @@ pub enum ServerError {
 pub struct Backend {
     /// The vault's name.
     pub vault: String,
-    /// The methods.
     pub methods: Methods,
-    /// The tools.
     pub tools: Arc<dyn Tools>,
     /// What all work of this process goes through, whichever door it came by.
     pub runner: Runner,

@@ -58,7 +58,6 @@ pub struct Client {
     pub name: String,
     /// What kind of caller it is, as its token says.
     pub scope: Scope,
-    /// Its connection.
     pub connection: u64,
 }
 
@@ -78,7 +77,6 @@ pub struct Context {
 /// How the server is.
 #[derive(Debug, Clone)]
 pub struct ServerState {
-    /// Its version.
     pub version: String,
     /// How long it has been running.
     pub uptime: Duration,
@@ -151,7 +149,6 @@ pub enum Prepared {
     /// It is answered when what this begins has come to its end; its place in the order of such
     /// requests is that of the beginning.
     Later(Begin),
-    /// A tool is called.
     Tool(ToolsCallParams),
 }
 

@@ -49,16 +49,12 @@ pub enum TokenError {
     },
     /// The file holds something else.
     #[error("`{path}` holds no token")]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-    },
+    Malformed { path: PathBuf },
     /// The file system said no.
     #[error("could not {doing} `{path}`")]
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
         path: PathBuf,
         /// Why not.
         source: io::Error,

@@ -54,10 +54,7 @@ pub enum Incoming {
     /// A person said something.
     Message(Heard),
     /// A message without a text: there is nothing to keep.
-    Empty {
-        /// Its name.
-        id: String,
-    },
+    Empty { id: String },
 }
 
 /// Reads a frame; none where it is nothing that is known.

@@ -11,9 +11,7 @@ pub struct Notification {
     pub message: String,
     /// One line.
     pub title: String,
-    /// The text.
     pub body: String,
-    /// How urgent it is.
     pub priority: Priority,
 }
 

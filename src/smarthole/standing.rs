@@ -3,7 +3,6 @@
 /// How it stands, with why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// How.
     pub state: State,
     /// The name that it is registered by, or is to be.
     pub name: String,

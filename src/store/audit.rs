@@ -19,7 +19,6 @@ pub struct AuditRow {
     pub scope: String,
     /// The conversation it belongs to.
     pub conversation: Option<String>,
-    /// The tool.
     pub tool: String,
     /// The paths it was about, one a line.
     pub paths: String,
@@ -44,11 +43,8 @@ pub struct AuditRow {
 /// Which rows are asked for; all conditions hold together.
 #[derive(Debug, Clone, Default)]
 pub struct AuditWanted {
-    /// Of this tool.
     pub tool: Option<String>,
-    /// Of this caller.
     pub caller: Option<String>,
-    /// With this decision.
     pub decision: Option<String>,
     /// At or after this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
@@ -61,9 +57,7 @@ pub struct AuditWanted {
 /// What a person agreed to for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
-    /// Its number.
     pub id: i64,
-    /// The tool.
     pub tool: String,
     /// The folder in which it needs no further agreement.
     pub folder: String,

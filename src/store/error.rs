@@ -14,7 +14,6 @@ pub enum StoreError {
     /// The database was written by a later version of the steward.
     #[error("`{}` was written by a newer version of the steward (format {found}, this one knows {known})", place.display())]
     Newer {
-        /// The database.
         place: PathBuf,
         /// The format it has.
         found: i64,
@@ -24,27 +23,19 @@ pub enum StoreError {
     /// It is no database of ours, or a damaged one.
     #[error("`{}` is damaged: {reason}", place.display())]
     Damaged {
-        /// The database.
         place: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
     /// The file was removed or replaced while it was open: what is written would be lost.
     #[error("`{}` was removed or replaced while it was in use", place.display())]
-    Gone {
-        /// The database.
-        place: PathBuf,
-    },
+    Gone { place: PathBuf },
     /// It is not there, though copies of it or texts that it named are.
     #[error("`{}` is missing", place.display())]
-    Missing {
-        /// The database.
-        place: PathBuf,
-    },
+    Missing { place: PathBuf },
     /// A row holds what cannot be.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row {
-        /// The table.
         table: &'static str,
         /// The row's number.
         row: i64,
@@ -56,15 +47,11 @@ pub enum StoreError {
     Unknown {
         /// What was asked for.
         what: &'static str,
-        /// Its number.
         number: i64,
     },
     /// A turn is at work in the conversation.
     #[error("a turn is at work in conversation {conversation}")]
-    Conflict {
-        /// The conversation.
-        conversation: i64,
-    },
+    Conflict { conversation: i64 },
     /// The database refused.
     #[error("the journal's database failed: {0}")]
     Sqlite(#[source] rusqlite::Error),
@@ -76,7 +63,6 @@ pub enum StoreError {
     Io {
         /// What was being done.
         action: &'static str,
-        /// To what.
         place: PathBuf,
         /// The system's answer.
         source: io::Error,

@@ -49,7 +49,6 @@ impl Received {
 pub struct InboxRow {
     /// Its number; the order in which they came.
     pub id: i64,
-    /// Where from.
     pub source: String,
     /// The sender's own name for it.
     pub message: String,

@@ -61,7 +61,6 @@ pub struct Store {
     pub database: Database,
     /// The bytes by hash.
     pub blobs: Blobs,
-    /// The rows of the journal.
     pub journal: JournalRows,
     /// What was said.
     pub conversations: Conversations,

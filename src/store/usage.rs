@@ -10,7 +10,6 @@ use crate::conversation::ConversationId;
 /// Tokens and cost, of one request or of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
-    /// How many requests.
     pub requests: u64,
     /// Tokens read, those of the two below included.
     pub input: u64,
@@ -48,7 +47,6 @@ pub struct UsageRow {
     pub model: String,
     /// The conversation; none for those that were deleted, all together.
     pub conversation: Option<ConversationId>,
-    /// How much.
     pub used: Used,
 }
 

@@ -32,11 +32,9 @@ pub trait ConversationView: Send + Sync + fmt::Debug {
 pub struct Said {
     /// Its number in the conversation.
     pub item: ItemNumber,
-    /// Its kind.
     pub kind: ItemKind,
     /// When, in milliseconds since the Unix epoch.
     pub time: i64,
-    /// What.
     pub text: String,
     /// The tools that were called with it: `read_file` or `read_file a.md`.
     pub tools: Vec<String>,

@@ -7,7 +7,6 @@ use crate::vault::Cancel;
 /// The note that is open, as that program tells it; its path may be any text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenNote {
-    /// Its path.
     pub path: String,
     /// The line with the cursor, from 1.
     pub line: Option<u32>,

@@ -48,7 +48,6 @@ pub enum Names {
     Path,
     /// A thing in the trash.
     Trashed,
-    /// A tag.
     Tag,
     /// What is looked for.
     Pattern,
@@ -99,7 +98,6 @@ pub enum Basis {
         /// Whether it takes lines away.
         takes: bool,
     },
-    /// Which change was the last one.
     LastChange {
         /// Takes the number of its change set.
         change_set: &'static str,

@@ -8,7 +8,6 @@ use super::revision::Revision;
 /// A whole file as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// The hash of these bytes.
     pub revision: Revision,

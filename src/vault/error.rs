@@ -80,30 +80,16 @@ pub enum VaultError {
     },
     /// Something is there already.
     #[error("`{path}` exists already")]
-    AlreadyExists {
-        /// What is there.
-        path: VaultPath,
-    },
+    AlreadyExists { path: VaultPath },
     /// A file was needed.
     #[error("`{path}` is a {}, not a file", kind.word())]
-    NotAFile {
-        /// The path.
-        path: VaultPath,
-        /// What it is.
-        kind: Kind,
-    },
+    NotAFile { path: VaultPath, kind: Kind },
     /// A folder was needed.
     #[error("`{path}` is a {}, not a folder", kind.word())]
-    NotAFolder {
-        /// The path.
-        path: VaultPath,
-        /// What it is.
-        kind: Kind,
-    },
+    NotAFolder { path: VaultPath, kind: Kind },
     /// More than this is meant for.
     #[error("`{path}` has {size} bytes; the limit is {limit}")]
     TooLarge {
-        /// The path.
         path: VaultPath,
         /// Its size in bytes.
         size: u64,
@@ -113,7 +99,6 @@ pub enum VaultError {
     /// The file is not what the caller last saw.
     #[error("`{path}` has changed since it was read")]
     Stale {
-        /// The path.
         path: VaultPath,
         /// The revision it has now; `None` if it is gone.
         current: Option<super::Revision>,
@@ -123,27 +108,17 @@ pub enum VaultError {
     Renamed {
         /// The path it had.
         path: VaultPath,
-        /// The path it has.
         now: VaultPath,
     },
     /// Another program writes the file again and again.
     #[error("`{path}` keeps changing while it is being saved")]
-    Busy {
-        /// The path.
-        path: VaultPath,
-    },
+    Busy { path: VaultPath },
     /// A folder that would be moved into itself.
     #[error("`{from}` cannot be moved into itself")]
-    IntoItself {
-        /// The folder.
-        from: VaultPath,
-    },
+    IntoItself { from: VaultPath },
     /// A file marked read-only.
     #[error("`{path}` is read-only")]
-    ReadOnly {
-        /// The path.
-        path: VaultPath,
-    },
+    ReadOnly { path: VaultPath },
     /// A rename from one disk to another, such as one that is mounted in the vault.
     #[error("could not {action} `{path}`: it would have to go to another disk")]
     OtherDisk {
@@ -154,10 +129,7 @@ pub enum VaultError {
     },
     /// The vault's folder is not there any more, or another one is in its place.
     #[error("the vault at `{}` is gone", root.display())]
-    Gone {
-        /// Where it was.
-        root: PathBuf,
-    },
+    Gone { root: PathBuf },
     /// The operating system refused.
     #[error("could not {action} `{path}`")]
     Io {

@@ -36,7 +36,6 @@ pub enum PluginError {
     Foreign {
         /// The folder, from the vault's root.
         folder: String,
-        /// What.
         what: String,
     },
     /// The file system said no.

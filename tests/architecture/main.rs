@@ -6,6 +6,7 @@
 //! A failure names the file and line.
 
 mod circles;
+mod docs;
 mod page;
 mod source;
 
@@ -58,6 +59,12 @@ const ITEMS: &[(&[&str], &str, &[&str])] = &[(&["tools", "registry"], "call", &[
 #[test]
 fn the_house_is_as_its_page_says() {
     let faults = faults(&files());
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn documentation_says_more_than_names_do() {
+    let faults = docs::faults(&files());
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 

@@ -20,7 +20,6 @@ pub struct Arrived {
     pub item: ItemNumber,
     /// Whether nothing was said before it, on this branch.
     pub began: bool,
-    /// The conversation that ended by it.
     pub ended: Option<ConversationId>,
     /// The question that it answers.
     pub answers: Option<Waiting>,

@@ -8,32 +8,16 @@ use crate::store::StoreError;
 pub enum ConversationError {
     /// There is none with this number.
     #[error("there is no conversation {id}")]
-    NotFound {
-        /// The number.
-        id: ConversationId,
-    },
+    NotFound { id: ConversationId },
     /// There is no such item, or it is no message of the person.
     #[error("conversation {id} has no message {item} of yours")]
-    NoMessage {
-        /// The conversation.
-        id: ConversationId,
-        /// The item.
-        item: ItemNumber,
-    },
+    NoMessage { id: ConversationId, item: ItemNumber },
     /// There is no such branch.
     #[error("conversation {id} has no branch {branch}")]
-    NoBranch {
-        /// The conversation.
-        id: ConversationId,
-        /// The branch.
-        branch: BranchId,
-    },
+    NoBranch { id: ConversationId, branch: BranchId },
     /// A turn is at work in it.
     #[error("a turn is at work in conversation {id}")]
-    TurnRuns {
-        /// The conversation.
-        id: ConversationId,
-    },
+    TurnRuns { id: ConversationId },
     /// What was said cannot be kept or read.
     #[error("the conversations cannot be kept or read: {0}")]
     Store(#[source] StoreError),

@@ -20,7 +20,6 @@ const EXCERPTS: usize = 3;
 /// What was found in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The conversation.
     pub conversation: Conversation,
     /// Where in it, the newest first; empty where its title or summary alone fits.
     pub excerpts: Vec<Excerpt>,
@@ -29,11 +28,8 @@ pub struct Found {
 /// A place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The item.
     pub item: ItemNumber,
-    /// Its branch.
     pub branch: BranchId,
-    /// Its kind.
     pub kind: ItemKind,
     /// When, in milliseconds since the Unix epoch.
     pub time: i64,

@@ -78,7 +78,6 @@ pub enum ConversationEvent {
     Titled(Conversation),
     /// A look back at it was kept.
     Noted(ConversationId, ItemNumber),
-    /// It was deleted.
     Deleted(ConversationId),
 }
 

@@ -18,7 +18,6 @@ pub enum Event {
     Said(Said),
     /// The model is answering.
     Streamed(TurnEvent),
-    /// It has answered.
     Answered(Box<llm::Turn>),
     /// It could not.
     Failed(Box<LlmError>),
@@ -43,7 +42,6 @@ pub enum Event {
     Decided {
         /// The call's id.
         call: String,
-        /// On what.
         decision: Decision,
         /// The program that the person used.
         by: String,
@@ -85,7 +83,6 @@ pub enum Effect {
     Shorten,
     /// Run a tool. Never the same call twice.
     Run {
-        /// The call.
         call: ToolCall,
         /// As whom.
         scope: Scope,
@@ -101,7 +98,6 @@ pub enum Effect {
     GoOn {
         /// The call's id.
         call: String,
-        /// On what.
         decision: Decision,
         /// The program that the person used.
         by: String,
@@ -110,7 +106,6 @@ pub enum Effect {
     Stop,
     /// Tokens were used.
     Usage {
-        /// How many.
         usage: Usage,
         /// By whom; none where the answer did not get that far.
         origin: Option<Origin>,
@@ -177,24 +172,16 @@ pub enum Show {
         delta: String,
     },
     /// What was shown under this name counts for nothing.
-    Void {
-        /// The name.
-        id: String,
-    },
+    Void { id: String },
     /// A message is whole, and kept.
     Message {
-        /// Its name.
         id: String,
         /// All of it.
         text: String,
-        /// Which kind.
         kind: MessageKind,
     },
     /// A tool is to be called.
-    Call {
-        /// The call.
-        call: ToolCall,
-    },
+    Call { call: ToolCall },
     /// It has begun.
     Running {
         /// The call's id.
@@ -218,7 +205,6 @@ pub enum Show {
     Notice {
         /// How much it matters.
         severity: Severity,
-        /// It.
         title: String,
         /// More.
         text: Option<String>,

@@ -7,7 +7,6 @@ use strsim::damerau_levenshtein;
 pub enum Command {
     /// Begin a new conversation.
     New,
-    /// End this one.
     End,
     /// Take back what the last turn changed.
     Undo,
@@ -44,12 +43,7 @@ pub enum CommandError {
     },
     /// It takes something else.
     #[error("`/{name}` {takes}")]
-    Wrong {
-        /// The command.
-        name: &'static str,
-        /// What it takes.
-        takes: &'static str,
-    },
+    Wrong { name: &'static str, takes: &'static str },
 }
 
 fn near(names: &[&str]) -> String {

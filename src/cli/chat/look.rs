@@ -50,7 +50,6 @@ impl Look {
 /// A message that is being shown.
 #[derive(Debug)]
 pub enum Message {
-    /// As Markdown.
     Styled(Box<Markdown>),
     /// As it was written.
     Plain {

@@ -38,7 +38,6 @@ pub struct Choices {
     pub stays: bool,
     /// Whether to say what was used after each turn.
     pub usage: bool,
-    /// How it looks.
     pub look: Look,
 }
 
@@ -46,7 +45,6 @@ pub struct Choices {
 pub struct Talk<'a> {
     /// The settings of this run.
     pub session: &'a Session,
-    /// The connection.
     pub link: Link<'a>,
     /// What the person sees.
     pub view: View,

@@ -28,7 +28,6 @@ pub struct Plan {
     pub name: String,
     /// The file that describes it.
     pub file: PathBuf,
-    /// What is in it.
     pub text: String,
     /// Run after the file is written.
     pub install: Vec<Vec<String>>,

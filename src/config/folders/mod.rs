@@ -53,7 +53,6 @@ pub enum FolderError {
     InsideVault {
         /// The state folder.
         state: PathBuf,
-        /// The vault.
         vault: PathBuf,
     },
     /// The state folder cannot be made or written.

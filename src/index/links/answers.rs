@@ -18,7 +18,6 @@ const BATCH: usize = 256;
 /// A link of a file, and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
-    /// The link.
     pub link: Kept,
     /// Where it leads.
     pub resolution: Resolution,

@@ -11,7 +11,6 @@ use crate::note::path::VaultPath;
 pub struct Summary {
     /// Notes and canvases that were read.
     pub files: usize,
-    /// Links in them.
     pub links: usize,
     /// Files whose links are not known, or not all.
     pub gaps: Vec<(VaultPath, Gap)>,

@@ -61,7 +61,6 @@ pub struct Rewrite {
 pub struct ChangedLine {
     /// Its number, from 1.
     pub line: usize,
-    /// As it is.
     pub before: String,
     /// As it will be.
     pub after: String,
@@ -83,7 +82,6 @@ pub struct Stuck {
 /// How many links a change leaves without their file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// The links.
     pub links: usize,
     /// The files they stand in.
     pub files: usize,

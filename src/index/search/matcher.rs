@@ -28,10 +28,7 @@ pub enum PatternError {
     Empty,
     /// It has too many characters.
     #[error("the pattern has {length} characters; the limit is {MAX_PATTERN}")]
-    TooLong {
-        /// Its length.
-        length: usize,
-    },
+    TooLong { length: usize },
     /// It would compile to too much.
     #[error("the pattern is too large once its repetitions are written out")]
     TooLarge,

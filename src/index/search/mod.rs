@@ -89,7 +89,6 @@ pub struct Query {
 /// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
-    /// Its path.
     pub path: VaultPath,
     /// Matching lines in it; in [`Mode::FilesWithMatches`] only that there is one.
     pub matches: u64,

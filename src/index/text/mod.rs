@@ -256,7 +256,6 @@ enum Gate {
     Closed,
     /// It is being made, which is sooner done than reading every file.
     Opening,
-    /// It is there.
     Ready,
 }
 

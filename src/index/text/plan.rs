@@ -18,7 +18,6 @@ pub enum Plan {
     Row(u16),
     /// All of these.
     And(Vec<Plan>),
-    /// One of these.
     Or(Vec<Plan>),
 }
 

@@ -31,7 +31,6 @@ pub enum Tape {
     /// Nothing.
     #[default]
     Off,
-    /// It is recorded.
     Record(Arc<Recording>),
     /// It is played back, and no model is asked.
     Replay(Arc<Replaying>),
@@ -45,7 +44,6 @@ pub enum TapeError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// Where.
         place: PathBuf,
         /// Why not.
         source: io::Error,
@@ -53,7 +51,6 @@ pub enum TapeError {
     /// A file is no part of a recording.
     #[error("`{}` is no part of a recording: {reason}", place.display())]
     Foreign {
-        /// The file.
         place: PathBuf,
         /// Why not.
         reason: String,

@@ -61,7 +61,6 @@ pub trait Decoder: Send {
 /// A whole answer, before it is known who gave it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Its blocks.
     pub content: Vec<Block>,
     /// Why it ended.
     pub stop: Stop,

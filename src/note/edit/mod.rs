@@ -115,7 +115,6 @@ pub enum EditError {
     Several {
         /// The lines where the first 20 begin, 1-based.
         lines: Vec<usize>,
-        /// How many there are.
         count: usize,
     },
     /// A line number that the file does not have.
@@ -123,7 +122,6 @@ pub enum EditError {
     NoSuchLine {
         /// The number asked for.
         line: i64,
-        /// How many lines there are.
         lines: usize,
     },
     /// The range ends before it starts.

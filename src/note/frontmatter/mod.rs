@@ -59,7 +59,6 @@ pub enum FrontmatterError {
     DuplicateKey {
         /// The line of the note, from 1.
         line: usize,
-        /// The key.
         key: String,
     },
     /// Larger or deeper than anybody's properties.

@@ -11,7 +11,6 @@ pub struct Wild {
     parts: Vec<Part>,
     /// Whether it begins with a star.
     open_start: bool,
-    /// Whether it ends with one.
     open_end: bool,
 }
 

@@ -9,10 +9,7 @@ use crate::note::text::NotText;
 pub enum PatchError {
     /// Over [`super::MAX_PATCH_BYTES`].
     #[error("the patch has {bytes} bytes; it can have {max}", max = super::MAX_PATCH_BYTES)]
-    TooLarge {
-        /// Its length.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// More lines than are kept in memory.
     #[error("the patch has more than {max} lines")]
     TooManyLines {
@@ -97,7 +94,6 @@ pub enum PatchError {
     LeavesLines {
         /// The file, as the header names it.
         path: String,
-        /// How many lines.
         lines: usize,
     },
     /// The file is no text.
@@ -143,7 +139,6 @@ pub enum PatchError {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// How many lines.
         lines: usize,
         /// What the patch has.
         expected: String,

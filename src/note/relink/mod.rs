@@ -46,7 +46,6 @@ pub struct Goal {
 /// Bytes of a text and what is to stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// The bytes.
     pub range: Range<usize>,
     /// The new text.
     pub text: String,

@@ -82,7 +82,6 @@ pub enum BlobError {
     Io {
         /// What was being done.
         action: &'static str,
-        /// To what.
         place: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -92,7 +91,6 @@ pub enum BlobError {
 /// What is known of a stored text without unpacking it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// Which.
     pub hash: BlobHash,
     /// Bytes it takes on the disk, as far as its file goes.
     pub bytes: u64,

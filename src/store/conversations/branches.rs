@@ -12,7 +12,6 @@ use crate::store::query::{all, each, first};
 /// A branch of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Its number.
     pub number: BranchId,
     /// The branch it came from, and the first item of that one which it no longer has.
     pub parent: Option<(BranchId, ItemNumber)>,

@@ -12,7 +12,6 @@ use crate::store::query::all;
 /// How a conversation is to end.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    /// Which.
     pub conversation: ConversationId,
     /// When and why.
     pub end: End,
@@ -27,7 +26,6 @@ pub struct Ending {
 /// A conversation for which something is still to be asked of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Untitled {
-    /// Which.
     pub conversation: ConversationId,
     /// Whether a title and a summary are wanted.
     pub title: bool,

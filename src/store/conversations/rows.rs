@@ -21,7 +21,6 @@ pub struct NewConversation<'a> {
 /// An item that is to be kept.
 #[derive(Debug, Clone)]
 pub struct NewItem {
-    /// Of which kind.
     pub kind: ItemKind,
     /// What it says in plain words.
     pub text: String,

@@ -22,7 +22,6 @@ const DAY: i64 = 86_400_000;
 pub struct Limits {
     /// Writes of each file.
     pub versions: usize,
-    /// Days.
     pub days: u32,
 }
 

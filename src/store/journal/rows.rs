@@ -19,7 +19,6 @@ pub struct NewSet<'a> {
     pub conversation: Option<&'a str>,
     /// The turn it belongs to: a second set of the same turn is the first one, continued.
     pub turn: Option<&'a str>,
-    /// The set that it undoes.
     pub undoes_set: Option<i64>,
     /// The one change of that set.
     pub undoes_number: Option<i64>,
@@ -43,7 +42,6 @@ pub struct NewStep {
 pub struct Intent {
     /// Its change set.
     pub set: i64,
-    /// Its number.
     pub operation: i64,
     /// The number that its first change has in the set.
     pub first: u32,
@@ -54,7 +52,6 @@ pub struct Intent {
 /// What came of one step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
-    /// Which.
     pub step: i64,
     /// The rest as JSON, anew.
     pub detail: String,
@@ -65,7 +62,6 @@ pub struct StepResult {
 /// A mark that a step is undone, or is no more.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
-    /// Which step.
     pub step: i64,
     /// The change set that undid it.
     pub undone_by: Option<i64>,
@@ -74,7 +70,6 @@ pub struct Mark {
 /// A change set as it is kept.
 #[derive(Debug, Clone)]
 pub struct SetRow {
-    /// Its number.
     pub id: i64,
     /// `change`, `undo` or `restore`.
     pub kind: String,
@@ -82,11 +77,8 @@ pub struct SetRow {
     pub title: String,
     /// The program that asked.
     pub caller: String,
-    /// The conversation.
     pub conversation: Option<String>,
-    /// The turn.
     pub turn: Option<String>,
-    /// The set that it undoes.
     pub undoes_set: Option<i64>,
     /// The one change of that set.
     pub undoes_number: Option<i64>,
@@ -99,7 +91,6 @@ pub struct SetRow {
 pub struct StepRow {
     /// Its number, later ones are larger; 0 before it is stored.
     pub id: i64,
-    /// Its operation.
     pub operation: i64,
     /// Its change set.
     pub set: i64,
@@ -107,7 +98,6 @@ pub struct StepRow {
     pub number: u32,
     /// What it does.
     pub kind: String,
-    /// To what.
     pub path: String,
     /// Its other path.
     pub other: Option<String>,

@@ -18,13 +18,11 @@ pub enum LinkTarget {
 pub struct Entry<'c> {
     pub(super) path: PathRef<'c>,
     pub(super) key: &'c str,
-    /// What it is.
     pub kind: Kind,
     /// Bytes of content; 0 for folders.
     pub size: u64,
     /// Last change, nanoseconds since the Unix epoch.
     pub modified: i64,
-    /// Who it is.
     pub id: FileId,
     /// For a link, where it leads.
     pub target: Option<&'c LinkTarget>,
@@ -89,13 +87,11 @@ pub(in crate::vault) struct NewEntry {
     pub path: VaultPath,
     /// Its path's fold key, where that is another text than the path.
     pub(super) key: Option<Box<str>>,
-    /// What it is.
     pub kind: Kind,
     /// Bytes of content; 0 for folders.
     pub size: u64,
     /// Last change, nanoseconds since the Unix epoch.
     pub modified: i64,
-    /// Who it is.
     pub id: FileId,
     /// For a link, where it leads.
     pub target: Option<Box<LinkTarget>>,

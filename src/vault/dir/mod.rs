@@ -45,7 +45,6 @@ impl FileId {
 pub enum Kind {
     /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// A symbolic link, not followed.
     Link,
@@ -87,7 +86,6 @@ pub struct Meta {
     pub names: u64,
     /// Permission bits, on Unix.
     pub mode: Option<u32>,
-    /// Who it is.
     pub id: FileId,
 }
 
@@ -130,7 +128,6 @@ impl Meta {
 pub(super) struct Listed {
     /// The name as the system spells it; not always UTF-8.
     pub name: std::ffi::OsString,
-    /// What it is.
     pub meta: Meta,
 }
 

@@ -12,7 +12,6 @@ use crate::vault::view::View;
 pub enum Want {
     /// A file; a folder of the same name does not count while there is one.
     File,
-    /// A folder.
     Folder,
     /// Whatever is there.
     Any,

@@ -15,7 +15,6 @@ pub struct TurnedLink {
     pub path: VaultPath,
     /// Its path afterwards.
     pub now: VaultPath,
-    /// What it says.
     pub says: String,
     /// What it would have to say to lead where it led; `None` if that lies outside the vault.
     pub should_say: Option<String>,

@@ -40,11 +40,8 @@ pub enum ChangeKind {
 /// A change of the vault, whoever made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultChange {
-    /// What happened.
     pub kind: ChangeKind,
-    /// To which path.
     pub path: VaultPath,
-    /// What is (or was) there.
     pub entry: Kind,
 }
 

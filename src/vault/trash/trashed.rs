@@ -47,7 +47,6 @@ impl Trashed {
 /// A thing found in a trash.
 #[derive(Debug, Clone)]
 pub struct InTrash {
-    /// Where.
     pub place: Trashed,
     /// What the file system says of it.
     pub meta: Meta,

@@ -30,7 +30,6 @@ pub enum Block {
 pub struct Opening {
     /// Blanks before it.
     pub indent: usize,
-    /// What it is.
     pub block: Block,
     /// Bytes of its mark.
     pub length: usize,

@@ -33,7 +33,6 @@ pub enum PropertyError {
     /// A value that Obsidian has no property for.
     #[error("the value for `{name}` {reason}")]
     Value {
-        /// The property.
         name: String,
         /// What is wrong with the value.
         reason: String,
@@ -41,7 +40,6 @@ pub enum PropertyError {
     /// The layout is such that a change of this property would change something else.
     #[error("`{name}` cannot be changed by itself: {reason}")]
     Unsafe {
-        /// The property.
         name: String,
         /// What would happen.
         reason: String,
