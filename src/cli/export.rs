@@ -15,9 +15,9 @@ pub fn within(root: &Path, file: &Path) -> Option<String> {
         _ => Path::new("."),
     };
     // The nearest folder that is there decides: the others would be made below it.
-    let there = folder.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let (above, real) =
-        there.or_else(|| Some((Path::new(""), Path::new(".").canonicalize().ok()?)))?;
+    let there =
+        folder.ancestors().find_map(|above| Some((above, dunce::canonicalize(above).ok()?)));
+    let (above, real) = there.or_else(|| Some((Path::new(""), dunce::canonicalize(".").ok()?)))?;
     let rest = folder.strip_prefix(above).ok()?;
     let place = real.strip_prefix(root).ok()?.join(rest).join(file.file_name()?);
     let parts: Vec<String> =

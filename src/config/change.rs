@@ -87,7 +87,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     keys::find(name).ok_or_else(unknown)?;
     let (section, key) = name.split_once('.').ok_or_else(unknown)?;
     // A link stays one: what it leads to is changed.
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let before = current(&real)?;
     let text = std::str::from_utf8(before.as_deref().unwrap_or_default());
     let refused = |source| ChangeError::Edit { path: path.to_path_buf(), source };

@@ -153,7 +153,8 @@ impl Keyring {
 
     /// One that is spoken to as that of `system` is.
     pub fn of(system: System, environment: &Environment, vault: Option<&Path>) -> Self {
-        let vault = vault.map(|vault| vault.canonicalize().unwrap_or_else(|_| vault.to_owned()));
+        let vault =
+            vault.map(|vault| dunce::canonicalize(vault).unwrap_or_else(|_| vault.to_owned()));
         Self { system, environment: environment.clone(), vault }
     }
 
@@ -237,7 +238,7 @@ impl Keyring {
         let mut candidates =
             folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(program));
         let is_ours = |path: &PathBuf| {
-            let Ok(real) = path.canonicalize() else { return false };
+            let Ok(real) = dunce::canonicalize(path) else { return false };
             let inside = |vault: &PathBuf| real.starts_with(vault) || path.starts_with(vault);
             real.is_file() && !self.vault.as_ref().is_some_and(inside)
         };

@@ -61,7 +61,7 @@ pub fn known_vaults(environment: &Environment) -> KnownVaults {
 impl KnownVaults {
     /// Adds a vault unless another list, or another spelling, named it already.
     fn add(&mut self, vault: KnownVault) {
-        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        let same = |a: &Path, b: &Path| match (dunce::canonicalize(a), dunce::canonicalize(b)) {
             (Ok(a), Ok(b)) => a == b,
             _ => a == b,
         };

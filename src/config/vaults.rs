@@ -136,7 +136,7 @@ pub fn choose(
     match open.as_slice() {
         [] => Err(NoVault::None { known }),
         [one] if too_wide(&one.path, environment) => Err(NoVault::None { known }),
-        [one] => match one.path.canonicalize() {
+        [one] => match dunce::canonicalize(&one.path) {
             Ok(root) if root.is_dir() => {
                 Ok(Choice { root, origin: Origin::Obsidian, notices: Vec::new() })
             }
@@ -162,7 +162,7 @@ fn named(
         Some(folder) => folder.join(environment.expand(&path)),
         None => environment.expand(&path),
     };
-    let root = full.canonicalize().map_err(|error| match error.kind() {
+    let root = dunce::canonicalize(&full).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => refuse("does not exist".to_owned()),
         _ => refuse(format!("cannot be opened: {error}")),
     })?;
@@ -187,7 +187,7 @@ fn named(
 
 /// The nearest folder upward that holds `.obsidian`.
 fn upward(environment: &Environment) -> Option<PathBuf> {
-    let start = environment.working_folder()?.canonicalize().ok()?;
+    let start = dunce::canonicalize(environment.working_folder()?).ok()?;
     start
         .ancestors()
         .filter(|folder| !too_wide(folder, environment))

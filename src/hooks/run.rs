@@ -109,7 +109,7 @@ impl Run<'_> {
             // Of `--file=/some/where` what stands behind the sign.
             let named = if at_home(part).is_absolute() { Some(&**part) } else { behind_sign(part) };
             let Some(path) = named.map(at_home).filter(|path| path.is_absolute()) else { continue };
-            let Ok(real) = std::fs::canonicalize(&path) else { continue };
+            let Ok(real) = dunce::canonicalize(&path) else { continue };
             let inside = |path: &Path| path.starts_with(self.vault);
             if (inside(&real) || inside(&path)) && (number == 0 || !real.is_dir()) {
                 return Err(Fault::InVault(path));

@@ -31,7 +31,8 @@ pub(super) fn check_place(
         return Err(ErrorObject::new(Kind::InvalidParams, text)
             .hint("leave `mcpServers` empty; the agent has the vault's own tools"));
     }
-    let is_root = |cwd: &Path| cwd == root || cwd.canonicalize().is_ok_and(|real| real == root);
+    let is_root =
+        |cwd: &Path| cwd == root || dunce::canonicalize(cwd).is_ok_and(|real| real == root);
     if cwd.is_some_and(|cwd| !is_root(Path::new(cwd))) {
         let text = "the agent works in this vault alone";
         let hint = format!("leave `cwd` out, or make it `{}`", root.display());

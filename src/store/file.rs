@@ -276,7 +276,9 @@ fn make(folder: &Path, place: &Path) -> Result<(), StoreError> {
         connection.execute_batch("PRAGMA synchronous = FULL;")?;
         bring_up_to_date(&mut connection, &temp)?;
         connection.close().map_err(|(_, error)| error)?;
-        File::open(&temp).and_then(|file| file.sync_all()).map_err(failed("make durable"))?;
+        // Windows flushes what is opened for writing alone.
+        let written = File::options().write(true).open(&temp);
+        written.and_then(|file| file.sync_all()).map_err(failed("make durable"))?;
         // Never over one that another process has made meanwhile.
         let named = chaos::step("name the database", || std::fs::hard_link(&temp, place));
         match named {

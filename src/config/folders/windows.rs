@@ -30,7 +30,7 @@ pub fn obsidian_json(environment: &Environment) -> Vec<PathBuf> {
 
 /// Whether two paths are the same folder, whatever they are called.
 pub fn same_folder(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
+    match (dunce::canonicalize(a), dunce::canonicalize(b)) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
     }

@@ -114,7 +114,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     let nearest = |path: &Path| {
         path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf)
     };
-    let real = std::fs::canonicalize(path).ok();
+    let real = dunce::canonicalize(path).ok();
     nearest(path).into_iter().chain(real.as_deref().and_then(nearest)).collect()
 }
 

@@ -16,7 +16,7 @@ use crate::protocol::status::{Confinement, ConfinementState};
 const KNOWN: ABI = ABI::V6;
 
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(path).ok()
+    dunce::canonicalize(path).ok()
 }
 
 pub(super) fn possible() -> Confinement {

@@ -44,10 +44,10 @@ impl Root {
             path: place.display().to_string(),
             source,
         };
-        let place = place.canonicalize().map_err(failed)?;
+        let place = dunce::canonicalize(place).map_err(failed)?;
         let folder = Folder::open_root(&place).map_err(failed)?;
         let id = folder.meta().map_err(failed)?.id;
-        let inside = state.canonicalize().ok();
+        let inside = dunce::canonicalize(state).ok();
         let inside = inside.as_deref().and_then(|state| state.strip_prefix(&place).ok()?.to_str());
         let state_inside = inside.and_then(|path| VaultPath::from_disk(&path.replace('\\', "/")));
         let protection = Protection::new(
