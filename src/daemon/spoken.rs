@@ -61,7 +61,8 @@ pub(super) fn answer(reason: Reason, answer: String) -> String {
         }
         Reason::MaxTokens => "My answer was cut off before its first word.",
         Reason::Refused => "The model declined to answer.",
-        Reason::Done | Reason::Waiting | Reason::Ended | Reason::Cancelled | Reason::Failed => {
+        Reason::Done => "I am through with it, but the model gave no answer.",
+        Reason::Waiting | Reason::Ended | Reason::Cancelled | Reason::Failed => {
             return answer;
         }
     };

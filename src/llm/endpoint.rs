@@ -15,7 +15,7 @@ use super::Provider;
 use super::classify;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
-use super::http::{self, Http};
+use super::http::{self, Form, Http};
 pub use super::http::{Address, BadAddress};
 use super::key::Key;
 use super::message::{Origin, Wire};
@@ -177,8 +177,7 @@ impl Running {
                     let origin = &inner.target.origin;
                     let hearing = request.tap.begin(&inner.id, origin, inner.key.as_ref());
                     match inner.open(&request, &hearing).await {
-                        Ok((response, request_id, first)) => {
-                            let reading = Reading::new(origin.clone(), inner.limits.answer);
+                        Ok((response, reading, request_id, first)) => {
                             let first = Some(first);
                             let open = Open { response, reading, hearing, request_id, first };
                             self.phase = Phase::Read(Box::new(open));
@@ -258,7 +257,7 @@ impl Inner {
         &self,
         request: &TurnRequest,
         hearing: &Hearing,
-    ) -> Result<(Response, Option<String>, Instant), LlmError> {
+    ) -> Result<(Response, Reading, Option<String>, Instant), LlmError> {
         let call = self.target.encode(request)?;
         hearing.sends(&call.url, &call.headers, &call.body);
         let first = Instant::now() + self.limits.first_byte;
@@ -279,14 +278,17 @@ impl Inner {
         if let Some(error) = http::redirected(&response) {
             return Err(error);
         }
-        if !http::is_stream(status, response.headers()) {
+        let form = http::form(self.target.origin.wire, status, response.headers());
+        if form == Form::Neither {
             let body = timeout(self.limits.stall, bounded(response, MAX_ERROR)).await;
             let body = body.map_err(|_| late("an error's text", self.limits.stall))??;
             hearing.hears(&body);
             return Err(http::not_a_stream(&head, &body));
         }
         tracing::debug!(model = self.id, status, "a model answers");
-        Ok((response, head.request_id, first))
+        let reading =
+            Reading::new(self.target.origin.clone(), form == Form::Whole, self.limits.answer);
+        Ok((response, reading, head.request_id, first))
     }
 
     async fn listing(&self) -> Result<Vec<String>, LlmError> {

@@ -12,6 +12,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use super::classify::{self, Head};
 use super::delay;
 use super::error::{ErrorKind, LlmError};
+use super::message::Wire;
 
 /// Why an address cannot be a provider's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -161,12 +162,24 @@ pub(super) fn redirected(response: &Response) -> Option<LlmError> {
     Some(error)
 }
 
-/// Whether an answer that begins so is a stream.
-pub(super) fn is_stream(status: u16, headers: &HeaderMap) -> bool {
-    let kind = media_type(headers);
-    let is_whole =
-        matches!(kind.as_str(), "application/json" | "application/problem+json" | "text/html");
-    (200..300).contains(&status) && !is_whole
+/// In which form an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Stream,
+    /// One piece of JSON: some servers answer so, whatever they are asked for.
+    Whole,
+    /// It is no answer.
+    Neither,
+}
+
+/// The form of an answer that begins so.
+pub(super) fn form(wire: Wire, status: u16, headers: &HeaderMap) -> Form {
+    match media_type(headers).as_str() {
+        _ if !(200..300).contains(&status) => Form::Neither,
+        "application/json" if wire == Wire::Chat => Form::Whole,
+        "application/json" | "application/problem+json" | "text/html" => Form::Neither,
+        _ => Form::Stream,
+    }
 }
 
 /// What an answer that is no stream says.

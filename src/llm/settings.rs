@@ -107,7 +107,7 @@ pub struct Limits {
     pub first_byte: Duration,
     /// Between two pieces of it.
     pub stall: Duration,
-    /// All of it, in bytes.
+    /// Its text, thinking and arguments, in bytes.
     pub answer: usize,
 }
 

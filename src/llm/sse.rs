@@ -31,6 +31,8 @@ pub struct SseDecoder {
     at_start: bool,
     /// The last byte was `\r`, so that a `\n` now belongs to it.
     after_cr: bool,
+    /// Bytes of lines that belong to no event.
+    passed_over: usize,
     limit: usize,
 }
 
@@ -46,8 +48,14 @@ impl SseDecoder {
             has_data: false,
             at_start: true,
             after_cr: false,
+            passed_over: 0,
             limit,
         }
+    }
+
+    /// Bytes so far of lines that belong to no event: comments, fields of no use, blank ones.
+    pub fn passed_over(&self) -> usize {
+        self.passed_over
     }
 
     /// Takes more bytes and puts the events they complete into `out`.
@@ -89,6 +97,7 @@ impl SseDecoder {
             bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         }
         if bytes.is_empty() {
+            self.passed_over += 1;
             self.dispatch(out);
         } else {
             let text = String::from_utf8_lossy(bytes);
@@ -104,7 +113,7 @@ impl SseDecoder {
                 }
                 "event" => value.clone_into(&mut self.event),
                 // A comment, `id`, `retry`, or a field to come.
-                _ => {}
+                _ => self.passed_over += bytes.len(),
             }
         }
         // The line's room is used again.

@@ -55,6 +55,16 @@ pub enum TurnEvent {
 }
 
 impl TurnEvent {
+    /// Bytes of text, thinking or arguments in it.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text { delta, .. }
+            | Self::Thinking { delta, .. }
+            | Self::ToolArgs { delta, .. } => delta.len(),
+            Self::Start { .. } | Self::End { .. } | Self::Again { .. } => 0,
+        }
+    }
+
     /// Whether a person has seen something, or a caller may have acted on it, that cannot be begun
     /// again without their noticing. Thinking can.
     pub fn is_visible(&self) -> bool {

@@ -42,6 +42,23 @@ pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
     fits(schema, value, "")
 }
 
+/// The members that a value of `schema` takes, in words.
+pub fn takes(schema: &Value) -> String {
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    let properties = schema["properties"].as_object().into_iter().flat_map(Object::keys);
+    let (needed, other): (Vec<_>, Vec<_>) = properties
+        .map(|name| format!("`{name}`"))
+        .partition(|name| required.iter().any(|one| one.as_str() == Some(name.trim_matches('`'))));
+    match (needed.join(", "), other.join(", ")) {
+        (needed, other) if needed.is_empty() && other.is_empty() => "it takes none".to_owned(),
+        (needed, other) if other.is_empty() => format!("it takes {needed}"),
+        (needed, other) if needed.is_empty() => {
+            format!("it takes {other}, none of which is needed")
+        }
+        (needed, other) => format!("it takes {needed}; not needed: {other}"),
+    }
+}
+
 /// The first word in `schema` that [`check`] does not know; `None` if it knows all.
 pub fn unknown_word(schema: &Value) -> Option<String> {
     let object = schema.as_object()?;
@@ -120,11 +137,6 @@ fn object(schema: &Object, members: &Object, at: &str) -> Result<(), String> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
-    for name in required.into_iter().flatten().filter_map(Value::as_str) {
-        if !members.contains_key(name) {
-            return Err(format!("{}missing field `{name}`", place(at)));
-        }
-    }
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, member) in members {
         let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
@@ -149,6 +161,12 @@ fn object(schema: &Object, members: &Object, at: &str) -> Result<(), String> {
                 Some(schema) => fits(schema, member, &path)?,
                 None => {}
             },
+        }
+    }
+    // Last: a wrong name says more than that the right one is missing.
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !members.contains_key(name) {
+            return Err(format!("{}missing field `{name}`", place(at)));
         }
     }
     Ok(())

@@ -308,7 +308,7 @@ fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, T
         ToolError::new(
             ErrorCode::InvalidInput,
             format!("the arguments of `{}` do not fit: {error}", T::NAME),
-            "see its input schema in tools/list, or `steward tools --json`",
+            "change the argument that is named",
         )
     })?;
     if context.cancel.is_cancelled() {

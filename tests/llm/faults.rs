@@ -66,6 +66,25 @@ fn refusals_by_status_keep_what_the_vendor_says() {
 }
 
 #[test]
+fn an_answer_in_one_piece_is_read_where_servers_of_the_language_give_one() {
+    let whole = json!({"id": "c1", "object": "chat.completion", "choices": [{"index": 0,
+        "message": {"role": "assistant", "content": "<think>so</think>Hello", "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "list_tags", "arguments": "{}"}}]},
+        "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 3, "completion_tokens": 4}});
+    let (events, turn) = ask(Wire::Chat, Answer::json(200, &whole));
+    let turn = turn.unwrap();
+    assert_eq!((turn.stop, turn.content.len()), (Stop::ToolUse, 3));
+    assert_eq!(turn.usage.unwrap().output, 4);
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, TurnEvent::Text { delta, .. } if delta == "Hello"))
+    );
+    let error = failure(Wire::Chat, Answer::json(200, &json!({"message": "no such route"})));
+    assert_eq!(error.kind, ErrorKind::Protocol, "{error}");
+}
+
+#[test]
 fn what_is_no_stream_is_an_error() {
     let page = |status| {
         let mut answer = Answer::stream(b"<!doctype html><p>Bad gateway".to_vec());
@@ -83,9 +102,14 @@ fn what_is_no_stream_is_an_error() {
         let error = failure(wire, Answer::json(200, &said));
         assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Overloaded, "sorry"));
         let whole = json!({"choices": [{"message": {"content": "hi"}}]});
-        let error = failure(wire, Answer::json(200, &whole));
-        assert_eq!(error.kind, ErrorKind::Protocol);
-        assert!(error.message.contains("did not answer with a stream"), "{error}");
+        let answered = ask(wire, Answer::json(200, &whole)).1;
+        if wire == Wire::Chat {
+            assert_eq!(answered.unwrap().content.len(), 1);
+        } else {
+            let error = answered.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Protocol);
+            assert!(error.message.contains("did not answer with a stream"), "{error}");
+        }
         assert_eq!(failure(wire, Answer::stream(Vec::new())).kind, ErrorKind::Truncated);
     }
 }

@@ -22,7 +22,7 @@ fn folder(wire: Wire) -> PathBuf {
 }
 
 pub fn read(wire: Wire, bytes: &[u8], chunk: usize) -> (Vec<TurnEvent>, Result<Turn, LlmError>) {
-    let mut reading = Reading::new(origin(wire, "m"), 1 << 20);
+    let mut reading = Reading::new(origin(wire, "m"), false, 1 << 20);
     let mut events = Vec::new();
     for part in bytes.chunks(chunk) {
         match reading.feed(part, &mut events) {
@@ -200,6 +200,19 @@ fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
         ),
         (C, "refusal", vec![r#"Refusal("not this")"#]),
         (C, "filtered", vec![r#"text "h""#, r#"Refusal("content_filter")"#]),
+        // Thinking between tags, as servers without a parser for it send it; tags are cut anywhere.
+        (
+            C,
+            "think_tags",
+            vec![
+                r#"thinking "two\n<b> thoughts""#,
+                r#"text "The answer <think> it is""#,
+                "EndTurn",
+            ],
+        ),
+        (C, "think_only", vec![r#"thinking "cut <""#, "MaxTokens"]),
+        (C, "no_think", vec![r#"text " <thin""#, "EndTurn"]),
+        (C, "parts", vec![r#"thinking "hm""#, r#"text "From Mistral""#, "EndTurn"]),
         (C, "no_end", vec![r#"text "looks complete""#, no_end]),
         (C, "done_without_reason", vec![r#"text "x""#, no_end]),
         (C, "broken_json", vec![r#"text "so far""#, "Protocol"]),
@@ -368,11 +381,23 @@ fn tokens_are_counted_once() {
 
 #[test]
 fn an_answer_has_a_largest_size() {
-    let bytes = fixture(Wire::Chat, "ok");
-    let mut reading = Reading::new(origin(Wire::Chat, "m"), 600);
-    let mut events = Vec::new();
-    let refused = bytes.chunks(50).find_map(|part| reading.feed(part, &mut events).err());
-    let error = refused.unwrap();
+    let read = |limit, stream: &[u8]| {
+        let mut reading = Reading::new(origin(Wire::Chat, "m"), false, limit);
+        let mut events = Vec::new();
+        stream.chunks(50).find_map(|part| reading.feed(part, &mut events).err())
+    };
+    let chunk = |text: &str| {
+        let around = "a".repeat(200);
+        format!(
+            "data: {{\"id\":\"{around}\",\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+        )
+    };
+    let error = read(1_000, chunk("four").repeat(250).as_bytes()).unwrap();
     assert_eq!(error.kind, vault_steward::llm::ErrorKind::TooLarge);
     assert!(!error.detail.partial.is_empty() && !error.retry_same());
+    // What stands around each piece does not count, or an answer that is paid for would be lost.
+    assert_eq!(read(1_000, chunk("four").repeat(150).as_bytes()), None);
+    // What answers nothing does.
+    assert!(read(1_000, ": still here\n\n".repeat(100).as_bytes()).is_some());
+    assert!(read(1_000, chunk("").repeat(10).as_bytes()).is_some());
 }

@@ -337,7 +337,7 @@ pub fn fuzz_stream(data: &[u8]) {
 fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, String) {
     const LIMIT: usize = 64 << 10;
     let origin = Origin { wire, endpoint: String::new(), model: String::new() };
-    let mut reading = Reading::new(origin, LIMIT);
+    let mut reading = Reading::new(origin, false, LIMIT);
     let mut events = Vec::new();
     let mut fed = stream.chunks(chunk.max(1)).map(|part| reading.feed(part, &mut events));
     let stopped = fed.find(|fed| !matches!(fed, Ok(false)));

@@ -36,11 +36,19 @@ impl Turn {
         }
         self.keep_part("[the answer broke off here]", out);
         let reason = match error.kind {
-            ErrorKind::Refused => Reason::Refused,
+            ErrorKind::Refused => {
+                self.declined(&error.message, out);
+                Reason::Refused
+            }
             _ => Reason::Failed,
         };
         self.cause = Some(error.kind);
         self.finish(reason, error.to_string(), error.hint(), out);
+    }
+
+    /// Says that the model declined, and why.
+    pub(super) fn declined(&mut self, why: &str, out: &mut Vec<Effect>) {
+        self.notice(Severity::Warning, "the model declined to answer", why, out);
     }
 
     /// Keeps what people have read of an answer that has no end.

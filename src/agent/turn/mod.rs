@@ -378,7 +378,7 @@ impl Turn {
         };
         self.then = match turn.stop {
             Stop::Refusal(reason) => {
-                self.notice(Severity::Warning, "the model declined to answer", &reason, out);
+                self.declined(&reason, out);
                 Then::Finish(Reason::Refused)
             }
             Stop::ContextFull => Then::Shorten,

@@ -14,7 +14,7 @@ use super::exchange::{Answered, End, Exchange};
 use super::recording::{Recorded, Request, What};
 use crate::llm::Provider;
 use crate::llm::error::{ErrorKind, LlmError};
-use crate::llm::http;
+use crate::llm::http::{self, Form};
 use crate::llm::message::Message;
 use crate::llm::reading::Reading;
 use crate::llm::request::{ToolChoice, TurnRequest};
@@ -170,7 +170,8 @@ fn read_into(exchange: &Exchange, items: &mut Vec<Result<Item, LlmError>>) -> Re
         return Err(broke.unwrap_or_else(given_up));
     }
     let head = http::head(answered.status, &headers);
-    if !http::is_stream(answered.status, &headers) {
+    let form = http::form(exchange.origin.wire, answered.status, &headers);
+    if form == Form::Neither {
         let whole: Vec<u8> =
             exchange.pieces.iter().flat_map(|piece| piece.bytes.0.iter().copied()).collect();
         return Err(match broke {
@@ -180,7 +181,7 @@ fn read_into(exchange: &Exchange, items: &mut Vec<Result<Item, LlmError>>) -> Re
         });
     }
     // How much is too much was decided then.
-    let mut reading = Reading::new(exchange.origin.clone(), usize::MAX);
+    let mut reading = Reading::new(exchange.origin.clone(), form == Form::Whole, usize::MAX);
     let mut finished = false;
     for piece in &exchange.pieces {
         let mut events = Vec::new();

@@ -184,10 +184,30 @@ pub(super) struct Reader {
     renamed: Vec<(usize, String)>,
     /// The call that was spoken of last.
     last: Option<usize>,
+    /// What was read of content that may be thinking between tags.
+    tagged: Tagged,
     finish: Option<String>,
     refusal: String,
     usage: Option<Usage>,
 }
+
+/// Where content stands that begins with `<think>`: servers without a parser for a model's thinking
+/// send it so, cut anywhere.
+#[derive(Default)]
+enum Tagged {
+    /// At the beginning of the answer, with what may be the tag.
+    #[default]
+    Begin,
+    Maybe(String),
+    /// In it, with what may be the tag of the end.
+    Inside(String),
+    /// Right behind it: blank lines are no part of the answer.
+    Behind,
+    Over,
+}
+
+const THINK: &str = "<think>";
+const THOUGHT: &str = "</think>";
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -203,6 +223,9 @@ struct Chunk {
 struct Choice {
     #[serde(default)]
     delta: Value,
+    /// What a server that does not stream has in the place of it.
+    #[serde(default)]
+    message: Value,
     #[serde(default)]
     finish_reason: Option<String>,
 }
@@ -225,21 +248,25 @@ impl Decoder for Reader {
         let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
             return Ok(false);
         };
-        let delta = &choice.delta;
+        let delta = if choice.delta.is_null() { &choice.message } else { &choice.delta };
         for name in THINKING {
             if let Some(text) = delta[name].as_str().filter(|text| !text.is_empty()) {
-                self.think(name, text, out);
+                self.think(Some(name), text, out);
                 break;
             }
         }
-        if let Some(text) = delta["content"].as_str().filter(|text| !text.is_empty()) {
-            self.say(text, out);
+        match &delta["content"] {
+            Value::Array(parts) => parts.iter().for_each(|part| self.part(part, out)),
+            content => self.content(content.as_str().unwrap_or_default(), out),
         }
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.untagged(out);
             self.call(call, out);
         }
-        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+        // What came in one piece is whole without a reason.
+        let whole = choice.message.is_object().then(|| "stop".to_owned());
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()).or(whole) {
             self.finish = Some(reason);
         }
         Ok(false)
@@ -248,6 +275,7 @@ impl Decoder for Reader {
     fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Answer, LlmError> {
         // `[DONE]` may be missing; a reason to have finished may not.
         let reason = self.finish.take().ok_or_else(super::truncated)?;
+        self.untagged(out);
         self.blocks.end_all(out);
         for block in 0..self.blocks.len() {
             if let Some(Draft::Call { args, .. }) = self.blocks.draft(block)
@@ -277,6 +305,69 @@ impl Decoder for Reader {
 }
 
 impl Reader {
+    /// A part of content that comes as a list: text, or thinking that has texts of its own.
+    fn part(&mut self, part: &Value, out: &mut Vec<TurnEvent>) {
+        match &part["thinking"] {
+            Value::Array(texts) => {
+                let texts = texts.iter().filter_map(|text| text["text"].as_str());
+                texts.for_each(|text| self.think(None, text, out));
+            }
+            Value::String(text) => self.think(None, text, out),
+            _ => self.content(part["text"].as_str().unwrap_or_default(), out),
+        }
+    }
+
+    fn content(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        match std::mem::replace(&mut self.tagged, Tagged::Over) {
+            Tagged::Begin if self.open.is_none() => self.begins(text.to_owned(), out),
+            Tagged::Begin | Tagged::Over => self.say(text, out),
+            Tagged::Maybe(before) => self.begins(before + text, out),
+            Tagged::Inside(before) => self.goes_on_inside(&(before + text), out),
+            Tagged::Behind => self.goes_on_behind(text, out),
+        }
+    }
+
+    fn begins(&mut self, text: String, out: &mut Vec<TurnEvent>) {
+        let start = text.trim_start();
+        if let Some(thought) = start.strip_prefix(THINK) {
+            self.goes_on_inside(thought, out);
+        } else if THINK.starts_with(start) {
+            self.tagged = Tagged::Maybe(text);
+        } else {
+            self.say(&text, out);
+        }
+    }
+
+    fn goes_on_inside(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+        if let Some((thought, answer)) = text.split_once(THOUGHT) {
+            self.think(None, thought, out);
+            return self.goes_on_behind(answer, out);
+        }
+        let may_end = (1..THOUGHT.len()).rev().find(|end| text.ends_with(&THOUGHT[..*end]));
+        let (thought, rest) = text.split_at(text.len() - may_end.unwrap_or(0));
+        self.think(None, thought, out);
+        self.tagged = Tagged::Inside(rest.to_owned());
+    }
+
+    fn goes_on_behind(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+        match text.trim_start() {
+            "" => self.tagged = Tagged::Behind,
+            answer => self.say(answer, out),
+        }
+    }
+
+    /// Nothing more comes of content: what was held back is what it looked like.
+    fn untagged(&mut self, out: &mut Vec<TurnEvent>) {
+        match std::mem::replace(&mut self.tagged, Tagged::Over) {
+            Tagged::Maybe(text) => self.say(&text, out),
+            Tagged::Inside(text) => self.think(None, &text, out),
+            _ => {}
+        }
+    }
+
     fn say(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
         match self.open {
             Some(open) if matches!(self.blocks.draft(open), Some(Draft::Text(_))) => {
@@ -289,8 +380,10 @@ impl Reader {
         }
     }
 
-    fn think(&mut self, name: &str, text: &str, out: &mut Vec<TurnEvent>) {
+    /// Thinking, under the name that the server wants it back by.
+    fn think(&mut self, name: Option<&str>, text: &str, out: &mut Vec<TurnEvent>) {
         match self.open {
+            _ if text.is_empty() => {}
             Some(open) if matches!(self.blocks.draft(open), Some(Draft::Thinking { .. })) => {
                 self.blocks.add(open, text, out);
             }
@@ -298,7 +391,7 @@ impl Reader {
                 self.close(out);
                 let draft = Draft::Thinking { text: text.to_owned(), redacted: false };
                 let open = self.blocks.start(draft, out);
-                self.blocks.set_native(open, Some(format!("\"{name}\"")));
+                self.blocks.set_native(open, name.map(|name| format!("\"{name}\"")));
                 self.open = Some(open);
             }
         }

@@ -19,9 +19,7 @@ impl Layer for Input {
                 layer: self.name(),
                 code: ErrorCode::InvalidInput,
                 reason: format!("the arguments of `{}` do not fit: {fault}", call.tool),
-                hint: Some(
-                    "see its input schema in tools/list, or `steward tools --json`".to_owned(),
-                ),
+                hint: Some(schema::takes(call.schema)),
             }),
         }
     }
