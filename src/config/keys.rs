@@ -25,13 +25,10 @@ pub enum Takes {
 /// Who may change a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setter {
-    /// Every client that holds the token.
-    Client,
-    /// A person's own programs, such as the settings of the chat view: what is said in the person's
-    /// name, and how long things are kept.
+    /// A person's own programs, such as the settings of the chat view.
     Person,
-    /// Only who can write the file: what loosens security, or says which folder is served, must not
-    /// be in reach of a program that merely talks to the daemon.
+    /// Only who can write the file: what loosens security, or says which folder is served, is not in
+    /// reach of a program that merely talks to the daemon.
     File,
 }
 
@@ -53,25 +50,25 @@ const fn key(name: &'static str, takes: Takes, setter: Setter) -> Key {
 /// Every setting.
 pub const KEYS: &[Key] = &[
     key("vault.path", Takes::Restart, Setter::File),
-    key("vault.rescan_minutes", Takes::Call, Setter::Client),
-    key("vault.poll_seconds", Takes::Call, Setter::Client),
-    key("vault.max_file_bytes", Takes::Call, Setter::Client),
-    key("server.port", Takes::Restart, Setter::Client),
+    key("vault.rescan_minutes", Takes::Call, Setter::Person),
+    key("vault.poll_seconds", Takes::Call, Setter::Person),
+    key("vault.max_file_bytes", Takes::Call, Setter::Person),
+    key("server.port", Takes::Restart, Setter::Person),
     key("server.allowed_origins", Takes::Connection, Setter::File),
-    key("server.max_connections", Takes::Connection, Setter::Client),
-    key("server.max_pending_handshakes", Takes::Connection, Setter::Client),
-    key("server.max_message_bytes", Takes::Connection, Setter::Client),
-    key("server.max_frame_bytes", Takes::Connection, Setter::Client),
-    key("server.max_reply_bytes", Takes::Connection, Setter::Client),
-    key("server.max_queued_messages", Takes::Connection, Setter::Client),
-    key("server.max_queued_bytes", Takes::Connection, Setter::Client),
-    key("server.max_in_flight", Takes::Connection, Setter::Client),
-    key("server.messages_per_second", Takes::Connection, Setter::Client),
-    key("server.message_burst", Takes::Connection, Setter::Client),
-    key("server.request_seconds", Takes::Connection, Setter::Client),
-    key("server.ping_seconds", Takes::Connection, Setter::Client),
-    key("search.deadline_milliseconds", Takes::Call, Setter::Client),
-    key("search.resident_megabytes", Takes::Call, Setter::Client),
+    key("server.max_connections", Takes::Connection, Setter::Person),
+    key("server.max_pending_handshakes", Takes::Connection, Setter::Person),
+    key("server.max_message_bytes", Takes::Connection, Setter::Person),
+    key("server.max_frame_bytes", Takes::Connection, Setter::Person),
+    key("server.max_reply_bytes", Takes::Connection, Setter::Person),
+    key("server.max_queued_messages", Takes::Connection, Setter::Person),
+    key("server.max_queued_bytes", Takes::Connection, Setter::Person),
+    key("server.max_in_flight", Takes::Connection, Setter::Person),
+    key("server.messages_per_second", Takes::Connection, Setter::Person),
+    key("server.message_burst", Takes::Connection, Setter::Person),
+    key("server.request_seconds", Takes::Connection, Setter::Person),
+    key("server.ping_seconds", Takes::Connection, Setter::Person),
+    key("search.deadline_milliseconds", Takes::Call, Setter::Person),
+    key("search.resident_megabytes", Takes::Call, Setter::Person),
     // How much may go before a person is asked, and how long it can be undone.
     key("journal.max_deleted", Takes::Call, Setter::File),
     key("journal.max_moved", Takes::Call, Setter::File),
@@ -97,10 +94,10 @@ pub const KEYS: &[Key] = &[
     key("policy.audit_calls", Takes::Call, Setter::File),
     // Commands that the steward runs.
     key("hooks.commands", Takes::Call, Setter::File),
-    key("conversation.idle_minutes", Takes::Call, Setter::Client),
+    key("conversation.idle_minutes", Takes::Call, Setter::Person),
     // Fewer deletes what was said.
     key("conversation.kept", Takes::Call, Setter::Person),
-    key("conversation.waiting_minutes", Takes::Call, Setter::Client),
+    key("conversation.waiting_minutes", Takes::Call, Setter::Person),
     // What a model is given, and asked.
     key("conversation.titles_by_model", Takes::Call, Setter::Person),
     key("conversation.retrospection", Takes::Call, Setter::File),
@@ -109,37 +106,37 @@ pub const KEYS: &[Key] = &[
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
-    key("agent.rounds", Takes::Call, Setter::Client),
-    key("agent.calls", Takes::Call, Setter::Client),
-    key("agent.tokens", Takes::Call, Setter::Client),
-    key("agent.minutes", Takes::Call, Setter::Client),
-    key("agent.max_output_tokens", Takes::Call, Setter::Client),
-    key("agent.effort", Takes::Call, Setter::Client),
-    key("agent.max_context_tokens", Takes::Call, Setter::Client),
+    key("agent.rounds", Takes::Call, Setter::Person),
+    key("agent.calls", Takes::Call, Setter::Person),
+    key("agent.tokens", Takes::Call, Setter::Person),
+    key("agent.minutes", Takes::Call, Setter::Person),
+    key("agent.max_output_tokens", Takes::Call, Setter::Person),
+    key("agent.effort", Takes::Call, Setter::Person),
+    key("agent.max_context_tokens", Takes::Call, Setter::Person),
     // Who gets to read the notes, and where keys go. A provider may be at a port that the confined
     // daemon cannot connect to any more.
     key("models.chain", Takes::Call, Setter::File),
     key("models.providers", Takes::Restart, Setter::File),
-    key("models.retries", Takes::Call, Setter::Client),
-    key("models.max_wait_seconds", Takes::Call, Setter::Client),
-    key("models.retry_budget_seconds", Takes::Call, Setter::Client),
-    key("models.breaker_failures", Takes::Call, Setter::Client),
-    key("models.breaker_seconds", Takes::Call, Setter::Client),
-    key("models.connect_seconds", Takes::Call, Setter::Client),
-    key("models.first_byte_seconds", Takes::Call, Setter::Client),
-    key("models.stall_seconds", Takes::Call, Setter::Client),
-    key("models.max_answer_bytes", Takes::Call, Setter::Client),
+    key("models.retries", Takes::Call, Setter::Person),
+    key("models.max_wait_seconds", Takes::Call, Setter::Person),
+    key("models.retry_budget_seconds", Takes::Call, Setter::Person),
+    key("models.breaker_failures", Takes::Call, Setter::Person),
+    key("models.breaker_seconds", Takes::Call, Setter::Person),
+    key("models.connect_seconds", Takes::Call, Setter::Person),
+    key("models.first_byte_seconds", Takes::Call, Setter::Person),
+    key("models.stall_seconds", Takes::Call, Setter::Person),
+    key("models.max_answer_bytes", Takes::Call, Setter::Person),
     // A program is run for it.
     key("models.keyring", Takes::Call, Setter::File),
-    key("models.facts", Takes::Call, Setter::Client),
+    key("models.facts", Takes::Call, Setter::Person),
     // Who is let in as a person's voice; the confined daemon can connect to no other port.
     key("smarthole.enabled", Takes::Call, Setter::Person),
     key("smarthole.port", Takes::Restart, Setter::File),
-    key("smarthole.name", Takes::Call, Setter::Client),
-    key("smarthole.description", Takes::Call, Setter::Client),
-    key("smarthole.retry_seconds", Takes::Call, Setter::Client),
-    key("log.level", Takes::Call, Setter::Client),
-    key("log.format", Takes::Restart, Setter::Client),
+    key("smarthole.name", Takes::Call, Setter::Person),
+    key("smarthole.description", Takes::Call, Setter::Person),
+    key("smarthole.retry_seconds", Takes::Call, Setter::Person),
+    key("log.level", Takes::Call, Setter::Person),
+    key("log.format", Takes::Restart, Setter::Person),
     key("security.landlock", Takes::Restart, Setter::File),
 ];
 

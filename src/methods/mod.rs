@@ -103,7 +103,7 @@ pub fn table() -> Table<Services> {
         .now::<ToolsListParams>(Anyone, |it, _, _| Ok(tools::list(&it.calls)))
         .on::<StatusParams>(Anyone, Read, |it, _, by| Ok(status::status(it, by)))
         .on::<SettingsGetParams>(Anyone, Read, |it, _, by| Ok(settings::get(&it.live, by.scope())))
-        .on::<SettingsSetParams>(Anyone, Setting, |it, params, by| {
+        .on::<SettingsSetParams>(Person, Setting, |it, params, by| {
             settings::set(&it.live, by.scope(), &params.key, &params.value)
         })
         .later::<ModelsParams>(Person, |it, params, _| {
@@ -196,7 +196,6 @@ mod tests {
                 "_vault/journal/verify",
                 "_vault/ping",
                 "_vault/settings/get",
-                "_vault/settings/set",
                 "_vault/status",
                 "_vault/subscribe",
                 "session/new",

@@ -106,7 +106,6 @@ pub(super) fn refused(error: &ChangeError, invalid: Kind) -> ErrorObject {
 
 fn may_set(setter: Setter, scope: Scope) -> bool {
     match setter {
-        Setter::Client => true,
         Setter::Person => scope.is_person(),
         Setter::File => false,
     }

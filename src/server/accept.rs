@@ -1,9 +1,10 @@
 //! From a TCP connection to a WebSocket: the accept loop, the HTTP routes, the upgrade.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -28,7 +29,7 @@ use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
 /// How long a client may take for the head of its request.
-const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+const HEAD_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How long the whole of a handshake may take, slowed-down refusals included.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
@@ -45,12 +46,26 @@ const MAX_HEADERS: usize = 64;
 /// Takes connections until dropped.
 pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let router = router(shared);
+    let mut waiting: VecDeque<Weak<Notify>> = VecDeque::new();
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let most = shared.settings.load().max_pending_handshakes;
-                match shared.handshakes.begin_below(most as usize) {
+                let most = shared.settings.load().max_pending_handshakes as usize;
+                // All peers are this machine, so that none can be told from the owner: the oldest goes.
+                waiting.retain(|one| one.strong_count() > 0);
+                if waiting.len() >= most {
+                    let oldest = waiting.pop_front();
+                    if let Some(oldest) = oldest.and_then(|one| one.upgrade()) {
+                        tracing::warn!("too many unfinished handshakes: the oldest is ended");
+                        oldest.notify_one();
+                    }
+                }
+                // It leaves its place a moment later.
+                match shared.handshakes.begin_below(2 * most) {
                     Some(place) => {
+                        let ends = Arc::new(Notify::new());
+                        waiting.push_back(Arc::downgrade(&ends));
+                        let place = Pending { _place: place, ends };
                         tokio::spawn(handshake(stream, peer, router.clone(), place));
                     }
                     None => turn_away(&stream),
@@ -63,6 +78,12 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             }
         }
     }
+}
+
+/// A place among the handshakes that are not finished, and the way to end it.
+struct Pending {
+    _place: Guard,
+    ends: Arc<Notify>,
 }
 
 /// Too many half-open connections: one short word, without waiting for the peer to take it.
@@ -86,7 +107,7 @@ fn router(shared: &Arc<Shared>) -> Router {
 
 /// One HTTP request on one connection. Holds its place among the pending handshakes until it has
 /// been answered, upgraded or let in.
-async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: Guard) {
+async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: Pending) {
     // Answers are small and wanted now.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "could not set TCP_NODELAY");
@@ -132,6 +153,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: G
                 }
             }
         }
+        () = place.ends.notified() => return,
         () = tokio::time::sleep(HANDSHAKE_DEADLINE) => {
             tracing::debug!("a handshake took too long");
             return;
@@ -161,8 +183,8 @@ async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Res
     let Some(accept) = websocket_accept(&request) else {
         return (StatusCode::UPGRADE_REQUIRED, [(UPGRADE, "websocket")]).into_response();
     };
-    let most = shared.settings.load().max_connections;
-    let place = match shared.connections.begin_below(most as usize) {
+    let most = shared.settings.load().places(entry.scope);
+    let place = match shared.connections.begin_below(most) {
         Some(place) if !shared.backend.runner.is_closing() => place,
         _ => {
             tracing::warn!("turned a connection away: too many, or stopping");

@@ -26,6 +26,9 @@ impl Closing {
     /// `initialize` did not come in time.
     pub const UNINITIALIZED: Self =
         Self { code: 1008, reason: "`initialize` did not come in time" };
+    /// The token that let it in was rotated.
+    pub const ROTATED: Self =
+        Self { code: 1008, reason: "the token was rotated; connect with the new one" };
     /// More control frames than the rate allows.
     pub const FLOOD: Self = Self { code: 1008, reason: "too many control frames" };
     /// A frame or message over the limit.

@@ -19,6 +19,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
@@ -29,7 +30,7 @@ use super::close::Closing;
 use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox, STUCK_DEADLINE};
 use super::session::Session;
-use super::token::Entry;
+use super::token::{Entry, Token};
 
 type Socket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
@@ -41,6 +42,9 @@ const MAX_UNINITIALIZED_BYTES: usize = 64 * 1024;
 
 /// How long to go on listening after the close frame, so that it is not lost in a reset.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// How often a connection that asks something looks whether its token still holds.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How long calls may keep a connection's task until other tasks have their turn.
 const MAX_HELD: Duration = Duration::from_millis(1);
@@ -80,6 +84,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         settings.max_queued_messages as usize,
         usize::try_from(settings.max_queued_bytes).unwrap_or(usize::MAX / 4),
     ));
+    let token = shared.token.watch();
     let (missed, handing_over) = (AtomicU32::new(0), AtomicBool::new(false));
     let mut reader = Reader {
         session: Session::new(
@@ -93,11 +98,18 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
         missed: &missed,
         unfinished,
         shared: &shared,
+        looked: Instant::now(),
+        token,
         handing_over: &handing_over,
         held: Duration::ZERO,
     };
-    let mut writer =
-        Writer { sink, outbox: &outbox, missed: &missed, every: settings.ping_every() };
+    let mut writer = Writer {
+        sink,
+        outbox: &outbox,
+        missed: &missed,
+        shared: &shared,
+        every: settings.ping_every(),
+    };
 
     tracing::debug!("a client came");
     let ending = both(reader.run(), writer.run(), &outbox, &handing_over).await;
@@ -163,6 +175,10 @@ struct Reader<'a> {
     missed: &'a AtomicU32,
     unfinished: Unfinished,
     shared: &'a Shared,
+    /// The token that let it in, until there is another.
+    token: watch::Receiver<Token>,
+    /// When the token was looked at last.
+    looked: Instant,
     /// Whether it rests only so that the writer has its turn.
     handing_over: &'a AtomicBool,
     /// How long calls have kept this task since others had their turn.
@@ -200,6 +216,9 @@ impl Reader<'_> {
                 }
                 () = &mut stopping => {
                     return ControlFlow::Break(Some(Closing::SHUTDOWN));
+                }
+                Ok(()) = self.token.changed() => {
+                    return ControlFlow::Break(Some(Closing::ROTATED));
                 }
             };
             self.missed.store(0, Ordering::Relaxed);
@@ -240,6 +259,13 @@ impl Reader<'_> {
                 if !self.session.is_open() && text.len() > MAX_UNINITIALIZED_BYTES {
                     return ControlFlow::Break(Some(Closing::TOO_BIG));
                 }
+                if self.looked.elapsed() >= LOOK {
+                    self.looked = Instant::now();
+                    let _ = self.shared.token.current();
+                    if self.token.has_changed().is_ok_and(|changed| changed) {
+                        return ControlFlow::Break(Some(Closing::ROTATED));
+                    }
+                }
                 self.session.receive(&text);
                 ControlFlow::Continue(())
             }
@@ -272,6 +298,7 @@ struct Writer<'a> {
     sink: SplitSink<Socket, Message>,
     outbox: &'a Outbox,
     missed: &'a AtomicU32,
+    shared: &'a Shared,
     every: Duration,
 }
 
@@ -289,6 +316,8 @@ impl Writer<'_> {
                     }
                 },
                 _ = pings.tick() => {
+                    // For whoever only listens: the reader hears of another one.
+                    let _ = self.shared.token.current();
                     if self.missed.fetch_add(1, Ordering::Relaxed) >= MAX_MISSED_PINGS {
                         return Ending::Gone;
                     }

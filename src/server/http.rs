@@ -166,7 +166,7 @@ async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal
     let scope = entry.map_err(Refusal::Plain)?.scope;
     let settings = shared.settings.load_full();
     paced(&shared, &settings)?;
-    let place = match shared.connections.begin_below(settings.max_connections as usize) {
+    let place = match shared.connections.begin_below(settings.places(scope)) {
         Some(place) if !shared.backend.runner.is_closing() => place,
         _ => return Err(plain(StatusCode::SERVICE_UNAVAILABLE)),
     };

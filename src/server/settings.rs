@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::policy::Scope;
 use crate::protocol::initialize::Limits;
+
+/// Connections that only a person's programs may take.
+const RESERVED: usize = 8;
 
 /// The origin that Obsidian's desktop app sends.
 pub const OBSIDIAN_ORIGIN: &str = "app://obsidian.md";
@@ -19,54 +23,57 @@ pub struct Settings {
     /// program that is not a browser) is let in too; the token is needed in any case.
     pub allowed_origins: Vec<String>,
     /// Connections at a time; one more is answered with 503.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_connections: u32,
     /// Connections that have not finished their handshake.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_pending_handshakes: u32,
     /// The largest message taken, in bytes.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_message_bytes: u64,
     /// The largest frame taken, in bytes.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 4_096>")]
     pub max_frame_bytes: u64,
     /// The largest answer sent, in bytes.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_reply_bytes: u64,
     /// Messages that may wait for a client that reads slowly.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 16>")]
     pub max_queued_messages: u32,
     /// Bytes that may wait for a client that reads slowly.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 65_536>")]
     pub max_queued_bytes: u64,
     /// Requests of one connection that may be unanswered at a time.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub max_in_flight: u32,
     /// Messages a second from one connection, in the long run.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 10>")]
     pub messages_per_second: u32,
     /// Messages at once from one connection, after a pause.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 100>")]
     pub message_burst: u32,
     /// How long a request may take, in seconds, waiting included.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 5>")]
     pub request_seconds: u32,
     /// How often the server pings, in seconds; a client that stays silent for three is dropped.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub ping_seconds: u32,
 }
 
-/// Takes any number but 0: with none of something the daemon would run and nobody could use it.
-fn at_least_one<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// Takes a number from `LEAST` on: with less the daemon would run and its owner could not use it, to
+/// set it right again either.
+fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Deserialize<'de> + From<u8> + PartialEq,
+    T: Deserialize<'de> + TryFrom<u64> + PartialOrd,
 {
     let number = T::deserialize(deserializer)?;
-    if number == T::from(0) {
-        return Err(de::Error::custom("it must be at least 1"));
+    match T::try_from(u64::from(LEAST)) {
+        Ok(least) if number < least => {
+            Err(de::Error::custom(format!("it must be at least {LEAST}")))
+        }
+        _ => Ok(number),
     }
-    Ok(number)
 }
 
 impl Default for Settings {
@@ -102,6 +109,14 @@ impl Settings {
             message_burst: self.message_burst,
             request_seconds: self.request_seconds,
         }
+    }
+
+    /// Connections that there may be when a program of this scope asks for one: the last places are
+    /// for the owner's programs, so that no other can take all of them.
+    #[must_use]
+    pub fn places(&self, scope: Scope) -> usize {
+        let most = self.max_connections as usize;
+        if scope.is_person() { most } else { most.saturating_sub(RESERVED).max(1) }
     }
 
     /// How long a request may take.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use tokio::sync::watch;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -274,11 +274,11 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TokenEr
 }
 
 /// The token a running server compares with: the file's, read anew for each handshake, so that a
-/// rotation counts at once.
+/// rotation counts at once; and by each connection, so that it ends what the old one let in.
 #[derive(Debug)]
 pub struct TokenKeeper {
     path: Option<PathBuf>,
-    last: Mutex<Token>,
+    last: watch::Sender<Token>,
 }
 
 impl TokenKeeper {
@@ -288,26 +288,34 @@ impl TokenKeeper {
     /// As [`Token::load_or_create`].
     pub fn follow(path: &Path) -> Result<Self, TokenError> {
         let token = Token::load_or_create(path)?;
-        Ok(Self { path: Some(path.to_owned()), last: Mutex::new(token) })
+        Ok(Self { path: Some(path.to_owned()), last: watch::Sender::new(token) })
     }
 
     /// Keeps to one token, for tests and for a daemon without a state folder.
     #[must_use]
     pub fn fixed(token: Token) -> Self {
-        Self { path: None, last: Mutex::new(token) }
+        Self { path: None, last: watch::Sender::new(token) }
     }
 
     /// The token that counts now. While the file cannot be read the last good one does.
     #[must_use]
     pub fn current(&self) -> Token {
-        let mut last = super::lock(&self.last);
         if let Some(path) = &self.path {
             match Token::load(path) {
-                Ok(token) => *last = token,
+                Ok(token) => {
+                    self.last
+                        .send_if_modified(|last| std::mem::replace(last, token.clone()) != token);
+                }
                 Err(error) => tracing::warn!(%error, "could not read the token file anew"),
             }
         }
-        last.clone()
+        self.last.borrow().clone()
+    }
+
+    /// Tells of another token from now on.
+    #[must_use]
+    pub fn watch(&self) -> watch::Receiver<Token> {
+        self.last.subscribe()
     }
 }
 

@@ -12,6 +12,8 @@ fn faults_name_file_line_column_and_the_right_key() {
         ("[server]\nport = 70000\n", 2, 8, "invalid value", ""),
         ("[server]\nmax_connections = 0\n", 2, 19, "`max_connections`", ""),
         ("[server]\nmax_pending_handshakes = 0\n", 2, 26, "at least 1", ""),
+        ("[server]\nmax_connections = 15\n", 2, 19, "at least 16", ""),
+        ("[server]\nmax_message_bytes = 1\n", 2, 21, "at least 65536", ""),
         ("[server]\n\nmax_in_flight = 0\n", 3, 17, "`max_in_flight`", ""),
         ("[log]\nlevel = \"loud\"\n", 2, 9, "unknown variant", ""),
         ("# fine\n[server\nport = 1\n", 2, 8, "not TOML", ""),

@@ -156,7 +156,7 @@ fn a_head_that_never_ends_is_cut_off() {
     let _ = stream.read_to_end(&mut answer);
     let _ = silent.read_to_end(&mut answer);
     let took = begun.elapsed();
-    assert!(took > Duration::from_secs(3) && took < Duration::from_secs(9), "{took:?}");
+    assert!(took > Duration::from_millis(700) && took < Duration::from_secs(4), "{took:?}");
 
     let endless = format!("GET /v1 HTTP/1.1\r\nX: {}", "a".repeat(64 * 1024));
     assert!(matches!(door.status(&endless), 0 | 431));
@@ -180,7 +180,13 @@ fn unfinished_handshakes_and_connections_have_a_limit() {
             stream
         })
         .collect();
-    assert_eq!(door.status("GET"), 503);
+    // The oldest goes, the newest is heard: a flood of sockets shuts nobody out.
+    assert_eq!(
+        door.status(&format!("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", door.port)),
+        200
+    );
+    let mut end = Vec::new();
+    assert_eq!((&held[0]).read_to_end(&mut end).unwrap_or(0), 0);
     assert!(clients[1].call("_vault/ping", serde_json::json!({}))["result"].is_object());
     drop(held);
 }
