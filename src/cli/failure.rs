@@ -22,6 +22,8 @@ pub const USAGE: u8 = 2;
 pub const ALREADY_RUNNING: u8 = 3;
 /// No vault was found.
 pub const NO_VAULT: u8 = 4;
+/// The model declined to answer.
+pub const DECLINED: u8 = 5;
 
 /// The code of a message that no model was asked.
 pub const NO_MODEL: &str = "no_model";
@@ -56,6 +58,12 @@ impl Failure {
     /// No model could be asked; `words` say what to do.
     pub fn no_model(words: String) -> Self {
         Self { hint: None, ..Self::other(NO_MODEL, words, "") }
+    }
+
+    /// A model was asked and declined; why was shown when it did.
+    pub fn declined() -> Self {
+        let hint = "say it in other words, or choose another model: `steward models`";
+        Self { exit: DECLINED, ..Self::other("declined", "the model declined to answer", hint) }
     }
 
     /// What a tool answered through the daemon, where that is an error.

@@ -114,6 +114,28 @@ fn a_message_may_be_an_argument_and_conversations_go_on() {
 }
 
 #[test]
+fn what_is_piped_joins_the_message() {
+    let place = Place::new(vec![says(WIRE, "One."), says(WIRE, "Two.")]);
+    let run = finish_with(place.command(&["explain this"]), b"the piped text").expect(0);
+    assert_eq!(run.stdout, "One.\n");
+    let asked = place.asked();
+    assert!(asked.contains("explain this\\n\\nthe piped text"), "{asked}");
+    finish_with(place.command(&["nothing piped"]), b"").expect(0);
+    assert!(place.asked().contains("nothing piped\""), "{}", place.asked());
+}
+
+#[test]
+fn a_refusal_in_a_pipe_has_a_code_and_a_reason() {
+    let stream = std::fs::read("fixtures/llm/chat/refusal.sse").unwrap();
+    for json in [&[][..], &["--json"]] {
+        let place = Place::new(vec![Answer::stream(stream.clone())]);
+        let run = place.chat(&[&["do what you may not"][..], json].concat()).expect(5);
+        let told = if json.is_empty() { &run.stderr } else { &run.stdout };
+        assert!(told.contains("not this"), "{run:?}");
+    }
+}
+
+#[test]
 fn for_a_program_each_event_is_a_line_of_json() {
     let two = [
         Piece::Text("I look."),

@@ -69,8 +69,8 @@ pub struct ChatArguments {
     /// Say after each turn how many tokens were used, and what they cost where that is known
     #[arg(long)]
     pub usage: bool,
-    /// One message: its answer is printed, and that is all; `-` reads it from stdin [default: a
-    /// chat on the terminal, or stdin as one message]
+    /// One message: its answer is printed, and that is all; text piped to it is added, `-` is that
+    /// text alone [default: a chat on the terminal, or stdin as one message]
     pub message: Option<String>,
 }
 
@@ -122,6 +122,11 @@ pub fn run(
 fn message(given: Option<&str>, output: &Output) -> Result<Option<String>, Failure> {
     let text = match given {
         Some("-") => read()?,
+        // `git diff | steward chat "explain"`
+        Some(text) if is_piped() => match read()? {
+            piped if piped.trim().is_empty() => text.to_owned(),
+            piped => format!("{text}\n\n{piped}"),
+        },
         Some(text) => text.to_owned(),
         None if stdin().is_terminal() => {
             let person = stdout().is_terminal() && !output.json();
@@ -130,6 +135,21 @@ fn message(given: Option<&str>, output: &Output) -> Result<Option<String>, Failu
         None => read()?,
     };
     if text.trim().is_empty() { Err(no_message()) } else { Ok(Some(text)) }
+}
+
+/// Whether another program, or a file, is on stdin: not a terminal, and nothing that stays open for
+/// ever as what a service is started with may.
+fn is_piped() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        use std::os::unix::fs::FileTypeExt as _;
+        let own = stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        let kind = own.and_then(|file| file.metadata()).map(|meta| meta.file_type());
+        kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
+    }
+    #[cfg(not(unix))]
+    !stdin().is_terminal()
 }
 
 fn read() -> Result<String, Failure> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::super::client::ClientError;
-use super::super::failure::Failure;
+use super::super::failure::{self, Failure};
 use super::super::output::Output;
 use super::interrupts::Interrupts;
 use super::link::{Heard, Link};
@@ -82,7 +82,8 @@ pub async fn run(
     });
     line(&Value::from("answer"), &params, output)?;
     match answer.stop_reason {
-        StopReason::Cancelled => Ok(ExitCode::from(super::super::failure::OTHER)),
+        StopReason::Cancelled => Ok(ExitCode::from(failure::OTHER)),
+        StopReason::Refusal => Ok(ExitCode::from(failure::DECLINED)),
         _ => Ok(ExitCode::SUCCESS),
     }
 }

@@ -111,9 +111,9 @@ impl<'a> Talk<'a> {
         let wanted = self.pinned.clone();
         let found = self.look_up(wanted.clone()).await;
         match (found, wanted) {
-            (Ok(info), wanted) => {
+            (Ok(info), _) => {
                 self.follow(&info)?;
-                if wanted.is_some() && self.stays {
+                if self.stays {
                     self.recall(&info).await?;
                 }
             }
@@ -329,6 +329,7 @@ impl<'a> Talk<'a> {
                         let hint = "what was said and changed until then stays";
                         Err(Failure::other("cancelled", "the turn was stopped", hint))
                     }
+                    StopReason::Refusal if !self.stays => Err(Failure::declined()),
                     _ => Ok(()),
                 }
             }
