@@ -159,6 +159,19 @@ fn the_rate_is_by_tool_and_caller_and_what_did_nothing_does_not_count() {
 }
 
 #[test]
+fn other_names_of_one_token_share_what_it_may() {
+    let settings = Settings { changes_per_minute: 2, ..Settings::default() };
+    let policy = policy(settings);
+    let named = |scope, name: usize| Asked {
+        caller: Caller { scope, name: name.to_string() },
+        ..Asked::new(scope, Permission::Write)
+    };
+    let made = (0..100).filter(|n| refused(&policy, &named(Scope::Client, n % 20)).is_none());
+    assert_eq!(made.count(), 8);
+    assert_eq!(refused(&policy, &named(Scope::Mcp, 0)), None, "another token has its own");
+}
+
+#[test]
 fn arguments_are_checked_against_the_schema() {
     let policy = policy(Settings::default());
     let fault = |arguments: Value| {

@@ -1,4 +1,5 @@
-//! How often one caller may call one tool: a bucket of tokens each, filled over time.
+//! How often one tool may be called with one token, and by one program with it: a bucket each, filled
+//! over time. A program names itself as it likes, so that its token has a bucket too.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,22 +9,44 @@ use super::Layer;
 use crate::note::code::ErrorCode;
 use crate::policy::Clock;
 use crate::policy::call::{Call, Refusal, Verdict};
-use crate::policy::caller::Caller;
+use crate::policy::caller::Scope;
 use crate::policy::settings::{Permission, Settings};
 
 /// Buckets kept; beyond it those that are full again are forgotten.
 const MAX_BUCKETS: usize = 4_096;
 
+/// How many times as often as one program all with the same token may call, so that one of them does
+/// not use up what the others need.
+const PROGRAMS: f64 = 4.0;
+
+/// A tool, the kind of token, and the program with it; none for all of them together.
+type Key = (String, Scope, Option<String>);
+
 pub(super) struct Rate {
     clock: Clock,
     reads: u32,
     changes: u32,
-    buckets: Mutex<HashMap<(String, Caller), Bucket>>,
+    buckets: Mutex<HashMap<Key, Bucket>>,
 }
 
 struct Bucket {
-    tokens: f64,
+    calls: f64,
     at: Duration,
+    a_minute: f64,
+}
+
+impl Bucket {
+    /// As full as it is by now.
+    fn fill(&mut self, now: Duration) {
+        let since = now.saturating_sub(self.at).as_secs_f64();
+        self.calls = (self.calls + since * self.a_minute / 60.0).min(self.a_minute);
+        self.at = now;
+    }
+}
+
+fn keys(call: &Call, a_minute: f64) -> [(Key, f64); 2] {
+    let key = |name| (call.tool.to_owned(), call.caller.scope, name);
+    [(key(Some(call.caller.name.clone())), a_minute), (key(None), PROGRAMS * a_minute)]
 }
 
 impl Rate {
@@ -51,35 +74,47 @@ impl Layer for Rate {
     fn admit(&self, call: &Call) -> Verdict {
         let Some(limit) = self.limit(call) else { return Verdict::Pass };
         let now = (self.clock)();
-        let filled = |bucket: &Bucket| {
-            let since = now.saturating_sub(bucket.at).as_secs_f64();
-            (bucket.tokens + since * limit / 60.0).min(limit)
-        };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MAX_BUCKETS {
-            buckets.retain(|_, bucket| filled(bucket) < limit);
-        }
-        let key = (call.tool.to_owned(), call.caller.clone());
-        let bucket = buckets.entry(key).or_insert(Bucket { tokens: limit, at: now });
-        (bucket.tokens, bucket.at) = (filled(bucket), now);
-        if bucket.tokens < 1.0 {
-            let wait = ((1.0 - bucket.tokens) * 60.0 / limit).ceil();
-            return Verdict::Refuse(Refusal {
-                layer: self.name(),
-                code: ErrorCode::RateLimited,
-                reason: format!("`{}` was called more than {limit} times in a minute", call.tool),
-                hint: Some(format!("try again in {wait} s")),
+            buckets.retain(|_, bucket| {
+                bucket.fill(now);
+                bucket.calls < bucket.a_minute
             });
         }
-        bucket.tokens -= 1.0;
+        let keys = keys(call, limit);
+        for (key, a_minute) in &keys {
+            let full = || Bucket { calls: *a_minute, at: now, a_minute: *a_minute };
+            let bucket = buckets.entry(key.clone()).or_insert_with(full);
+            bucket.fill(now);
+            if bucket.calls < 1.0 {
+                let wait = ((1.0 - bucket.calls) * 60.0 / a_minute).ceil();
+                let by = if key.2.is_some() { "" } else { " by all programs with such a token" };
+                return Verdict::Refuse(Refusal {
+                    layer: self.name(),
+                    code: ErrorCode::RateLimited,
+                    reason: format!(
+                        "`{}` was called more than {a_minute} times in a minute{by}",
+                        call.tool
+                    ),
+                    hint: Some(format!("try again in {wait} s")),
+                });
+            }
+        }
+        for (key, _) in &keys {
+            if let Some(bucket) = buckets.get_mut(key) {
+                bucket.calls -= 1.0;
+            }
+        }
         Verdict::Pass
     }
 
     fn give_back(&self, call: &Call) {
         let Some(limit) = self.limit(call) else { return };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bucket) = buckets.get_mut(&(call.tool.to_owned(), call.caller.clone())) {
-            bucket.tokens = (bucket.tokens + 1.0).min(limit);
+        for (key, a_minute) in keys(call, limit) {
+            if let Some(bucket) = buckets.get_mut(&key) {
+                bucket.calls = (bucket.calls + 1.0).min(a_minute);
+            }
         }
     }
 }
