@@ -192,22 +192,23 @@ fn engine(criterion: &mut Criterion) {
     vault.watch();
     let links = &context.index.links;
     links.refresh(&Cancel::default()).expect("nobody withdraws");
+    let seen = vault_steward::vault::View::default();
     let all = call(&context, "list_files", json!({"pattern": "**/*.md", "max_results": 1000}));
     let named = all["entries"].as_array().into_iter().flatten();
     let paths = named.filter_map(|entry| VaultPath::from_disk(entry["path"].as_str()?));
     let paths: Vec<VaultPath> = paths.collect();
-    let of_all = |path: &&VaultPath| links.backlinks(path).len();
+    let of_all = |path: &&VaultPath| links.seen_through(&seen).backlinks(path).len();
     let target = paths.iter().max_by_key(of_all).expect("there are notes").clone();
     let hundred = paths.iter().min_by_key(|path| of_all(path).abs_diff(100)).expect("as above");
-    let hub = links.backlinks(&target).len();
+    let hub = links.seen_through(&seen).backlinks(&target).len();
     group.bench_function("refresh, nothing changed", |bencher| {
         bencher.iter(|| links.refresh(&Cancel::default()));
     });
     group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
-        bencher.iter(|| links.backlinks(&target))
+        bencher.iter(|| links.seen_through(&seen).backlinks(&target))
     });
     for target in [hundred, &target] {
-        let notes = links.backlinks(target).len();
+        let notes = links.seen_through(&seen).backlinks(target).len();
         group.bench_function(format!("links a move would turn, from {notes} notes"), |bencher| {
             let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
             bencher.iter(|| {

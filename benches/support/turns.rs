@@ -126,7 +126,7 @@ impl Place for Nowhere {
         "Notes".to_owned()
     }
 
-    fn moment(&self, _: ConversationId) -> Moment {
+    fn moment(&self, _: ConversationId, _: vault_steward::policy::Scope) -> Moment {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00");
         let now = now.expect("it is a time");
         Moment { now, active_note: None, as_of: None, news: Vec::new() }

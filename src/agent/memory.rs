@@ -54,6 +54,8 @@ impl From<StoreError> for MemoryError {
 impl Memory for StoredMemory {
     fn receive(&self, said: &Said) -> Result<(i64, Option<TurnId>), MemoryError> {
         let name = match &said.client_id {
+            // Whoever guesses the name of a person's message does not get its answer.
+            Some(id) if !said.scope.is_person() => format!("{}/{id}", said.scope.word()),
             Some(id) => id.clone(),
             None => unheard_of()?,
         };

@@ -283,8 +283,9 @@ pub trait Place: Send + Sync + 'static {
     /// The vault's name.
     fn vault(&self) -> String;
 
-    /// What is so now; `since` which changes by others have not been told to this conversation yet.
-    fn moment(&self, conversation: ConversationId) -> Moment;
+    /// What is so now, of what a caller of this kind may see; news are changes by others of which this
+    /// conversation was not told yet.
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment;
 
     /// A note's real path and its text.
     fn note(&self, path: &str) -> Option<(String, String)>;
@@ -301,8 +302,8 @@ impl<T: Place> Place for Arc<T> {
         (**self).vault()
     }
 
-    fn moment(&self, conversation: ConversationId) -> Moment {
-        (**self).moment(conversation)
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment {
+        (**self).moment(conversation, scope)
     }
 
     fn note(&self, path: &str) -> Option<(String, String)> {

@@ -38,7 +38,7 @@ pub(super) fn of(
         }
     }
     fill(shared, conversation, id, &mut context)?;
-    let news = shared.told(conversation, &place.moment(conversation));
+    let news = shared.told(conversation, &place.moment(conversation, context.scope()));
     if let Some(text) = news {
         keep(shared, conversation, id, &mut context, Entry::notice(text))?;
     }

@@ -35,9 +35,9 @@ use crate::hooks::{self, Hooks, Kind};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::policy::{self, Call, Mode, Permission, Policy, Settings, layers};
+use crate::policy::{self, Call, Mode, Permission, Policy, Scope, Settings, layers};
 use crate::store::audit::{ApprovalRow, AuditRow, AuditWanted};
-use crate::store::{Store, StoreError};
+use crate::store::{REPLACED, Store, StoreError};
 use crate::tools::{self, Answer, Context, Definition, Facts, Registry, Tier, ToolError};
 use crate::vault::{Cancel, View, Want, glance};
 
@@ -149,6 +149,9 @@ impl Calls {
     /// # Errors
     /// [`StoreError`]: what was set cannot be read, so nothing may be changed.
     pub fn mode(&self) -> Result<(Mode, bool), StoreError> {
+        if self.0.store.settings.get(REPLACED)?.is_some() {
+            return Ok((Mode::ReadOnly, true));
+        }
         let set = self.0.store.settings.get(MODE)?.and_then(|word| Mode::parse(&word));
         Ok(match set {
             Some(mode) => (mode, true),
@@ -162,7 +165,8 @@ impl Calls {
     /// [`StoreError`]: it is as it was.
     pub fn set_mode(&self, mode: Option<Mode>) -> Result<(), StoreError> {
         tracing::info!(mode = mode.map_or("as in the settings", Mode::word), "the mode was set");
-        self.0.store.settings.set(MODE, mode.map(Mode::word))
+        self.0.store.settings.set(MODE, mode.map(Mode::word))?;
+        self.0.store.settings.set(REPLACED, None)
     }
 
     /// What a person agreed to for good.
@@ -199,7 +203,7 @@ impl Calls {
             .into_iter()
             .any(|kind| self.hears(request, kind));
         // Where a caller may look is found out on the disk.
-        if is_heard || !self.sees_all(&settings, request) || self.0.audit.is_full() {
+        if is_heard || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
             return None;
         }
         let look = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
@@ -366,7 +370,7 @@ impl Calls {
             let error = ToolError::new(ErrorCode::IoError, text, error.hint());
             Box::new(Judged::refused_early(Err(error)))
         })?;
-        let (view, write) = self.places(settings, request);
+        let (view, write) = self.places(settings, request.caller.scope);
         let standing = Standing { permission, mode, view, write };
         match self.0.policy.admit(&standing.call(tool, request)) {
             Ok(()) => Ok(standing),
@@ -375,18 +379,19 @@ impl Calls {
     }
 
     /// Whether no settings say what the caller may see and change of the vault.
-    fn sees_all(&self, settings: &Settings, request: &Request) -> bool {
+    fn sees_all(&self, settings: &Settings, scope: Scope) -> bool {
         let free = settings.read.is_empty() && settings.write.is_empty();
-        free || request.caller.scope.is_person() || !self.0.policy.is_on("paths")
+        free || scope.is_person() || !self.0.policy.is_on("paths")
+    }
+
+    /// What a caller of this kind may see of the vault, by the settings of now.
+    pub fn view(&self, scope: Scope) -> View {
+        self.places(&self.0.policy.settings(), scope).0.unwrap_or_default()
     }
 
     /// What the caller may see, and what it may change; `None` for all.
-    fn places(
-        &self,
-        settings: &Settings,
-        request: &Request,
-    ) -> (Option<View>, Option<Vec<VaultPath>>) {
-        if self.sees_all(settings, request) {
+    fn places(&self, settings: &Settings, scope: Scope) -> (Option<View>, Option<Vec<VaultPath>>) {
+        if self.sees_all(settings, scope) {
             return (None, None);
         }
         let vault = &self.0.context.vault;

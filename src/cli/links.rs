@@ -44,7 +44,8 @@ pub fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let links = &context.index.links;
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
     links.refresh(&context.cancel).map_err(withdrawn)?;
-    let found = links.doubtful(&VaultPath::root(), true);
+    let all = crate::vault::View::default();
+    let found = links.seen_through(&all).doubtful(&VaultPath::root(), true);
     let missing = missing_parts(links, &VaultPath::root());
     let summary = links.summary();
     context.vault.stop();

@@ -52,6 +52,7 @@ use crate::methods::conversations::KeptConversations;
 use crate::methods::host::HostDoor;
 use crate::methods::talk::Talk;
 use crate::methods::{self, Services, policy, settings, status};
+use crate::policy::Scope;
 use crate::protocol::PROTOCOL_VERSION;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::Confinement;
@@ -298,6 +299,7 @@ fn take(
         context.index.text.set_resident(config.search.resident_megabytes);
         calls.set_tool_settings(tool_settings(config));
         calls.set_settings(config.policy.clone());
+        events.limit(calls.view(Scope::Client));
         calls.policy().guard(instructions(config));
         calls.hooks().replace(config.hooks.clone());
         talk.agent().set_settings(config.agent.clone());
@@ -345,6 +347,7 @@ async fn serve(
     let (vault, journal) = (calls.context().vault.clone(), calls.context().journal.clone());
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
+    server.events().limit(calls.view(Scope::Client));
     live.tell(take(calls.clone(), &agent, &server, smarthole.clone(), log_level));
     agent.doors.open(server.events(), server.approvals());
     agent.host.open(server.hosts());

@@ -12,6 +12,8 @@ use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::ListedSet;
 use crate::methods::host::HostDoor;
+use crate::note::path::VaultPath;
+use crate::policy::Scope;
 use crate::vault::{ChangeKind, Kind as EntryKind, Vault, VaultChange, Want};
 
 /// Changes by others that are remembered.
@@ -31,12 +33,20 @@ pub struct Surroundings {
 struct News {
     /// How many changes there have been.
     count: u64,
-    /// The last of them: its number, when, the path, in words.
-    last: VecDeque<(u64, Instant, String, String)>,
+    last: VecDeque<Change>,
     /// What the steward itself changed, and when.
     ours: VecDeque<(Instant, String)>,
     /// Up to which change each conversation was told.
     told: HashMap<ConversationId, u64>,
+}
+
+/// A change by somebody.
+struct Change {
+    number: u64,
+    when: Instant,
+    /// The file, and where it was before.
+    paths: Vec<VaultPath>,
+    words: String,
 }
 
 impl Surroundings {
@@ -50,18 +60,22 @@ impl Surroundings {
         if change.entry != EntryKind::File {
             return;
         }
-        let path = change.path.as_str().to_owned();
+        let path = &change.path;
         let words = match &change.kind {
             ChangeKind::Created => format!("created `{path}`"),
             ChangeKind::Modified => format!("edited `{path}`"),
             ChangeKind::Removed => format!("removed `{path}`"),
             ChangeKind::Renamed { from } => format!("renamed `{from}` to `{path}`"),
         };
+        let mut paths = vec![path.clone()];
+        if let ChangeKind::Renamed { from } = &change.kind {
+            paths.push(from.clone());
+        }
         let mut news = self.news();
         news.count += 1;
-        let count = news.count;
-        news.last.retain(|(.., known)| *known != words);
-        news.last.push_back((count, Instant::now(), path, words));
+        news.last.retain(|known| known.words != words);
+        let number = news.count;
+        news.last.push_back(Change { number, when: Instant::now(), paths, words });
         while news.last.len() > NEWS {
             news.last.pop_front();
         }
@@ -91,14 +105,18 @@ impl Surroundings {
 
     /// The note that is open in Obsidian: as the plugin tells it, where it is connected and the
     /// note is one that may be seen; else as the workspace file has it, with when that was written.
-    fn active_note(&self, now: DateTime<FixedOffset>) -> (Option<String>, Option<String>) {
+    fn active_note(
+        &self,
+        now: DateTime<FixedOffset>,
+        vault: &Vault,
+    ) -> (Option<String>, Option<String>) {
         match self.host.known() {
             Some(open) => {
-                let found = open.and_then(|open| self.vault().resolve(&open, Want::File).ok());
+                let found = open.and_then(|open| vault.resolve(&open, Want::File).ok());
                 (found.map(|found| found.path.as_str().to_owned()), None)
             }
             None => {
-                let Some(note) = self.vault().active_note() else { return (None, None) };
+                let Some(note) = vault.active_note() else { return (None, None) };
                 let written = note.written.map(|time| {
                     let time = DateTime::<Utc>::from(time).with_timezone(now.offset());
                     time.format("%Y-%m-%d %H:%M").to_string()
@@ -114,7 +132,8 @@ impl Place for Surroundings {
         self.vault().name().to_owned()
     }
 
-    fn moment(&self, conversation: ConversationId) -> Moment {
+    fn moment(&self, conversation: ConversationId, scope: Scope) -> Moment {
+        let vault = self.vault().seen_through(self.calls.view(scope));
         let mut news = self.news();
         let count = news.count;
         // A conversation that begins is told nothing: it has seen nothing yet.
@@ -125,14 +144,15 @@ impl Place for Surroundings {
                 changed == path && apart < OURS
             })
         };
-        let others = news
-            .last
-            .iter()
-            .filter(|(number, when, path, _)| *number > since && !is_ours(*when, path));
-        let told = others.map(|(.., words)| words.clone()).collect();
+        let is_told = |change: &&Change| {
+            change.number > since
+                && change.paths.iter().all(|path| vault.view().holds(path))
+                && !is_ours(change.when, change.paths[0].as_str())
+        };
+        let told = news.last.iter().filter(is_told).map(|change| change.words.clone()).collect();
         drop(news);
         let now = self.calls.context().clock.now();
-        let (active_note, as_of) = self.active_note(now);
+        let (active_note, as_of) = self.active_note(now, &vault);
         Moment { now, active_note, as_of, news: told }
     }
 

@@ -4,10 +4,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
 use super::outbox::Outbox;
+use crate::note::path::VaultPath;
 use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
 use crate::protocol::events::{
@@ -21,6 +23,7 @@ use crate::protocol::session::{
     SessionUpdate, SessionUpdateParams, StateParams, StopReason,
 };
 use crate::protocol::settings::{ConfigProblem, ConfigRejectedParams, ConfigReloadedParams};
+use crate::vault::View;
 
 /// Events kept for those who come back.
 pub const RING_EVENTS: usize = 4096;
@@ -128,6 +131,42 @@ impl Event {
         }
     }
 
+    /// The event as it is for a caller that sees this much of the vault; none where it is of what it
+    /// may not see. What comes into view was made there, and what leaves it is gone.
+    fn seen_through(self, view: &View) -> Option<Self> {
+        let shows = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.shows(&path));
+        match self {
+            // What is said in a conversation, or was spoken, may quote any note.
+            Self::Session { .. } | Self::Inbox(_) => None,
+            event if view.is_all() => Some(event),
+            Self::Changed { kind, path, from: Some(from), entry } => {
+                match (shows(&path), shows(&from)) {
+                    (true, true) => Some(Self::Changed { kind, path, from: Some(from), entry }),
+                    (true, false) => {
+                        let kind = ChangedKind::Created;
+                        Some(Self::Changed { kind, path, from: None, entry })
+                    }
+                    (false, true) => {
+                        let kind = ChangedKind::Removed;
+                        Some(Self::Changed { kind, path: from, from: None, entry })
+                    }
+                    (false, false) => None,
+                }
+            }
+            Self::Changed { ref path, .. } if !shows(path) => None,
+            Self::Applied(set)
+                if set.total > set.changes.len() as u64
+                    || !set
+                        .changes
+                        .iter()
+                        .all(|one| shows(&one.path) && one.from.as_deref().is_none_or(shows)) =>
+            {
+                None
+            }
+            event => Some(event),
+        }
+    }
+
     /// Whether a connection hears of it that only talks to the agent.
     fn is_for_speaker(&self, connection: u64) -> bool {
         matches!(self, Self::Session { from, .. } if *from != Some(connection))
@@ -166,6 +205,8 @@ pub struct Events(Arc<Inner>);
 struct Inner {
     epoch: String,
     state: Mutex<State>,
+    /// What callers may see of the vault that are no persons.
+    view: ArcSwap<View>,
 }
 
 #[derive(Debug, Default)]
@@ -211,7 +252,12 @@ impl Events {
     /// No events yet, in the run `epoch`.
     #[must_use]
     pub fn new(epoch: String) -> Self {
-        Self(Arc::new(Inner { epoch, state: Mutex::default() }))
+        Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
+    }
+
+    /// From now on whoever is no person hears of what this view shows, and of nothing else.
+    pub fn limit(&self, view: View) {
+        self.0.view.store(Arc::new(view));
     }
 
     /// This run of the daemon.
@@ -229,6 +275,7 @@ impl Events {
     /// Numbers an event, keeps it and hands it to every subscriber. Never waits for one: a
     /// subscriber that is behind by more than its queue holds is closed.
     pub fn publish(&self, event: Event) {
+        let theirs = event.clone().seen_through(&self.0.view.load());
         // All under one lock: the order of numbers is the order of every queue.
         let mut state = lock(&self.0.state);
         state.seq += 1;
@@ -239,9 +286,12 @@ impl Events {
         let hearers = state.subscribers.iter().filter(hears);
         let hearers: Vec<_> =
             hearers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
-        let instead = matches!(event, Event::Session { .. } | Event::Inbox(_)).then(|| {
-            // The numbers go on without gaps for everybody.
-            Utf8Bytes::from(envelope::notification(&HiddenParams { meta }))
+        let instead = (theirs.as_ref() != Some(&event)).then(|| {
+            Utf8Bytes::from(match theirs {
+                Some(theirs) => theirs.tell(meta),
+                // The numbers go on without gaps for everybody.
+                None => envelope::notification(&HiddenParams { meta }),
+            })
         });
         let kept = Kept { text: Utf8Bytes::from(event.tell(meta)), instead };
         for (outbox, is_person) in hearers {

@@ -46,7 +46,7 @@ pub use blobs::{BlobError, BlobHash, Blobs};
 pub use database::Database;
 pub use error::{Each, StoreError};
 pub use file::DATABASE;
-pub use repair::Prepared;
+pub use repair::{Prepared, REPLACED};
 
 use audit::{Approvals, Audit, SetValues};
 use conversations::Conversations;

@@ -11,6 +11,10 @@ use super::blobs::{Blobs, private, sync_folder};
 use super::error::StoreError;
 use super::file::{DATABASE, DatabaseFile, Look, beside, look};
 
+/// The setting that says that the database took the place of one that cannot be used: until a person
+/// has set the mode, nothing may be changed.
+pub const REPLACED: &str = "replaced";
+
 /// Daily copies that are kept.
 const COPIES: usize = 7;
 
@@ -62,10 +66,26 @@ pub(super) fn make_sound(folder: &Path) -> Result<(Prepared, Option<DatabaseFile
         None => "; there is no good copy, so a new one begins and earlier changes cannot be undone"
             .to_owned(),
     });
-    warning.push_str("; the vault itself was not touched");
+    warning.push_str(
+        "; the vault itself was not touched. It is read only until you say otherwise (`steward mode \
+         auto`), and what you agreed to for good is to be agreed to again",
+    );
     tracing::error!("{warning}");
     prepared.warnings.push(warning);
-    Ok((prepared, None))
+    let mut database = DatabaseFile::open(folder)?;
+    distrust(&mut database)?;
+    Ok((prepared, Some(database)))
+}
+
+/// Takes back what a database allows that took the place of another: whoever set the mode, or took
+/// an agreement back, may have done so since.
+fn distrust(database: &mut DatabaseFile) -> Result<(), StoreError> {
+    database.change("take back what was allowed", |change| {
+        change.execute("DELETE FROM approval", [])?;
+        change
+            .execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?1, '')", [REPLACED])?;
+        Ok(())
+    })
 }
 
 /// The database in this folder, looked through, or what is wrong with it.

@@ -91,8 +91,8 @@ impl Tool for Delete {
         };
         let (path, before, past_trash) = (found.path.clone(), Before::Any, input.permanent);
         let changes = vec![Change::Delete { path, before, past_trash }];
-        graph::refresh(context)?;
-        let lost = rewrite::lost(&context.index.links, &edits::names(&context.vault, &changes));
+        let links = graph::links(context)?;
+        let lost = rewrite::lost(links, &edits::names(&context.vault, &changes));
         let past = if past_trash { " past the trash" } else { "" };
         let applied = context.editor().apply(format!("delete `{}`{past}", found.path), changes)?;
         let [Outcome::Deleted(trashed)] = &applied.outcomes[..] else {

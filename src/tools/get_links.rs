@@ -129,17 +129,9 @@ impl Tool for GetLinks {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let path = context.vault.resolve(&input.path, Want::File)?.path;
-        graph::refresh(context)?;
-        let links = &context.index.links;
-        let mut leads = links.outgoing(&path).unwrap_or_default();
-        let mut found = links.backlinks(&path);
-        // The graph is of the whole vault; of what cannot be seen nothing is said.
-        let view = context.vault.view();
-        for lead in &mut leads {
-            lead.resolution.target.take_if(|target| !view.shows(&*target));
-            lead.resolution.others.retain(|other| view.shows(other));
-        }
-        found.retain(|one| view.shows(&one.source));
+        let links = graph::links(context)?;
+        let leads = links.outgoing(&path).unwrap_or_default();
+        let found = links.backlinks(&path);
         let mut unresolved: Vec<String> = leads
             .iter()
             .filter(|lead| lead.resolution.target.is_none())
@@ -151,7 +143,7 @@ impl Tool for GetLinks {
         let total_outgoing = leads.len();
         let skipped = paging::skipped(input.first_result);
         let shown = leads.into_iter().skip(skipped).take(MAX_OUTGOING);
-        let gaps = graph::seen(context, links.gaps());
+        let gaps = links.gaps();
         let data = Output {
             outgoing: shown.map(|lead| outgoing(lead, &subpaths)).collect(),
             total_outgoing,

@@ -2,19 +2,20 @@
 
 use super::text_file::count;
 use super::{Context, ToolError};
-use crate::index::links::{Form, Gap, Kept};
+use crate::index::links::{Form, Gap, Kept, Seen};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// Of the files whose links are not known those that the caller may see.
-pub(super) fn seen(context: &Context, mut gaps: Vec<(VaultPath, Gap)>) -> Vec<(VaultPath, Gap)> {
-    gaps.retain(|(path, _)| context.vault.view().shows(path));
-    gaps
+/// The link graph, as far as the caller may see it and up to date, for which the first time the whole
+/// vault is read.
+pub(super) fn links(context: &Context) -> Result<Seen<'_>, ToolError> {
+    context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())?;
+    Ok(seen(context))
 }
 
-/// Brings the link graph up to date, which the first time reads the whole vault.
-pub(super) fn refresh(context: &Context) -> Result<(), ToolError> {
-    context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())
+/// The same, as it was brought up to date last.
+pub(super) fn seen(context: &Context) -> Seen<'_> {
+    context.index.links.seen_through(context.vault.view())
 }
 
 /// The file or folder that `asked` names; the whole vault if it names nothing.

@@ -85,39 +85,35 @@ impl Tool for ListLinks {
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
         let place = graph::place(context, input.path.as_deref())?;
-        graph::refresh(context)?;
-        let links = &context.index.links;
-        let parts = context.vault.view().parts(&place);
+        let links = graph::links(context)?;
         let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
         let (mut entries, nothing): (Vec<Entry>, _) = match input.kind {
             WantedLinks::Unresolved => {
-                let found =
-                    parts.iter().flat_map(|part| links.doubtful(part, false)).map(|found| Entry {
-                        path: found.source.as_str().to_owned(),
-                        line: Some(found.lead.link.line),
-                        link: Some(found.lead.link.path.into()),
-                    });
+                let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
+                    path: found.source.as_str().to_owned(),
+                    line: Some(found.lead.link.line),
+                    link: Some(found.lead.link.path.into()),
+                });
                 (found.collect(), "every link leads to a file")
             }
             WantedLinks::Orphans => {
-                let notes = parts.iter().flat_map(|part| links.notes(part, Scope::Orphans));
-                (notes.map(|path| note(path.as_str())).collect(), "every note is linked to")
+                let notes = links.notes(&place, Scope::Orphans);
+                (notes.iter().map(|path| note(path.as_str())).collect(), "every note is linked to")
             }
             WantedLinks::DeadEnds => {
-                let notes = parts.iter().flat_map(|part| links.notes(part, Scope::DeadEnds));
+                let notes = links.notes(&place, Scope::DeadEnds);
                 let text = "every note links to another file";
-                (notes.map(|path| note(path.as_str())).collect(), text)
+                (notes.iter().map(|path| note(path.as_str())).collect(), text)
             }
         };
         let total = entries.len();
         let skipped = paging::skipped(input.first_result);
         entries.drain(..skipped.min(total));
         entries.truncate(limit);
-        let summary = links.summary();
-        let gaps = graph::seen(context, summary.gaps);
+        let gaps = links.gaps();
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
-            0 => format!("{nothing} ({} looked at)", count(summary.files, "file")),
+            0 => format!("{nothing} ({} looked at)", count(links.count(), "file")),
             _ => {
                 let narrow = "raise max_results or narrow it with path";
                 paging::summary(skipped, entries.len(), total, narrow)

@@ -1,8 +1,5 @@
 //! `list_tags`
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +7,6 @@ use super::graph;
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
-use crate::index::links::TagCount;
-use crate::note::path::VaultPath;
-use crate::note::tag;
 
 /// Tags in one answer.
 const MAX_TAGS: usize = 1_000;
@@ -69,8 +63,8 @@ impl Tool for ListTags {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let place = graph::place(context, input.path.as_deref())?;
-        graph::refresh(context)?;
-        let found = tags(context, &place);
+        let links = graph::links(context)?;
+        let found = links.tags(&place);
         let total = found.len();
         let skipped = paging::skipped(input.first_result);
         let tags: Vec<Tag> = found
@@ -79,7 +73,7 @@ impl Tool for ListTags {
             .take(MAX_TAGS)
             .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
             .collect();
-        let gaps = graph::seen(context, context.index.links.gaps());
+        let gaps = links.gaps();
         let mut lines: Vec<String> =
             tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
         lines.push(match total {
@@ -90,28 +84,4 @@ impl Tool for ListTags {
         let data = Output { tags, total, unknown_files: gaps.len() };
         Ok(Answer::new(lines.join("\n"), data))
     }
-}
-
-/// The tags of what can be seen below `place`, the commonest first.
-fn tags(context: &Context, place: &VaultPath) -> Vec<TagCount> {
-    let links = &context.index.links;
-    let parts = context.vault.view().parts(place);
-    if let [only] = &parts[..] {
-        return links.tags(only);
-    }
-    let mut all: BTreeMap<String, TagCount> = BTreeMap::new();
-    for found in parts.iter().flat_map(|part| links.tags(part)) {
-        match all.entry(tag::key(&found.name)) {
-            Entry::Vacant(place) => {
-                place.insert(found);
-            }
-            Entry::Occupied(mut known) => {
-                known.get_mut().notes += found.notes;
-                known.get_mut().uses += found.uses;
-            }
-        }
-    }
-    let mut tags: Vec<TagCount> = all.into_values().collect();
-    tags.sort_by_key(|tag| std::cmp::Reverse(tag.notes));
-    tags
 }

@@ -122,7 +122,7 @@ impl Tool for RenameTag {
         let place = graph::place(context, input.path.as_deref())?;
         let mut attempts = 0;
         let (plan, merged_with, change_set) = loop {
-            graph::refresh(context)?;
+            graph::links(context)?;
             let merged_with = merged(context, from, to);
             let plan = plan(context, &place, from, to)?;
             if input.dry_run || plan.changes.is_empty() {
@@ -155,7 +155,7 @@ impl Tool for RenameTag {
             changed: plan.notes.iter().take(MAX_NAMED).map(changed).collect(),
             merged_with,
             skipped: plan.skipped,
-            unknown_files: context.index.links.gaps().len(),
+            unknown_files: graph::seen(context).gaps().len(),
             dry_run: input.dry_run,
             change_set,
         };
@@ -178,14 +178,14 @@ fn name(asked: &str) -> Result<&str, ToolError> {
 fn merged(context: &Context, from: &str, to: &str) -> usize {
     match tag::key(from) == tag::key(to) {
         true => 0,
-        false => context.index.links.tagged(&VaultPath::root(), to).len(),
+        false => graph::seen(context).tagged(&VaultPath::root(), to).len(),
     }
 }
 
 /// Reads the notes that have the tag and decides what becomes of each.
 fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Plan, ToolError> {
     let mut plan = Plan::default();
-    for path in context.index.links.tagged(place, from) {
+    for path in graph::seen(context).tagged(place, from) {
         if context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }

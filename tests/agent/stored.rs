@@ -126,3 +126,27 @@ fn judge(folder: &std::path::Path, world: &World, accepted: &[String], seed: u64
     let faults = world.faults.lock().unwrap();
     assert!(faults.is_empty(), "seed {seed}: {faults:#?}");
 }
+
+#[test]
+fn the_name_of_a_message_belongs_to_the_kind_of_caller_that_gave_it() {
+    let place = tempfile::tempdir().unwrap();
+    let memory = StoredMemory::new(conversations(place.path()));
+    let said = |scope| Said {
+        number: 0,
+        text: "what is in my diary?".to_owned(),
+        to: None,
+        source: "chat".to_owned(),
+        scope,
+        client_id: Some("the same".to_owned()),
+        attached: vault_steward::agent::attached::Attached::default(),
+        from: None,
+        note: None,
+    };
+    let numbers: Vec<i64> =
+        Scope::ALL.into_iter().map(|scope| memory.receive(&said(scope)).unwrap().0).collect();
+    let again: Vec<i64> =
+        Scope::ALL.into_iter().map(|scope| memory.receive(&said(scope)).unwrap().0).collect();
+    assert_eq!(numbers, again);
+    let distinct: std::collections::BTreeSet<_> = numbers.iter().collect();
+    assert_eq!(distinct.len(), numbers.len(), "{numbers:?}");
+}

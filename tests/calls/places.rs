@@ -154,3 +154,33 @@ fn nothing_is_changed_outside_whatever_the_path_is_called() {
     }
     assert_eq!(vault.snapshot(), before);
 }
+
+#[test]
+fn a_link_to_what_is_hidden_is_as_one_to_nothing() {
+    let vault = ground();
+    let text = "[[hidden]] [[Closed/hidden]] [[nowhere at all]]\n";
+    std::fs::write(vault.place.join("Open/guess.md"), text).unwrap();
+    std::fs::write(vault.place.join("Open/named.md"), "[[guess]]\n").unwrap();
+    std::fs::write(vault.place.join("Closed/names it.md"), "[[Open/named]]\n").unwrap();
+    vault.context.vault.rescan().unwrap();
+    let settings = Settings { read: vec!["Open".to_owned()], ..Settings::default() };
+    let calls = calls(&vault, settings);
+    let ask = |tool: &str, arguments: Value| {
+        let request = request(Scope::Client, tool, arguments);
+        answered(calls.call(request, &Cancel::default())).unwrap().data
+    };
+    let in_guess = |found: &Value| -> Vec<String> {
+        let entries = found["entries"].as_array().unwrap().iter();
+        let entries = entries.filter(|entry| entry["path"] == "Open/guess.md");
+        entries.map(|entry| entry["link"].as_str().unwrap().to_owned()).collect()
+    };
+    let broken = ask("list_links", json!({"kind": "unresolved"}));
+    assert_eq!(in_guess(&broken), ["hidden", "Closed/hidden", "nowhere at all"], "{broken}");
+    let links = ask("get_links", json!({"path": "Open/guess"}));
+    assert_eq!(links["unresolved"].as_array().unwrap().len(), 3, "{links}");
+    let has = |found: &Value, path: &str| {
+        found["entries"].as_array().unwrap().iter().any(|entry| entry["path"] == path)
+    };
+    assert!(has(&ask("list_links", json!({"kind": "orphans"})), "Open/named.md"));
+    assert!(has(&ask("list_links", json!({"kind": "dead_ends"})), "Open/guess.md"));
+}

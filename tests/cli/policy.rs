@@ -153,12 +153,15 @@ fn only_a_persons_programs_may_change_what_may_run() {
 }
 
 #[test]
-fn what_is_said_in_a_persons_name_is_set_by_their_own_programs_alone() {
+fn settings_are_set_by_a_persons_own_programs_alone() {
     let ground = Ground::new();
     for (key, value) in [
         ("agent.information_architecture", json!("People go to `People/`.")),
         ("conversation.kept", json!(500)),
         ("journal.days", json!(60)),
+        ("server.max_connections", json!(64)),
+        ("agent.tokens", json!(1_000_000)),
+        ("log.level", json!("debug")),
     ] {
         for scope in ["client", "mcp", "voice", "person"] {
             let mut client = ground.client(scope, false);
@@ -169,7 +172,7 @@ fn what_is_said_in_a_persons_name_is_set_by_their_own_programs_alone() {
             let answer = client.call("_vault/settings/set", set);
             match scope {
                 "person" => assert_eq!(answer["result"]["changed"], json!([key]), "{answer}"),
-                _ => assert_eq!(answer["error"]["data"]["kind"], "not_permitted", "{answer}"),
+                _ => assert_eq!(answer["error"]["data"]["kind"], "forbidden", "{answer}"),
             }
         }
     }
@@ -306,4 +309,99 @@ fn the_audit_is_followed_as_it_grows() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn a_limited_caller_hears_of_what_it_may_see_and_of_nothing_else() {
+    let ground = Ground::with(|home, _| home.write_config("[policy]\nread = [\"Inbox\"]\n"));
+    let mut person = ground.client("person", false);
+    let mut limited = ground.client("client", false);
+    let epoch = limited.call("_vault/subscribe", json!({}))["result"]["epoch"].take();
+    let mut call = |name: &str, arguments: Value| {
+        let answer = person.call("tools/call", json!({"name": name, "arguments": arguments}));
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    };
+    call("write_file", json!({"path": "Old/Hidden.md", "content": "about [[x]]"}));
+    call("move", json!({"source": "Inbox/x.md", "destination": "Old/Hidden too.md"}));
+    call("move", json!({"source": "Old/Hidden too.md", "destination": "Inbox/back.md"}));
+    call("delete", json!({"path": "Old/Hidden.md"}));
+    call("write_file", json!({"path": "Inbox/last.md", "content": "seen"}));
+    // A name that is nowhere makes it look at the disk; what it may not see is no news to it.
+    limited.ask("tools/call", json!({"name": "read_file", "arguments": {"path": "nowhere"}}));
+    let heard = |client: &mut Client| {
+        let mut kinds = Vec::new();
+        loop {
+            let event = client.read();
+            let text = event.to_string();
+            assert!(!text.contains("Hidden") && !text.contains("Old"), "{text}");
+            if event["method"] == "_vault/changed" {
+                kinds.push(format!("{} {}", event["params"]["kind"], event["params"]["path"]));
+            }
+            if event["method"] == "_vault/changes" && text.contains("last.md") {
+                return kinds;
+            }
+        }
+    };
+    let live = heard(&mut limited);
+    for seen in [r#""removed" "Inbox/x.md""#, r#""created" "Inbox/back.md""#] {
+        assert!(live.iter().any(|one| one == seen), "{live:?}");
+    }
+    let mut later = ground.client("mcp", false);
+    later.send(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "_vault/subscribe",
+        "params": {"epoch": epoch, "after": 0}})
+        .to_string(),
+    );
+    assert_eq!(heard(&mut later), live);
+    let mut all = ground.client("person", false);
+    all.send(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "_vault/subscribe",
+        "params": {"epoch": epoch, "after": 0}})
+        .to_string(),
+    );
+    let mut told = String::new();
+    while !told.contains("last.md") {
+        told.push_str(&all.read().to_string());
+    }
+    assert!(told.contains("Old/Hidden.md"), "{told}");
+}
+
+#[test]
+fn a_rotated_token_ends_what_it_let_in() {
+    let ground = Ground::new();
+    let mut clients = ["person", "client"].map(|scope| ground.client(scope, false));
+    ground.home.run_in(&ground.vault, &["token", "--rotate"]).expect(0);
+    // Whoever comes with the new one has the daemon know of it.
+    ground.home.run_in(&ground.vault, &["status"]).expect(0);
+    for client in &mut clients {
+        assert_eq!(client.close_code(), 1008);
+    }
+}
+
+#[test]
+fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_so() {
+    for copied in [true, false] {
+        let home = Home::new();
+        let vault = home.vault("Notes");
+        let steward = |arguments: &[&str]| home.run_in(&vault, arguments);
+        steward(&["call", "create_folder", "--path", "One"]).expect(0);
+        // A start makes a copy of the day; what is set afterwards is not in it.
+        drop(home.serve(&vault));
+        if !copied {
+            std::fs::remove_dir_all(home.state().join("backups")).unwrap();
+        }
+        steward(&["mode", "read-only"]).expect(0);
+        std::fs::write(home.state().join("state.db"), "damaged").unwrap();
+        let _ = std::fs::remove_file(home.state().join("state.db-wal"));
+        for _ in 0..2 {
+            let daemon = home.serve(&vault);
+            let refused = steward(&["call", "create_folder", "--path", "Two"]).expect(1);
+            assert!(refused.stderr.contains("steward mode"), "{refused:?}");
+            drop(daemon);
+        }
+        assert!(!vault.join("Two").exists());
+        steward(&["call", "list_files", "--pattern", "*"]).expect(0);
+        steward(&["mode", "auto"]).expect(0);
+        steward(&["call", "create_folder", "--path", "Two"]).expect(0);
+    }
 }

@@ -152,7 +152,7 @@ fn the_next_message_answers_a_question_and_what_is_sent_meanwhile_is_shown() {
 }
 
 #[test]
-fn a_model_that_says_nothing_shows_nothing() {
+fn a_model_that_says_nothing_is_told_of() {
     let desk = Desk::new(|number, request| match number {
         0 => says(""),
         _ => adds(request),
@@ -160,10 +160,11 @@ fn a_model_that_says_nothing_shows_nothing() {
     let _daemon = desk.serve();
     desk.desktop.say("1", "be quiet");
     desk.desktop.acked("1", 1);
+    desk.desktop.shown("the model gave no answer");
     desk.idle();
     desk.desktop.say("2", "add item0000");
     desk.desktop.shown("Added item0000");
-    assert_eq!(desk.desktop.shown_at().len(), 1, "{:#?}", desk.desktop.seen());
+    assert_eq!(desk.desktop.shown_at().len(), 2, "{:#?}", desk.desktop.seen());
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::{Arc, RwLockReadGuard};
 use super::fresh::{Fresh, Withdrawn};
 use super::graph::{self, Graph, Summary, is_named};
 use super::record::{Form, Gap, Kept, Record};
-use super::resolver::{Files, Resolution, resolve_among};
+use super::resolver::{Files, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::{fold, tag};
-use crate::vault::{Cancel, Catalogue, Vault};
+use crate::vault::{Cancel, Catalogue, Vault, View};
 
 /// Files whose links are resolved before the catalogue is let go for others.
 const BATCH: usize = 256;
@@ -94,29 +94,73 @@ impl Links {
         self.0.graph()
     }
 
+    /// The graph as somebody sees it who sees this much of the vault: a file beyond is as one that
+    /// does not exist, so that no link leads there and none comes from there.
+    pub fn seen_through<'a>(&'a self, view: &'a View) -> Seen<'a> {
+        Seen { links: self, view }
+    }
+
+    /// The files below `folder` of which links are kept, by path.
+    pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
+        let graph = self.graph();
+        let mut sources: Vec<VaultPath> =
+            graph.iter().map(|(path, _)| path).filter(|p| p.is_within(folder)).cloned().collect();
+        sources.sort_by(|a, b| crate::vault::catalogue::tree_order(a.as_str(), b.as_str()));
+        sources
+    }
+}
+
+/// What of the graph somebody sees, and all that can be asked about it.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    pub(super) links: &'a Links,
+    pub(super) view: &'a View,
+}
+
+impl Seen<'_> {
     /// The links of the file at `source` and where each leads; `None` if none are kept of it.
     pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
-        self.0.check(std::iter::once(source));
-        let graph = self.graph();
-        let record = graph.get(source)?;
-        let catalogue = self.0.vault.catalogue();
-        let leads = record.links.iter().map(|link| lead(&catalogue, source, link));
+        self.links.0.check(std::iter::once(source));
+        let graph = self.links.graph();
+        let record = graph.get(source).filter(|_| self.view.shows(source))?;
+        let catalogue = self.links.0.vault.catalogue();
+        let files = self.files(&catalogue);
+        let leads = record.links.iter().map(|link| lead(&files, source, link));
         Some(leads.collect())
+    }
+
+    /// The files that links may lead to.
+    fn files<'f>(&'f self, catalogue: &'f Catalogue) -> VisibleFiles<'f> {
+        VisibleFiles { catalogue, view: self.view }
+    }
+
+    /// The files whose links are not, or not all, known, by path.
+    pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
+        let mut gaps = self.links.gaps();
+        gaps.retain(|(path, _)| self.view.shows(path));
+        gaps
+    }
+
+    /// How many files are looked at.
+    pub fn count(&self) -> usize {
+        self.links.graph().iter().filter(|(path, _)| self.view.shows(*path)).count()
     }
 
     /// Every link that leads to `target`, by the path of the file it stands in. Those in `target`
     /// itself are among them where they name it.
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
         let names = graph::names_of(target);
-        let sources = self.graph().sources(&names);
-        self.0.check(sources.iter());
-        let graph = self.graph();
-        let catalogue = self.0.vault.catalogue();
+        let mut sources = self.links.graph().sources(&names);
+        sources.retain(|source| self.view.shows(source));
+        self.links.0.check(sources.iter());
+        let graph = self.links.graph();
+        let catalogue = self.links.0.vault.catalogue();
+        let files = self.files(&catalogue);
         let found = sources.into_iter().filter_map(|source| {
             let leads_there = |link: &&Kept| {
                 is_named(link, &names)
                     && !link.path.is_empty()
-                    && target_of(&*catalogue, &source, link).target.as_ref() == Some(target)
+                    && target_of(&files, &source, link).target.as_ref() == Some(target)
             };
             let links: Vec<Kept> =
                 graph.get(&source)?.links.iter().filter(leads_there).cloned().collect();
@@ -158,7 +202,7 @@ impl Links {
         let mut counts: BTreeMap<String, TagCount> = BTreeMap::new();
         // Before the graph is held: nobody may hold it twice, or a writer between would block both.
         let sources = self.sources(folder);
-        let graph = self.graph();
+        let graph = self.links.graph();
         for path in sources {
             let Some(record) = graph.get(&path) else { continue };
             let mut here: HashSet<String> = HashSet::new();
@@ -184,7 +228,7 @@ impl Links {
     pub fn tagged(&self, folder: &VaultPath, name: &str) -> Vec<VaultPath> {
         let wanted = tag::key(name);
         let sources = self.sources(folder);
-        let graph = self.graph();
+        let graph = self.links.graph();
         let has = |path: &VaultPath| {
             let tags = graph.get(path).map(|record| &record.tags[..]).unwrap_or_default();
             tags.iter().flat_map(|tag| tag::with_parents(&tag.name)).any(|n| tag::key(n) == wanted)
@@ -193,22 +237,21 @@ impl Links {
     }
 
     /// The files below `folder` of which links are kept, by path.
-    pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
-        let graph = self.graph();
-        let mut sources: Vec<VaultPath> =
-            graph.iter().map(|(path, _)| path).filter(|p| p.is_within(folder)).cloned().collect();
-        sources.sort_by(|a, b| crate::vault::catalogue::tree_order(a.as_str(), b.as_str()));
+    fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
+        let mut sources = self.links.sources(folder);
+        sources.retain(|path| self.view.shows(path));
         sources
     }
 
     fn resolved(&self, folder: &VaultPath, mut each: impl FnMut(&VaultPath, Lead)) {
         for batch in self.sources(folder).chunks(BATCH) {
-            let graph = self.graph();
-            let catalogue = self.0.vault.catalogue();
+            let graph = self.links.graph();
+            let catalogue = self.links.0.vault.catalogue();
+            let files = self.files(&catalogue);
             for source in batch {
                 let links = graph.get(source).map(|record: &Record| &record.links);
                 for link in links.into_iter().flatten() {
-                    each(source, lead(&catalogue, source, link));
+                    each(source, lead(&files, source, link));
                 }
             }
         }
@@ -220,8 +263,8 @@ impl std::fmt::Debug for Links {
     }
 }
 
-fn lead(catalogue: &Catalogue, source: &VaultPath, link: &Kept) -> Lead {
-    Lead { resolution: target_of(catalogue, source, link), link: link.clone() }
+fn lead(files: &dyn Files, source: &VaultPath, link: &Kept) -> Lead {
+    Lead { resolution: target_of(files, source, link), link: link.clone() }
 }
 
 /// Where a kept link leads. A file that a canvas shows is named by its whole path.

@@ -27,7 +27,7 @@ pub mod resolver;
 pub mod rewrite;
 mod unknown;
 
-pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, TagCount};
+pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, Seen, TagCount};
 pub use fresh::Withdrawn;
 pub use graph::Summary;
 pub use parts::{MissingPart, missing_parts};

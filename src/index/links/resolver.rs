@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
-use crate::vault::{Catalogue, Entry, Kind};
+use crate::vault::{Catalogue, Entry, Kind, View};
 
 /// Files by name and path: all that a link's meaning depends on.
 pub trait Files {
@@ -39,6 +39,24 @@ impl Files for Catalogue {
 
     fn at(&self, path: &str) -> Option<PathRef<'_>> {
         self.get(path).filter(can_be_led_to).map(|entry| entry.path())
+    }
+}
+
+/// The files of the vault that somebody sees.
+pub(super) struct VisibleFiles<'f> {
+    pub catalogue: &'f Catalogue,
+    pub view: &'f View,
+}
+
+impl Files for VisibleFiles<'_> {
+    fn named(&self, key: &str) -> Vec<PathRef<'_>> {
+        let mut found = Files::named(self.catalogue, key);
+        found.retain(|path| self.view.shows(*path));
+        found
+    }
+
+    fn at(&self, path: &str) -> Option<PathRef<'_>> {
+        self.catalogue.at(path).filter(|path| self.view.shows(*path))
     }
 }
 

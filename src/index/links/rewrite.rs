@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::answers::{Links, file_at, target_of};
+use super::answers::{Links, Seen, file_at, target_of};
 use super::form;
 use super::names::{After, NameChange};
 use super::record::{Gap, Kept, is_canvas};
@@ -98,10 +98,14 @@ pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
     found
 }
 
-/// How many links of files that stay lead to files that go. Looks at no disk.
-pub fn lost(links: &Links, change: &NameChange) -> Lost {
+/// How many links of files that stay, of those that somebody sees, lead to files that go. Looks at no
+/// disk.
+pub fn lost(seen: Seen<'_>, change: &NameChange) -> Lost {
     let mut lost = Lost::default();
-    each_turned(links, change, |_, turned| {
+    each_turned(seen.links, change, |source, turned| {
+        if !seen.view.shows(source) {
+            return;
+        }
         let links = turned.iter().filter(|wanted| wanted.is_none()).count();
         lost.links += links;
         lost.files += usize::from(links > 0);

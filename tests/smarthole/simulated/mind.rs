@@ -18,6 +18,7 @@ use vault_steward::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolArgs,
     ToolCall, ToolSpec, Turn, TurnRequest, TurnStream, Usage, Wire,
 };
+use vault_steward::policy::Scope;
 use vault_steward::vault::Cancel;
 
 use super::life::Life;
@@ -284,7 +285,7 @@ impl Place for Nowhere {
         "Notes".to_owned()
     }
 
-    fn moment(&self, _: vault_steward::conversation::ConversationId) -> Moment {
+    fn moment(&self, _: vault_steward::conversation::ConversationId, _: Scope) -> Moment {
         let now = chrono::DateTime::parse_from_rfc3339("2026-11-21T18:00:00+01:00").unwrap();
         Moment { now, active_note: None, as_of: None, news: Vec::new() }
     }
