@@ -127,6 +127,7 @@ pub fn here<T>(
     let progress = Progress::new();
     let context = daemon::open(root, &state, config, &|n| progress.seen(n))?;
     drop(progress);
+    context.vault.protect(&session.folders.settings_and_keys(&session.settings.file));
     if lock.is_some() {
         daemon::recover(&context)?;
     }

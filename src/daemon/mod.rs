@@ -136,6 +136,12 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let confinement = held_in(root, &state, &live, tape.folder());
     let (mut context, prepared) = open_both(root, &state, &config, progress)?;
     tracing::debug!(since = ?begun.elapsed(), "the vault is open");
+    for own in context.vault.protect(&folders.settings_and_keys(live.path())) {
+        context.vault.warn(format!(
+            "`{own}` holds the steward's own settings: no tool may touch it. It is safer outside of \
+             the vault"
+        ));
+    }
     // Before there is anybody who searches: it has all until then.
     let text = context.index.text.clone();
     text.set_resident(config.search.resident_megabytes);

@@ -43,11 +43,12 @@ mod view;
 mod watch;
 
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::note::path::VaultPath;
 pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, Seen, Wanted};
 pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
@@ -152,6 +153,12 @@ impl Vault {
     fn attach(place: &Path, state: &Path, settings: Settings) -> Result<Self, VaultError> {
         let tracker = Tracker::new(Root::open(place, state)?);
         Ok(Self(Reader::new(Watcher::new(tracker, Recovery::new(state), settings))))
+    }
+
+    /// Keeps the steward's settings from every tool where they lie in the vault, or lead there, with
+    /// whatever is in a folder among these. Once, before anybody is served; says what it is.
+    pub fn protect(&self, settings: &[PathBuf]) -> Vec<VaultPath> {
+        self.0.protect(settings)
     }
 
     /// The same vault with what `view` leaves out unseen: not found, not listed, not read. What is

@@ -3,6 +3,8 @@
 //! Decided on the components of a path that has no links left in it: the caller resolves first
 //! and opens by that same path with links forbidden, so no spelling and no link gets around it.
 
+use std::sync::OnceLock;
+
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
@@ -33,23 +35,41 @@ pub(super) struct Protection {
     config_folders: Vec<String>,
     /// Where the daemon's own state lies in the vault, if the user put it there.
     state: Option<VaultPath>,
+    /// Where the steward's settings and keys lie in the vault, if the user put them there.
+    settings: OnceLock<Vec<VaultPath>>,
 }
 
 impl Protection {
     /// Rules for a vault whose root also holds these configuration folders.
     pub fn new(config_folders: &[String], state: Option<VaultPath>) -> Self {
-        Self { config_folders: config_folders.iter().map(|name| fold_key(name)).collect(), state }
+        let config_folders = config_folders.iter().map(|name| fold_key(name)).collect();
+        Self { config_folders, state, settings: OnceLock::new() }
+    }
+
+    /// Protects these files and folders too, from now on; once.
+    pub fn protect(&self, settings: Vec<VaultPath>) {
+        let _ = self.settings.set(settings);
+    }
+
+    /// The files and folders that were protected so.
+    pub fn settings(&self) -> &[VaultPath] {
+        self.settings.get().map_or(&[], Vec::as_slice)
     }
 
     /// The protected folder that `path` is or lies in, at any depth and in any case.
     pub fn check(&self, path: &VaultPath) -> Option<Protected> {
-        if let Some(state) = &self.state
-            && (path.fold_key() == state.fold_key() || path.is_within(state))
-        {
-            return Some(Protected {
-                folder: state.to_string(),
-                reason: "it holds the steward's own state".to_owned(),
-            });
+        let is_of = |own: &&VaultPath| path.fold_key() == own.fold_key() || path.is_within(*own);
+        let own = |place: &VaultPath, what: &str| {
+            Some(Protected {
+                folder: place.to_string(),
+                reason: format!("it holds the steward's own {what}"),
+            })
+        };
+        if let Some(state) = self.state.as_ref().filter(is_of) {
+            return own(state, "state");
+        }
+        if let Some(settings) = self.settings().iter().find(is_of) {
+            return own(settings, "settings");
         }
         path.components().find_map(|name| {
             let reason = self.reason(name)?;

@@ -405,3 +405,48 @@ fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_s
         steward(&["call", "create_folder", "--path", "Two"]).expect(0);
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn settings_that_lie_in_the_vault_are_no_tools_business() {
+    let ground = Ground::with(|home, vault| {
+        // The usual place of the settings is a link into the vault, as with a folder of dotfiles.
+        std::fs::create_dir_all(vault.join("Dots/keys")).unwrap();
+        std::fs::write(vault.join("Dots/steward.toml"), "[log]\nlevel = \"info\"\n").unwrap();
+        let usual = home.config_file();
+        std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
+        let _ = std::fs::remove_file(&usual);
+        std::os::unix::fs::symlink(vault.join("Dots/steward.toml"), &usual).unwrap();
+        std::fs::write(vault.join("Dots/keys/anthropic"), "sk-canary\n").unwrap();
+        let keys = usual.parent().unwrap().join("keys");
+        std::os::unix::fs::symlink(vault.join("Dots/keys"), keys).unwrap();
+        std::fs::hard_link(vault.join("Dots/steward.toml"), vault.join("other name.md")).unwrap();
+    });
+    let hooks = "[hooks]\n";
+    for scope in ["client", "person"] {
+        let mut client = ground.client(scope, false);
+        for (tool, arguments) in [
+            ("write_file", json!({"path": "Dots/steward.toml", "content": hooks})),
+            ("write_file", json!({"path": "dots/STEWARD.toml", "content": hooks})),
+            ("write_file", json!({"path": "other name.md", "content": hooks})),
+            ("read_file", json!({"path": "Dots/keys/anthropic"})),
+            ("write_file", json!({"path": "Dots/keys/openai", "content": "x"})),
+            ("delete", json!({"path": "Dots"})),
+            ("delete", json!({"path": "Dots/keys"})),
+            ("move", json!({"source": "Dots", "destination": "Elsewhere"})),
+            ("move", json!({"source": "Inbox/x.md", "destination": "Dots/steward.toml"})),
+        ] {
+            let call = json!({"name": tool, "arguments": arguments});
+            let answer = client.call("tools/call", call).to_string();
+            assert!(answer.contains("\"isError\":true"), "{scope} {tool} {arguments}: {answer}");
+            assert!(!answer.contains("sk-canary"), "{answer}");
+        }
+        let search = json!({"name": "search_files", "arguments": {"pattern": "sk-canary"}});
+        let found = client.call("tools/call", search).to_string();
+        assert!(!found.contains("keys/anthropic"), "{found}");
+    }
+    let text = std::fs::read_to_string(ground.vault.join("Dots/steward.toml")).unwrap();
+    assert_eq!(text, "[log]\nlevel = \"info\"\n");
+    let status = ground.home.run_in(&ground.vault, &["status"]).expect(0).stdout;
+    assert!(status.contains("the steward's own settings"), "{status}");
+}

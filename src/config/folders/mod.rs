@@ -90,6 +90,12 @@ pub fn folders(environment: &Environment) -> Result<Folders, FolderError> {
 }
 
 impl Folders {
+    /// What of our own no tool may touch wherever it lies: this settings file, and the folder with the
+    /// keys.
+    pub fn settings_and_keys(&self, file: &Path) -> Vec<PathBuf> {
+        vec![file.to_owned(), self.config_file(), self.config.join("keys"), self.config.clone()]
+    }
+
     /// The settings file of this user.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")

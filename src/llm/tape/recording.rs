@@ -82,7 +82,7 @@ impl Recording {
             move |source| TapeError::Io { doing, place, source }
         };
         private_folder(folder).map_err(io("make the folder for"))?;
-        let folder = dunce::canonicalize(&folder).map_err(io("find the folder of"))?;
+        let folder = dunce::canonicalize(folder).map_err(io("find the folder of"))?;
         let mut entries = std::fs::read_dir(&folder).map_err(io("look into the folder of"))?;
         match entries.next() {
             Some(_) => Err(TapeError::Taken(folder)),

@@ -33,6 +33,16 @@ pub struct Root {
     abilities: OnceLock<Abilities>,
 }
 
+/// The path in the vault at `root` that `place` leads to, if it does.
+fn inside(root: &Path, place: &Path) -> Option<VaultPath> {
+    below(root, &dunce::canonicalize(place).ok()?)
+}
+
+fn below(root: &Path, real: &Path) -> Option<VaultPath> {
+    let path = real.strip_prefix(root).ok()?.to_str()?;
+    VaultPath::from_disk(&path.replace('\\', "/")).filter(|path| !path.is_root())
+}
+
 impl Root {
     /// Opens the folder at `place`; `state` is the steward's own folder, which may lie in it.
     ///
@@ -47,16 +57,27 @@ impl Root {
         let place = dunce::canonicalize(place).map_err(failed)?;
         let folder = Folder::open_root(&place).map_err(failed)?;
         let id = folder.meta().map_err(failed)?.id;
-        let inside = dunce::canonicalize(state).ok();
-        let inside = inside.as_deref().and_then(|state| state.strip_prefix(&place).ok()?.to_str());
-        let state_inside = inside.and_then(|path| VaultPath::from_disk(&path.replace('\\', "/")));
-        let protection = Protection::new(
-            &obsidian::config_folders(&place),
-            state_inside.filter(|path| !path.is_root()),
-        );
+        let protection = Protection::new(&obsidian::config_folders(&place), inside(&place, state));
         let name = place.file_name().unwrap_or(place.as_os_str()).to_string_lossy().into_owned();
         let (twins, abilities) = (Twins::default(), OnceLock::new());
         Ok(Self { place, name, folder, id, protection, twins, abilities })
+    }
+
+    /// Protects what of these files and folders lies in the vault, by its name or by what its name
+    /// leads to; what that is.
+    pub(super) fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
+        let mut own: Vec<VaultPath> =
+            places.iter().filter_map(|place| inside(&self.place, place)).collect();
+        for place in places {
+            // Its name may be a link that lies in the vault itself.
+            let named = place.parent().and_then(|folder| dunce::canonicalize(folder).ok());
+            let named = named.zip(place.file_name()).map(|(folder, name)| folder.join(name));
+            own.extend(named.and_then(|named| below(&self.place, &named)));
+        }
+        own.sort();
+        own.dedup();
+        self.protection.protect(own.clone());
+        own
     }
 
     /// Where the vault lies on this machine, links in that path resolved.
@@ -164,7 +185,7 @@ impl Root {
 
     /// Refuses to delete or move a folder that would take a protected one along.
     pub(super) fn holds_nothing_protected(&self, path: &VaultPath) -> Result<(), VaultError> {
-        self.twins.refuse_above(&self.folder, path)
+        self.twins.refuse_above(&self.folder, &self.protection, path)
     }
 
     /// Takes in the hidden folders that a scan has met.

@@ -73,6 +73,13 @@ impl Twins {
         for folder in self.protected_folders(root, protection) {
             walk(root, &folder, &mut gathered);
         }
+        for own in protection.settings() {
+            match root.stat_at(own) {
+                Ok(meta) if meta.kind == Kind::Folder => walk(root, own, &mut gathered),
+                Ok(meta) => drop(gathered.ids.insert(meta.id)),
+                Err(_) => {}
+            }
+        }
         gathered
     }
 
@@ -93,14 +100,20 @@ impl Twins {
     }
 
     /// Refuses to delete or move a folder that would take a protected one along.
-    pub fn refuse_above(&self, root: &Folder, path: &VaultPath) -> Result<(), VaultError> {
+    pub fn refuse_above(
+        &self,
+        root: &Folder,
+        protection: &Protection,
+        path: &VaultPath,
+    ) -> Result<(), VaultError> {
         let known = read(&self.folders);
+        let known = known.iter().chain(protection.settings());
         // Some may be gone since; of what cannot be looked at it is not known.
         let may_be_there = |folder: &&VaultPath| match root.stat_at(folder) {
             Ok(_) => true,
             Err(error) => !is_absence(&error),
         };
-        let mut within = known.iter().filter(|folder| *folder != path && folder.is_within(path));
+        let mut within = known.filter(|folder| *folder != path && folder.is_within(path));
         match within.find(may_be_there) {
             Some(folder) => Err(VaultError::Protected {
                 path: path.to_string(),
